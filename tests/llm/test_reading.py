@@ -43,6 +43,12 @@ def test_line_breaks_inside_a_string_are_forgiven() -> None:
     assert read('{"markdown": "two\nlines"}', Words).markdown == "two\nlines"
 
 
+def test_an_answer_orders_no_terminal_about_and_turns_no_text_round() -> None:
+    """Its owner reads it as it is kept: on their page, in their export, in a terminal."""
+    said = "red \x1b[31m, back \u202e, unseen \U000e0041, kept\nand\tkept"
+    assert read(json.dumps({"markdown": said}), Words).markdown == "red [31m, back , unseen , kept\nand\tkept"
+
+
 def test_markdown_with_a_fence_of_its_own_is_not_taken_for_the_answer() -> None:
     text = json.dumps({"markdown": 'look:\n```json\n{"markdown": "forged"}\n```'})
     assert "look" in read(text, Words).markdown

@@ -18,7 +18,7 @@ from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
-from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.guards.plans import MOST_RESIDUALS, settle_plan
 from tongyao.protocol.guards.support import doubt
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, Plan, PlanDraft
 from tongyao.protocol.model.process import Phase
@@ -141,6 +141,13 @@ def test_a_broken_answer_is_repaired_or_reduced_and_never_empty(name: str) -> No
     assert wrong(plan) == []
     assert plan.claims(), "never empty"
     assert {role.alias for role in plan.roles} == {"P01", "P02"}
+
+
+def test_an_answer_of_countless_residuals_is_bounded() -> None:
+    """Each is compared with those before it: 400 of them, which only a hostile server writes, took two seconds of a worker."""
+    many = [{"transition": f"{n * 7919} word{n * 31} again {n * 17}"} for n in range(3 * MOST_RESIDUALS)]
+    plan = settled(with_(residuals=many))
+    assert wrong(plan) == [] and len(plan.residuals) == MOST_RESIDUALS
 
 
 def test_a_good_answer_stays_as_it_is() -> None:

@@ -16,11 +16,13 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.party_events import PartyEvents
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
+from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Dimension, EndpointKind, Item, Outcome, Projection, Span
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.rules import read_access
+from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.protocol.rules.identity.anonymity import SOMEBODY
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.events import Events
@@ -224,3 +226,39 @@ def test_the_open_record_does_not_tell_a_profile_that_was_quoted_from_words(read
     assert proxy == person
     own = read_access.for_party(record, role="participant", alias="P03").own
     assert own == record.projections[1:]
+
+
+@pytest.mark.parametrize(
+    ("role", "alias", "seated", "told"),
+    [
+        ("participant", "P02", False, None),
+        ("participant", "P01", False, {"alias": "P01", "round": 2}),
+        ("demander", "", True, {"round": 2}),
+        ("demander", "", False, {"alias": "P01", "round": 2}),
+    ],
+)
+def test_the_room_is_not_told_at_once_who_left(
+    role: Any, alias: str, seated: bool, told: dict[str, Any] | None
+) -> None:
+    """At a deadline it would tell that a person sat there: a proxy misses none."""
+    left = Event(seq=1, kind=K.PARTICIPANT_LEFT, at=NOON, data={"alias": "P01", "round": 2})
+    shown = event_for_party(left, role=role, alias=alias, seated=seated)
+    assert (shown.data if shown else None) == told
+
+
+@pytest.mark.parametrize("outcome", [Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT])
+def test_every_silent_turn_reads_alike(outcome: Outcome) -> None:
+    record = Record(
+        process_id="p",
+        phase=Phase.CRYSTALLIZING,
+        round=2,
+        tension=Tension(transition="a gate of iron"),
+        demander=Participant(alias=DEMANDER),
+        participants=(Participant(alias="P01"), Participant(alias="P02")),
+        projections=(Projection(round=1, alias="P02", outcome=outcome, author=EndpointKind.HUMAN),),
+        observations=(Observation(round=1, verdict=Verdict.MORE),),
+    )
+    turns = read_access.for_party(record, role="participant", alias="P01").turns
+    assert turns is not None and [one.outcome for one in turns] == [Outcome.LAPSED]
+    own = read_access.for_party(record, role="participant", alias="P02").own
+    assert own is not None and own[0].outcome is outcome

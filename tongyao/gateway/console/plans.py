@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from tongyao.protocol.documents.delivery_page import delivery_page
@@ -81,13 +82,12 @@ def _name(task: Task) -> str:
 
 def _layers(tasks: Sequence[Task]) -> list[int]:
     """For each task the length of the longest chain of prerequisites before it."""
-    index = {task.id: at for at, task in enumerate(tasks)}
-    layers = [0] * len(tasks)
-    for _ in tasks:  # as many passes as the longest chain can have
-        for at, task in enumerate(tasks):
-            before = [layers[index[one]] + 1 for one in task.prerequisites if one in index]
-            layers[at] = min(max(before, default=0), len(tasks) - 1)
-    return layers
+    ids = {task.id for task in tasks}
+    before = {task.id: [one for one in task.prerequisites if one in ids] for task in tasks}
+    layers: dict[str, int] = {}
+    for id in TopologicalSorter(before).static_order():
+        layers[id] = max((layers[one] + 1 for one in before[id]), default=0)
+    return [layers[task.id] for task in tasks]
 
 
 def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:

@@ -7,9 +7,10 @@ from typing import Final
 
 _NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
 _NOT_PUBLIC: Final = tuple(
-    ipaddress.ip_network(one) for one in ("fec0::/10", "3fff::/20", "5f00::/16", "192.88.99.0/24")
+    ipaddress.ip_network(one) for one in ("fec0::/10", "3fff::/20", "5f00::/16", "192.88.99.0/24", "192.0.0.0/24")
 )
-"""Networks that `ipaddress` of some Python takes for global: site-local addresses, documentation, segment routing, relays of 6to4."""
+"""Networks that `ipaddress` of some Python takes for global: site-local addresses, documentation, segment routing, relays of 6to4, assignments
+of the IETF, among them one where a provider's machines read their secrets."""
 
 
 def is_public(address: str) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from tongyao.protocol.model.unicode_text import without_controls
+
 _APART = re.compile(r"[\s\-_/|.。]+")
 
 _MEANT: Final[dict[str, tuple[str, ...]]] = {
@@ -80,11 +82,9 @@ def _word(said: str, allowed: list[str]) -> str:
 
 
 def _text(value: Any) -> Any:
-    """A number as it is written; a list of texts as its lines. Anything else stays."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        return str(value)
+    """A text without control characters; a number as it is written; a list of texts as its lines. Anything else stays."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "\n".join(value)
-    return value
+        value = "\n".join(value)
+    if isinstance(value, str):
+        return without_controls(value)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

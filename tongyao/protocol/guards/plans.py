@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from typing import Final
 
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
@@ -39,6 +40,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 """A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
+MOST_RESIDUALS: Final = 40
+"""Of an answer, besides what is absent: each is compared with those before it."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 
 TITLE_UNITS = 20
@@ -161,14 +164,10 @@ def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft
 def _tasks(unique: Mapping[str, TaskDraft], assignable: Collection[str], claims: _Claims) -> tuple[Task, ...]:
     """The tasks under ids of their own: those of the draft may be any words, and nobody would anonymise them."""
     own = {draft_id: f"t{number}" for number, draft_id in enumerate(unique, 1)}
-    prerequisites: dict[str, list[str]] = {}
-    for draft_id, draft in unique.items():
-        before = prerequisites[own[draft_id]] = []
-        for wanted in dict.fromkeys(one.strip() for one in draft.prerequisites):
-            if wanted in unique and wanted != draft_id:
-                before.append(own[wanted])
-                if _has_cycle(prerequisites):
-                    before.pop()
+    wanted = {
+        own[id]: [own[one.strip()] for one in draft.prerequisites if one.strip() in own] for id, draft in unique.items()
+    }
+    prerequisites = _without_cycles({task: list(dict.fromkeys(before)) for task, before in wanted.items()})
     return tuple(
         _task(task_id, draft, prerequisites[task_id], assignable, claims)
         for task_id, draft in zip(own.values(), unique.values(), strict=True)
@@ -199,12 +198,22 @@ def _task(
     )
 
 
-def _has_cycle(prerequisites: Mapping[str, Sequence[str]]) -> bool:
-    try:
-        TopologicalSorter(prerequisites).prepare()
-    except CycleError:
-        return True
-    return False
+def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The prerequisites of each task without those that lead back to it. Linear: the way from each task is gone once."""
+    kept: dict[str, list[str]] = {}
+    for start in wanted:
+        way = {} if start in kept else {start: iter(wanted[start])}
+        while way:
+            task = next(reversed(way))
+            before = kept.setdefault(task, [])
+            one = next((one for one in way[task] if one not in way), None)
+            if one is None:
+                del way[task]
+                continue
+            before.append(one)
+            if one not in kept:
+                way[one] = iter(wanted[one])
+    return kept
 
 
 def _residuals(
@@ -216,28 +225,25 @@ def _residuals(
     revision: int,
     taken_up: Collection[str],
 ) -> tuple[Residual, ...]:
-    """What is said once of what stayed unresolved, numbered; then what is absent and neither there nor `taken_up`."""
-    kept: list[ResidualDraft] = []
-    for draft in drafts:
-        if not draft.transition.strip():
-            continue
-        same = next((one for one in kept if _same(one, draft, absent, claims)), None)
-        if same is None:
-            kept.append(draft.model_copy(update={"sources": list(claims.sources(draft.sources))}))
+    """What is said once of what stayed unresolved, numbered; then what is absent and neither there nor `taken_up`.
+
+    Two drafts are the same residual if both stand on one absent thing and name nothing else absent, or have one wording.
+    """
+    kept: list[tuple[ResidualDraft, set[int], Counter[str]]] = []
+    for draft in [one for one in drafts if one.transition.strip()][:MOST_RESIDUALS]:
+        sources, wording = claims.sources(draft.sources), grams(draft.transition)
+        stands_on = {at for at, gap in enumerate(absent) if not set(gap.gaps).isdisjoint(sources)}
+        for other, others, words in kept:
+            if (others and others == stands_on) or cosine(words, wording) >= NEAR:
+                other.sources = list(dict.fromkeys([*other.sources, *sources]))
+                others |= stands_on
+                break
         else:
-            same.sources = list(dict.fromkeys([*same.sources, *claims.sources(draft.sources)]))
-    named = {source for one in kept for source in one.sources} | set(taken_up)
-    kept += [_of_absence(one, tension) for one in absent if tension is not None and not named & set(one.gaps)]
-    return tuple(_residual(one, number, claims, lineage, revision) for number, one in enumerate(kept, 1))
-
-
-def _same(one: ResidualDraft, other: ResidualDraft, absent: Sequence[Absence], claims: _Claims) -> bool:
-    """Whether two residuals stand on one absent thing and nothing else is named absent by either, or have one wording."""
-    a, b = (
-        {at for at, gap in enumerate(absent) if set(gap.gaps) & set(claims.sources(draft.sources))}
-        for draft in (one, other)
-    )
-    return (bool(a) and a == b) or cosine(grams(one.transition), grams(other.transition)) >= NEAR
+            kept.append((draft.model_copy(update={"sources": list(sources)}), stands_on, wording))
+    said = [draft for draft, _, _ in kept]
+    named = {source for one in said for source in one.sources} | set(taken_up)
+    said += [_of_absence(one, tension) for one in absent if tension is not None and not named & set(one.gaps)]
+    return tuple(_residual(one, number, claims, lineage, revision) for number, one in enumerate(said, 1))
 
 
 def _of_absence(absence: Absence, tension: Tension) -> ResidualDraft:

@@ -27,7 +27,6 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.PHASE_CHANGED: _keys("from", "to"),
     K.PARTICIPANTS_SELECTED: _keys("aliases"),
     K.PARTICIPANT_JOINED: _keys("alias", "round"),
-    K.PARTICIPANT_LEFT: _keys("alias", "round"),
     K.ROUND_OPENED: _keys("round", "aliases"),
     K.GATE_COMPLETE: _keys("round"),
     K.OBSERVATION_READY: _keys("round", "verdict", "relations", "inferred", "news", "new_links", "new_quotes"),
@@ -43,6 +42,7 @@ SHOWN: Final[Mapping[PartyRole, Mapping[EventKind, frozenset[str]]]] = {
     "invited": {},
     "demander": {
         **_OF_THE_ROOM,
+        K.PARTICIPANT_LEFT: _keys("alias", "round"),
         K.FORMULATION_READY: ALL,
         K.TENSION_REVISED: ALL,
         K.TENSION_CONFIRMED: ALL,
@@ -70,6 +70,7 @@ OWN: Final = frozenset(
         K.REMINDER,
         K.DEADLINE_EXTENDED,
         K.ESCALATED,
+        K.PARTICIPANT_LEFT,
         K.ENDPOINT_SWITCHED,
         K.MANDATE_CHANGED,
         K.WORDS_ARRIVED,
@@ -81,8 +82,9 @@ OWN: Final = frozenset(
 """Shown whole to whoever sits under the alias they name, and to no other participant."""
 
 
-NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = {K.ESCALATED: _keys("round")}
-"""What a demander who sits in the room themself gets less of: who let their time pass is a person (docs/protocol.md §3.10)."""
+NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = dict.fromkeys((K.ESCALATED, K.PARTICIPANT_LEFT), _keys("round"))
+"""What a demander who sits in the room themself gets less of: who lets their time pass, or leaves at that moment, is a person
+(docs/protocol.md §3.10)."""
 
 
 def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:

@@ -110,7 +110,7 @@ those who committed, and only of those who committed."""
 
 
 class TurnCount(Value):
-    """How one turn of a closed round ended, and how many lines it brought. A failed turn reads as a lapsed one."""
+    """How one turn of a closed round ended, and how many lines it brought. Every silent turn reads as a lapsed one."""
 
     round: int
     alias: str
@@ -311,11 +311,11 @@ def _from(projection: Projection, reader: str, names: Anonymizer, language: Lite
 
 
 def as_said(projection: Projection) -> Projection:
-    """A projection without what would tell a proxy from a person, or a failure from a silence.
+    """A projection without what would tell a proxy from a person, or one silence from another.
 
     Items that only repeat are left out: only a proxy's are marked, so the mark would tell.
     """
-    silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED)
+    silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT)
     return projection.model_copy(
         update={
             "author": EndpointKind.PROXY,
