@@ -25,7 +25,12 @@ from tongyao.runtime.temporal.worker_plugin import plugin
 
 pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"
-os.environ["TONGYAO_LANGUAGE"] = "en"  # whatever the language of the machine that runs the tests
+
+# The settings of whoever runs the tests, and the language of their machine, stay out of the tests and of what they start.
+for _name in list(os.environ):
+    if _name.startswith(("TONGYAO_", "TEMPORAL_", "ANTHROPIC_", "DATABASE_URL", "OTEL_", "LC_")):
+        del os.environ[_name]
+os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
 
 
 @pytest.fixture(autouse=True)

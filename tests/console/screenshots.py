@@ -21,8 +21,8 @@ from tests.console.tour import STAGES, Act, opened, people_of
 
 __all__ = ["browser"]
 
-FOLDER = "TONGYAO_SCREENSHOTS"
-ONLY = "TONGYAO_SCREENSHOTS_ONLY"
+FOLDER = "SCREENSHOTS"
+ONLY = "SCREENSHOTS_ONLY"
 
 
 class Camera:

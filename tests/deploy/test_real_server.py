@@ -114,8 +114,7 @@ class Parts:
         }
         if "TONGYAO_GATEWAY_PORT" in given:
             here |= {"TONGYAO_GATEWAY_PORT": str(free_port()), "TONGYAO_GATEWAY_HOST": "127.0.0.1"}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TONGYAO_", "ANTHROPIC"))}
-        return {**kept, **given, **here}
+        return {**os.environ, **given, **here}
 
 
 @contextmanager

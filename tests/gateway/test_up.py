@@ -43,8 +43,7 @@ async def up(home: Path, log: Path) -> AsyncIterator[str]:
 
 
 def _environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TONGYAO_", "ANTHROPIC_"))}
-    return {**kept, "TONGYAO_HOME": str(home), "TONGYAO_GATEWAY_PORT": "0", "COLUMNS": "200", **more}
+    return {**os.environ, "TONGYAO_HOME": str(home), "TONGYAO_GATEWAY_PORT": "0", "COLUMNS": "200", **more}
 
 
 async def command(home: Path, *words: str) -> str:

@@ -32,7 +32,7 @@ class KillableService:
         """Of the gateway; another one after each start."""
         self._log = home / "up.log"
         self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("TONGYAO_", "ANTHROPIC_"))},
+            **os.environ,
             "PYTHONPATH": str(REPOSITORY),  # a worker is started by the path of its file
             "TONGYAO_HOME": str(home),
             "TONGYAO_GATEWAY_PORT": "0",

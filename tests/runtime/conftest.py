@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,22 +10,9 @@ from pathlib import Path
 import pytest
 
 from tongyao.runtime.local.addresses import ServiceAddresses
-from tongyao.runtime.settings import Settings, variable_names
 
 REPOSITORY = Path(__file__).parents[2]
 StartOwner = Callable[[], tuple["subprocess.Popen[str]", ServiceAddresses]]
-
-
-@pytest.fixture(autouse=True)
-def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of whoever runs the tests stay out of them."""
-    for name in list(os.environ):
-        if name.startswith(("TONGYAO_", "TEMPORAL_")):
-            monkeypatch.delenv(name)
-    for field_name, field in Settings.model_fields.items():
-        for name in variable_names(field_name, field):
-            monkeypatch.delenv(name, raising=False)
-            monkeypatch.delenv(f"{name}_FILE", raising=False)
 
 
 @pytest.fixture
