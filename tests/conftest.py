@@ -9,12 +9,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 import structlog
 from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support.time_skipping import TimeSkippingUnavailable, ensure_wrapper, time_skipping_environment
@@ -84,9 +86,9 @@ def clone_database(server: LocalPostgres, name: str) -> str:
     return server.url(name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def database_url(postgres_server: LocalPostgres, _database_names: Iterator[str]) -> str:
-    """URL of one migrated database that the whole session shares: tests in it must not assume it is empty."""
+    """URL of a migrated database that the tests of one file share: they must not assume that it is empty."""
     return clone_database(postgres_server, next(_database_names))
 
 
@@ -105,10 +107,17 @@ async def temporal_server(short_home: Path) -> AsyncIterator[LocalTemporal]:
     await asyncio.to_thread(server.stop)
 
 
-@pytest.fixture(scope="session")
-async def temporal(temporal_server: LocalTemporal) -> Client:
-    """A client of that server, as the product makes it. Its address: ``temporal_server.address``."""
-    return await Client.connect(temporal_server.address, plugins=[plugin()])
+@pytest.fixture(scope="module")
+async def temporal(temporal_server: LocalTemporal) -> AsyncIterator[Client]:
+    """A client of that server, as the product makes it. Its address: ``temporal_server.address``.
+
+    What is still open when a file's tests have ended is terminated: the workers of the next file serve the same queues.
+    """
+    client = await Client.connect(temporal_server.address, plugins=[plugin()])
+    yield client
+    async for left in client.list_workflows("ExecutionStatus = 'Running'"):
+        with suppress(RPCError):  # it has ended meanwhile
+            await client.get_workflow_handle(left.id, run_id=left.run_id).terminate()
 
 
 @pytest.fixture

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
 from temporalio.service import RPCError
 
-from tests.conftest import clone_database
 from tests.console.conftest import Console
 from tests.console.looking import looks_right
 from tests.support.scripted import Rule
 from tests.support.serving import served
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.runtime.local.postgres import LocalPostgres
 
 SECRET = "a boatyard with a heated shed and a crane that lifts nine tonnes"
 WHY = "the account at the model server is empty: top it up, then resume (status 402)"
 UI = "http://temporal.invalid/namespaces/default/workflows"
-
-
-@pytest.fixture(scope="module")
-def database_url(postgres_server: LocalPostgres, _database_names: Iterator[str]) -> str:
-    """A database of these tests alone: their pages count every process of the installation."""
-    return clone_database(postgres_server, next(_database_names))
 
 
 @pytest.fixture

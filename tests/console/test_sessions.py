@@ -200,12 +200,12 @@ async def test_a_mail_carries_a_personal_link_to_what_waits(console: Console) ->
     await house.stack.asked(house.pid, "P03", 1)
     notifying = NotificationSender(repositories, {"mail": mail}, public_url=console.url)
 
-    async def told() -> bool:
+    async def told() -> list[str]:
         await notifying.once()
-        return any(one.data["process"] == house.pid for one in mail.sent)
+        return [one.text for one in mail.sent if one.data["process"] == house.pid]
 
     await house.stack.when(told)
-    link = next(word for word in mail.sent[0].text.split() if word.startswith(console.url))
+    link = next(word for word in (await told())[0].split() if word.startswith(console.url))
     async with console.visitor() as page:
         await page.goto(link)
         await page.get_by_role("button", name="Come in").click()

@@ -107,7 +107,7 @@ async def until_served(url: str) -> None:
                 await asyncio.sleep(0.02)
 
 
-@pytest.fixture(scope="module")  # not longer: its worker serves the queue that other tests' houses serve
+@pytest.fixture(scope="module")
 async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_stack(temporal, database_url, engine) as stack:

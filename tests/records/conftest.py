@@ -1,4 +1,4 @@
-"""One pool for this folder, and the few rows that others stand on; every test makes its own ids."""
+"""One pool for a file of this folder, and the few rows that others stand on; every test makes its own ids."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ NewId = Callable[[str], str]
 Announce = Callable[[], Awaitable[str]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def pool(database_url: str) -> AsyncIterator[Pool]:
     pool = await open_pool(database_url, max_size=8, application_name="tests", keys=KEYS)
     yield pool
     await pool.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def new_id() -> NewId:
     return lambda prefix: f"{prefix}-{uuid4().hex[:12]}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def announce(pool: Pool, new_id: NewId) -> Announce:
     """Makes the row of a new process and returns its id."""
 
@@ -41,7 +41,7 @@ def announce(pool: Pool, new_id: NewId) -> Announce:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def person(pool: Pool, new_id: NewId) -> Callable[..., Awaitable[ProfileVersion]]:
     """Imports a profile into a scene of its own."""
 
