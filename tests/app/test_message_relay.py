@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.app.answering import NAME, Answering, Heard, Repaired
+from tests.support.until import until
 from tongyao.app.errors import Refused
 from tongyao.app.messaging import message_relay
 from tongyao.app.messaging.message_relay import SET_ASIDE_AFTER, MessageRelay
@@ -311,22 +312,16 @@ async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
         async def reported() -> bool:
             return any(line["event"] == "messages wait for the records" for line in logs)
 
-        await _when(reported)
+        await until(reported)
     await asyncio.to_thread(own_postgres.start)
     async with working(temporal, process):
 
         async def decided() -> bool:
             return (await room.get(stored)).verdict is not None
 
-        await _when(decided)
+        await until(decided)
         assert await room.applied() == ["k1"]
     assert not running.done()
     stop.set()
     await running
     await pool.close()
-
-
-async def _when(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while not await true():
-            await asyncio.sleep(0.05)

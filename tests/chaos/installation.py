@@ -22,6 +22,7 @@ from tests.chaos.clock import ShiftedClock
 from tests.kills.service import REPOSITORY
 from tests.support.messages_api.server import MessagesServer
 from tests.support.tcp_proxy import TcpProxy
+from tests.support.until import until
 from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.postgres import PORT, SUPERUSER
@@ -217,16 +218,14 @@ class Installation:
                     one.send_signal(number)
 
     async def until_back(self, before: Mapping[str, int | None]) -> None:
-        """Return when every part runs and answers, those of `before` as other processes. Raises `TimeoutError` that names the part."""
+        """Return when every part runs and answers, those of `before` as other processes. Raises `AssertionError` that names the part."""
         for part in self.parts:
-            try:
-                async with asyncio.timeout(BACK_SECONDS):
-                    while (
-                        (pid := self.pid_of(part)) is None or pid == before.get(part) or not await self._answers(part)
-                    ):
-                        await asyncio.sleep(0.05)
-            except TimeoutError:
-                raise TimeoutError(f"{part} did not come back within {BACK_SECONDS} s") from None
+
+            async def is_back(part: str = part) -> bool:
+                pid = self.pid_of(part)
+                return pid is not None and pid != before.get(part) and await self._answers(part)
+
+            await until(is_back, f"{part} is back", seconds=BACK_SECONDS)
 
     async def _answers(self, part: str) -> bool:
         if part == TEMPORAL:

@@ -12,6 +12,7 @@ from tests.commands.command_line import TEXTS, room, spoken_to_the_plan, tongyao
 from tests.gateway.conftest import GatewayHarness, said_by
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
 from tongyao.protocol.model.process import Choice
@@ -58,7 +59,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
         asks = await stack.repositories.inbox.of_process(process, open_only=True)
         return any((ask.alias, ask.ask) == ("P00", "decision") for ask in asks)
 
-    await stack.when(waits_for_the_demander)
+    await until(waits_for_the_demander)
     shown = json.loads((await tongyao("show", process, "--json")).stdout)
     [listed] = json.loads((await tongyao("list", "--json")).stdout)
     assert shown["answers"] == listed["answers"] == expected
@@ -89,7 +90,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
         latest = await stack.repositories.plans.latest(process)
         return latest is not None and latest.revision == 2
 
-    await stack.when(planned_again)
+    await until(planned_again)
     await stack.until(process, "answering")
     renewed = json.loads((await tongyao("show", process, "--json")).stdout)
     [listed] = json.loads((await tongyao("list", "--json")).stdout)
@@ -134,7 +135,7 @@ async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> No
                 await stack.speak(process, aliases[bo], ask.round, "I teach." if ask.round == 1 else None)
         return (await stack.repositories.processes.get(process)).phase == "answering"
 
-    await stack.when(answering)
+    await until(answering)
     shown = (await tongyao("show", process)).stdout
     assert f"waits for {aliases[bo]}: plan 1 is to be answered" in shown
     assert f"{aliases[ada]} may answer the plan, too: a proxy spoke for them" in " ".join(shown.split())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.commands.command_line import room, tongyao
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.runtime.temporal.build import build_id
 
 
@@ -21,7 +22,7 @@ async def test_versions_shows_the_build_that_polls_and_how_many_processes_it_car
             build["processes"] and set(build["workers"]) == {"tongyao-process", "tongyao-models", "tongyao-field"}
         )
 
-    await stack.when(listed)
+    await until(listed)
     shown = await tongyao("versions")
     assert build_id() in shown.stdout.replace("\n", "")
     assert "rules 1:" in shown.stdout
@@ -72,7 +73,7 @@ async def test_upgrade_continues_a_process_as_new_and_a_dry_run_changes_nothing(
     async def another_run() -> bool:
         return (await stack.handle(process).describe()).run_id != run
 
-    await stack.when(another_run)
+    await until(another_run)
     verdict = await stack.speak(process, aliases["ada"], 1, "My workshop is free.")
     assert verdict.accepted
 

@@ -9,6 +9,7 @@ from tests.commands.command_line import room, tongyao
 from tests.gateway.conftest import GatewayHarness
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.gateway.server import application
 
 
@@ -46,7 +47,7 @@ async def test_a_process_has_one_summary_and_one_view(stack: Stack) -> None:
     async def answered() -> bool:
         return len(await stack.repositories.plans.answers(process)) == 2
 
-    await stack.when(answered)
+    await until(answered)
     doors = await told(stack, process)
 
     [summary] = doors["list"]

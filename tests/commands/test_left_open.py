@@ -9,6 +9,7 @@ from temporalio.client import Client
 from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.commands.conftest import working
 from tests.support.scripted import Script, ScriptedEngine
+from tests.support.until import until
 
 
 async def test_a_residual_tension_can_be_taken_up_after_the_end(temporal: Client, named_database: str) -> None:
@@ -46,7 +47,7 @@ async def test_what_a_process_was_started_for_is_not_offered_again_by_the_next_p
             listed = await stack.repositories.lineage.children(process)
             return [(one.id, one.phase) for one in listed] == [(child, "selecting")]
 
-        await stack.when(found)
+        await until(found)
         for name, answer in {"ada": "decline", "bo": "commit", "cy": "commit"}.items():
             assert (await tongyao("answer", process, answer, "--as", name)).exit_code == 0
         assert (await tongyao("replan", process, "--without", "ada")).exit_code == 0

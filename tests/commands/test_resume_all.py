@@ -13,6 +13,7 @@ from tests.commands.command_line import TEXTS, tongyao
 from tests.commands.conftest import working
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app.start import process_id_of
 
 DEMANDER = "di"
@@ -99,7 +100,7 @@ async def test_all_go_on_and_one_that_is_not_mended_is_suspended_again(suspended
         kinds = [event.kind.value for event in await events.events(suspended.other_key, limit=100)]
         return kinds.count("suspended") == 2
 
-    await suspended.stack.when(twice)
+    await until(twice)
 
 
 async def test_one_process_or_all_must_be_named() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands.command_line import TEXTS, tongyao
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.commands.shared.tension_editing import tension_as_text, tension_of_text
 from tongyao.protocol.model.tension import MISSING, Tension
 
@@ -32,7 +33,7 @@ async def revised_tension(stack: Stack, process: str) -> Tension:
     async def shown() -> bool:
         return (await stack.repositories.record(process)).tension != WHOLE
 
-    await stack.when(shown)
+    await until(shown)
     tension = (await stack.repositories.record(process)).tension
     assert tension is not None
     return tension

@@ -19,6 +19,7 @@ from tests.commands.conftest import MASTER_KEY, encrypting
 from tests.records.test_ledger import claim
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tongyao.app.operators.maintenance import delete_duty_histories
 from tongyao.app.operators.schedules import ensure_schedules
 from tongyao.llm.engine import CallKey
@@ -82,8 +83,8 @@ async def run_now(here: Stack, duty: Duty) -> DutyRow:
 
     for _ in range(3):  # Temporal takes two triggers within one second for one
         await handle.trigger(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
-        with suppress(TimeoutError):
-            await here.when(ended, seconds=20)
+        with suppress(AssertionError):
+            await until(ended, seconds=20)
             break
     row = await row_of(here, duty)
     assert row is not None
@@ -233,7 +234,7 @@ async def test_histories_of_duties_are_deleted_and_those_of_processes_stay(prepa
     async def seen() -> bool:
         return (await prepared.client.count_workflows(query)).count > 0
 
-    await prepared.when(seen)
+    await until(seen)
     found = [one async for one in prepared.client.list_workflows(query)]
     assert await delete_duty_histories(prepared.client, days=-1) >= len(found)
 
@@ -244,5 +245,5 @@ async def test_histories_of_duties_are_deleted_and_those_of_processes_stay(prepa
             return error.status is RPCStatusCode.NOT_FOUND
         return False
 
-    await prepared.when(gone)
+    await until(gone)
     assert (await prepared.handle(process).describe()).id == process

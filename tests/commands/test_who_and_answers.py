@@ -10,6 +10,7 @@ import pytest
 
 from tests.commands.command_line import room, tongyao
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app.errors import BadInput, NotFound, Refused
 from tongyao.commands.shared.expected_errors import message_of
 
@@ -115,7 +116,7 @@ async def _has_spoken(stack: Stack, process: str, alias: str) -> None:
     async def spoken() -> bool:
         return any(row.alias == alias for row in await stack.repositories.rounds.projections(process))
 
-    await stack.when(spoken)
+    await until(spoken)
 
 
 async def test_show_prints_what_one_person_reads(stack: Stack) -> None:

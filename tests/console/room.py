@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tests.console.cases import Case, ferry_case
 from tests.gateway.conftest import GatewayHarness
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.start import StartProcessBody, start_process
@@ -76,7 +77,7 @@ class Ferry:
                     await self.stack.speak(self.pid, self.human, ask.round, self.case.said.get(ask.round))
             return (await self.stack.repositories.processes.get(self.pid)).phase == "answering"
 
-        await self.stack.when(there)
+        await until(there)
 
 
 async def ferry(harness: GatewayHarness, case: Case | None = None) -> Ferry:

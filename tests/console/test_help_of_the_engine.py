@@ -16,6 +16,7 @@ from tests.console.room import Ferry, ferry
 from tests.support.messages_api.faults import Fault, always
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.serving import served
+from tests.support.until import until
 from tongyao.app.context import AppContext
 from tongyao.llm.engine import Answer, Bound, Call, Usage
 from tongyao.llm.structured_output.parsing import read
@@ -124,7 +125,7 @@ async def test_what_was_asked_for_is_counted_also_when_the_page_is_closed(consol
         async def counted() -> bool:
             return (await house.stack.repositories.ledger.used_today(house.people["P00"])).person_tokens == 7
 
-        await house.stack.when(counted)
+        await until(counted)
 
 
 @pytest.mark.parametrize("script", [True, False])

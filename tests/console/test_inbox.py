@@ -8,6 +8,7 @@ import pytest
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
+from tests.support.until import until
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ async def test_nothing_new_more_time_a_proxy_and_leaving_are_one_press_each(cons
             await page.goto(f"{console.url}/console/")
             return await page.locator("p.urge").first.inner_text() != before
 
-        await house.stack.when(moved)
+        await until(moved)
         await page.get_by_role("button", name="I need more time").click()
         assert await page.get_by_role("alert").inner_text()
         await page.goto(f"{console.url}/console/")
@@ -116,7 +117,7 @@ async def test_what_somebody_said_is_corrected_while_the_round_is_open(console: 
             await page.reload()
             return await page.get_by_role("link", name="Correct it").count() > 0
 
-        await open_house.stack.when(sorted_already)
+        await until(sorted_already)
         await page.get_by_role("link", name="Correct it").click()
         assert await page.get_by_role("heading", level=1).inner_text() == "What you said in round 1"
         await page.get_by_label("What I can give").fill("I can plan rosters for hospitals.")
@@ -130,7 +131,7 @@ async def test_what_somebody_said_is_corrected_while_the_round_is_open(console: 
         said = [one.markdown for one in record.projections if one.alias == "P03"]
         return said == ["## Capability\n\nI can plan rosters for hospitals."]
 
-    await open_house.stack.when(replaced)
+    await until(replaced)
     await open_house.stack.say(open_house.pid, "cancel")
     async with console.visitor(open_house.tokens["P03"]) as page:
         answer = await page.goto(f"{console.url}/console/asks/{open_house.pid}/projection/1")

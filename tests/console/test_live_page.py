@@ -15,6 +15,7 @@ from tests.console.room import Ferry, ferry
 from tests.console.test_access import sign_in
 from tests.gateway.conftest import GatewayHarness
 from tests.support.serving import served
+from tests.support.until import until
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.journal import Journal
@@ -76,7 +77,7 @@ async def told(page: Page, house: Ferry, times: int) -> None:
             return int(await page.evaluate("window.told")) >= number
 
         await change(house)
-        await house.stack.when(heard)
+        await until(heard)
 
 
 async def test_changes_that_follow_each_other_are_one_new_page(console: Console) -> None:

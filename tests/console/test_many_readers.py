@@ -19,6 +19,7 @@ from tests.console.room import Ferry, ferry
 from tests.console.test_access import FORM_TOKEN, gateway, sign_in
 from tests.gateway.conftest import GatewayHarness
 from tests.support.erasing import destroy_key
+from tests.support.until import until
 from tongyao.protocol.model.process import DEMANDER
 
 __all__ = ["gateway"]
@@ -143,7 +144,7 @@ async def test_whoever_asks_after_an_erasure_gets_nothing_that_was_read_before(
             row = await (await looking.execute(waiting)).fetchone()
             return bool(row and row[0])
 
-        await house.stack.when(held)
+        await until(held)
         await destroy_key(repositories.pool, house.people[DEMANDER])
         late = asyncio.create_task(read(second, path))
         await asyncio.sleep(0)

@@ -13,6 +13,7 @@ from tests.console.conftest import Console
 from tests.console.looking import looks_right
 from tests.support.scripted import Rule
 from tests.support.serving import served
+from tests.support.until import until
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 
@@ -36,7 +37,7 @@ async def held(console: Console) -> AsyncIterator[tuple[str, str, str]]:
         rows = [await stack.repositories.processes.get(one) for one in ids]
         return all(row.suspended for row in rows) and (await stack.repositories.processes.get(waiting)).waiting
 
-    await stack.when(both_held)
+    await until(both_held)
     yield ids[0], ids[1], waiting
     engine.mend(flag)
     engine.script.rules.pop()
@@ -47,7 +48,7 @@ async def held(console: Console) -> AsyncIterator[tuple[str, str, str]]:
     async def none_held() -> bool:
         return not any([(await stack.repositories.processes.get(one)).suspended for one in ids])
 
-    await stack.when(none_held)
+    await until(none_held)
 
 
 async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(

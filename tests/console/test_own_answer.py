@@ -7,6 +7,7 @@ from mcp.client import Client as McpClient
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
 from tests.gateway.conftest import said_by
+from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 from tongyao.protocol.model.events import EventKind
 
@@ -24,7 +25,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     house = await ferry(console.harness)
     await house.start()
     await house.until_answering()
-    await house.stack.when(lambda: _asked(house, "P03"))
+    await until(lambda: _asked(house, "P03"), "P03 is asked")
     assert await views(house) == {**dict.fromkeys(house.seats, "possible"), "P03": "asked"}
     plan = f"{console.url}/console/processes/{house.pid}"
     async with console.visitor(house.tokens["P01"], viewport=PHONE) as page:
@@ -84,7 +85,7 @@ async def test_what_was_said_is_not_asked_again_before_the_process_has_written_i
         received = await house.stack.repositories.events.of_kind(house.pid, EventKind.PROJECTION_RECEIVED)
         return {one.data["alias"] for one in received} == set(house.seats) - {"P01"}
 
-    await house.stack.when(all_but_p01_are_written)  # and nothing more is until P01 speaks
+    await until(all_but_p01_are_written)  # and nothing more is until P01 speaks
     async with house.stack.repositories.pool.connection() as connection:  # as it was before the process wrote
         await connection.execute(
             "UPDATE inbox SET closed_at = NULL WHERE process_id = %s AND alias = 'P03'", [house.pid]

@@ -6,7 +6,6 @@ them, beside that of a page that says nothing: how long something takes is measu
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import sys
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from playwright.async_api import Page
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import ferry
+from tests.support.until import until
 
 MOST_BYTES = 150_000
 SLOWER = 4
@@ -49,9 +49,10 @@ async def measured(page: Page, url: str) -> Measures:
     await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     await page.add_init_script(OBSERVE)
     await page.goto(url)
-    async with asyncio.timeout(60):  # wait_for_function asks again by eval, which the page's policy forbids
-        while not await page.evaluate("performance.getEntriesByName('first-contentful-paint').length"):
-            await page.wait_for_timeout(20)
+    painted = "performance.getEntriesByName('first-contentful-paint').length"
+    await until(
+        lambda: page.evaluate(painted), "the first paint"
+    )  # wait_for_function asks by eval, which the page forbids
     await page.wait_for_timeout(500)  # what would move the page after it is shown
     return Measures(**await page.evaluate(READ))
 

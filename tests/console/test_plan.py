@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Page
 from tests.console.conftest import PHONE, Console
 from tests.console.looking import looks_right
 from tests.support.scripted import Rule
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.processes import read_process
@@ -93,7 +94,7 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
         async def taken() -> bool:
             return bool(await stack.repositories.lineage.children(pid))
 
-        await stack.when(taken)
+        await until(taken)
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         assert await page.get_by_role("link", name="People are being looked for").count() == 1
     for row in [*await stack.repositories.lineage.children(pid), await stack.repositories.processes.get(pid)]:

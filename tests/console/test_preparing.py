@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging import records_follow
@@ -98,7 +99,7 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
                 await page.get_by_role("link", name="Look again").click()
             return await page.get_by_text("Change it", exact=True).count() > 0
 
-        await house.stack.when(taken)
+        await until(taken)
         await page.get_by_text("Change it", exact=True).click()
         kept = await page.get_by_label("Names that others do not read").input_value()
         assert kept == "Quillan Orr\nVessel Works (firm)"

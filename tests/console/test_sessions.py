@@ -8,6 +8,7 @@ import httpx
 
 from tests.console.conftest import Console
 from tests.console.room import ferry
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.notifications.notifier import Outgoing
@@ -204,7 +205,7 @@ async def test_a_mail_carries_a_personal_link_to_what_waits(console: Console) ->
         await notifying.once()
         return [one.text for one in mail.sent if one.data["process"] == house.pid]
 
-    await house.stack.when(told)
+    await until(told)
     link = next(word for word in (await told())[0].split() if word.startswith(console.url))
     async with console.visitor() as page:
         await page.goto(link)

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
 from tests.gateway.journeys.served import open_served
+from tests.support.until import until
 from tongyao.protocol.model.projection import EndpointKind
 
 pytestmark = pytest.mark.slow
@@ -70,7 +71,7 @@ async def test_somebody_takes_over_from_their_proxy_and_gives_back(console: Cons
         async def so() -> bool:
             return await speaks() is kind
 
-        await house.stack.when(so)
+        await until(so)
 
     async with console.visitor(house.tokens["P01"], viewport=PHONE) as page:
         await page.goto(page_of_process)
@@ -107,7 +108,7 @@ async def test_a_part_is_declined_with_a_reason_and_the_demander_reads_it(
             await page.goto(f"{console.url}/console/processes/{house.pid}/plan")
             return "The winter is too short for this." in await page.locator("#answers").inner_text()
 
-        await house.stack.when(told)
+        await until(told)
 
 
 async def test_while_the_plan_is_answered_the_demander_is_asked_whether_it_is_written_once_more(
@@ -123,7 +124,7 @@ async def test_while_the_plan_is_answered_the_demander_is_asked_whether_it_is_wr
                 await stack.speak(pid, ask.alias, ask.round, words)
         return (await stack.repositories.processes.get(pid)).phase == "answering"
 
-    await stack.when(answering)
+    await until(answering)
     proposal = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": "Begin in March."}
     token = house.tokens[house.human]
     assert (await console.harness.ask("POST", f"/processes/{pid}/messages", token, json=proposal)).status_code == 200

@@ -23,6 +23,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.support.scripted import Rule, ScriptedEngine
 from tests.support.serving import served
 from tests.support.stack import open_stack
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
@@ -242,7 +243,7 @@ async def what_stayed_open(look: Looker, house: Ferry, folder: Path) -> None:
         if one.ask == "residual"
     ]
     await house.stack.say(house.pid, "approve_residual", residual=ask.subject)
-    await house.stack.when(lambda: house.stack.repositories.lineage.children(house.pid))
+    await until(lambda: house.stack.repositories.lineage.children(house.pid), "a child")
     [child] = await house.stack.repositories.lineage.children(house.pid)
     here = f"/console/processes/{child.id}"
     await house.stack.until(child.id, "confirming")

@@ -7,15 +7,13 @@ begin with the namespace are made without it. They make queries fast on large da
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -23,6 +21,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from tests.support.until import until
 from tongyao.runtime.local import postgres
 from tongyao.runtime.local.postgres import LocalPostgres, binaries
 from tongyao.runtime.local.processes import file_lock, free_port, port_is_taken
@@ -151,16 +150,17 @@ class Deployment:
 
     async def connected(self, timeout: float = 60.0) -> None:
         """Return when the frontend answers. Raises `AssertionError` with the end of the log when it does not."""
-        until = time.monotonic() + timeout
-        while True:
-            try:
-                await Client.connect(self.address)
-                return
-            except (RuntimeError, RPCError):
-                assert self._server is not None
-                if self._server.poll() is not None or time.monotonic() > until:
-                    raise AssertionError((self.home / "temporal.log").read_text()[-3_000:]) from None
-                await asyncio.sleep(0.1)
+
+        async def answers() -> Client | None:
+            assert self._server is not None and self._server.poll() is None, "it has ended"
+            with suppress(RuntimeError, RPCError):
+                return await Client.connect(self.address)
+            return None
+
+        try:
+            await until(answers, seconds=timeout)
+        except AssertionError:
+            raise AssertionError((self.home / "temporal.log").read_text()[-3_000:]) from None
 
     def _put_programs_on_path(self) -> None:
         self._bin.mkdir()

@@ -13,6 +13,7 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app.people.registration import register_profile
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
@@ -84,7 +85,7 @@ async def _seats(here: Stack, pid: str) -> list[SeatRow]:
     async def seated() -> bool:
         return bool(await here.repositories.seats.seats(pid))
 
-    await here.when(seated)
+    await until(seated)
     return await here.repositories.seats.seats(pid)
 
 

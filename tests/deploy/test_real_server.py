@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from temporalio.client import Client
 from tests.deploy.compose import read_compose
 from tests.deploy.real_server import REPOSITORY, Deployment, deployed
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
@@ -70,14 +70,18 @@ class Parts:
                 stderr=log,
             )
 
-    def wait_until_healthy(self, name: str) -> None:
+    async def until_healthy(self, name: str) -> None:
         """Return when the container's own health check passes."""
-        until = time.monotonic() + SERVED_SECONDS
         command = self._translated(self._services[name]["healthcheck"]["test"][1:])
         environment = self._environment(name)
-        while (asked := subprocess.run(command, env=environment, capture_output=True, text=True)).returncode:
-            assert time.monotonic() < until, f"{name}: {asked.stdout}{asked.stderr}{self.log(name)[-3_000:]}"
-            time.sleep(0.5)
+
+        def healthy() -> bool:
+            return not subprocess.run(command, env=environment, capture_output=True).returncode
+
+        try:
+            await until(healthy, seconds=SERVED_SECONDS)
+        except AssertionError:
+            raise AssertionError(f"{name}: {self.log(name)[-3_000:]}") from None
 
     def stop(self) -> None:
         for process in self._running.values():
@@ -134,14 +138,14 @@ async def deployment() -> AsyncIterator[Deployment]:
 
 
 @pytest.fixture(scope="module")
-def parts(deployment: Deployment) -> Iterator[Parts]:
+async def parts(deployment: Deployment) -> AsyncIterator[Parts]:
     made = Parts(deployment)
     made.run("prepare")
     for name in ("process-worker", "model-worker", "gateway"):
         made.start(name)
     try:
         for name in ("process-worker", "model-worker", "gateway"):
-            made.wait_until_healthy(name)
+            await made.until_healthy(name)
         yield made
     finally:
         made.stop()
@@ -173,24 +177,17 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
     people = await stack.people(PROFILES)
     choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
     process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
-    async with asyncio.timeout(60):
-        while [ask.ask for ask in await stack.repositories.inbox.of_process(process_id, open_only=True)] != [
-            "projection"
-        ]:
-            await asyncio.sleep(0.1)
 
+    async def only_the_person_is_waited_for() -> bool:
+        asks = await stack.repositories.inbox.of_process(process_id, open_only=True)
+        return [ask.ask for ask in asks] == ["projection"]
+
+    await until(only_the_person_is_waited_for)
     deployment.kill()
     deployment.start()
     await deployment.connected()
 
-    async with asyncio.timeout(240):
-        while not (await stack.repositories.processes.get(process_id)).ended_at:
-            for ask in await stack.repositories.inbox.of_process(process_id, open_only=True):
-                if ask.ask == "projection":
-                    await stack.say(process_id, "submit_projection", alias=ask.alias, round=ask.round, nothing_new=True)
-                elif ask.ask == "answer":
-                    await stack.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")
-            await asyncio.sleep(0.5)
+    await stack.answer_all(process_id, seconds=240)
     record = await stack.repositories.record(process_id)
     assert record.phase is Phase.COMPLETED
     assert record.plans and record.deliveries
@@ -198,9 +195,8 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
 
 async def test_the_temporal_ui_finds_it_by_the_search_attributes(stack: Stack) -> None:
     """Visibility is written a moment after the workflow: the query is asked until it knows."""
-    async with asyncio.timeout(30):
-        while await found(stack.client, "TongyaoPhase = 'completed' AND TongyaoWaiting = false") == 0:
-            await asyncio.sleep(0.2)
+    completed = "TongyaoPhase = 'completed' AND TongyaoWaiting = false"
+    await until(lambda: found(stack.client, completed), "it is found by its phase")
     assert await found(stack.client, "TongyaoSuspended IS NOT NULL") == 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
 import uuid
@@ -19,6 +18,7 @@ import pytest
 from tests.support.scripted import Script
 from tests.support.stack import Stack
 from tests.support.tcp_proxy import TcpProxy
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice
@@ -117,10 +117,12 @@ async def roles(home: Path) -> AsyncIterator[Roles]:
             )  # fmt: skip
         exit_stack.push_async_callback(asyncio.to_thread, gateway.wait)
         exit_stack.callback(gateway.terminate)
-        async with asyncio.timeout(PATIENCE):
-            while not re.search(rb"http://", (home / "gateway.log").read_bytes()):
-                assert gateway.poll() is None, (home / "gateway.log").read_text()[-2_000:]
-                await asyncio.sleep(0.05)
+
+        def served() -> bool:
+            assert gateway.poll() is None, (home / "gateway.log").read_text()[-2_000:]
+            return b"http://" in (home / "gateway.log").read_bytes()
+
+        await until(served, "the gateway says its address", seconds=PATIENCE)
         yield Roles(Stack(installed.context), lines, workers, gateway)
 
 
@@ -134,7 +136,7 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
         async def both_asked() -> bool:
             return len(await stack.repositories.inbox.of_process(waiting, open_only=True)) == 2
 
-        await stack.when(both_asked, seconds=PATIENCE)
+        await until(both_asked, seconds=PATIENCE)
 
         # The models' worker, in the middle of a round: everything else works, its step is given to another try.
         rounds = await stack.start(people, auto_confirm=True)
@@ -143,7 +145,7 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
             calls = await stack.repositories.ledger.calls(rounds)
             return any(call.step == "project" and call.state == "claimed" for call in calls)
 
-        await stack.when(in_a_round, seconds=PATIENCE)
+        await until(in_a_round, seconds=PATIENCE)
         await here.lines["models"].cut()
 
         async def tried_again() -> bool:
@@ -151,8 +153,8 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
             return any(one.attempt > 1 for one in described.raw_description.pending_activities)
 
         meanwhile = await here.put(waiting, "P01")
-        await stack.when(lambda: here.applied(meanwhile), seconds=PATIENCE)
-        await stack.when(tried_again, seconds=PATIENCE)
+        await until(lambda: here.applied(meanwhile), "the message of meanwhile is applied", seconds=PATIENCE)
+        await until(tried_again, seconds=PATIENCE)
         assert here.workers["models"].pid is not None, "it waits for its servers"
         here.lines["models"].restore()
         await stack.until_ended(rounds, seconds=PATIENCE)
@@ -171,9 +173,9 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
             row = await stack.repositories.messages.get(kept)
             return row.attempts > 1 and row.verdict is None
 
-        await stack.when(tried, seconds=PATIENCE)
+        await until(tried, seconds=PATIENCE)
         here.lines["process"].restore()
-        await stack.when(lambda: here.applied(kept), seconds=PATIENCE)
+        await until(lambda: here.applied(kept), "the message that was kept is applied", seconds=PATIENCE)
 
         # The gateway: what is stored already waits for it.
         await here.lines["gateway"].cut()
@@ -181,17 +183,17 @@ async def test_whichever_role_is_cut_off_the_others_go_on_and_nothing_is_lost_or
         async def noticed() -> bool:
             return here.lines["gateway"].records.refused > 0
 
-        await stack.when(noticed, seconds=PATIENCE)
+        await until(noticed, seconds=PATIENCE)
         stored = await here.put(waiting, "P02")
         assert not await here.applied(stored)
         here.lines["gateway"].restore()
-        await stack.when(lambda: here.applied(stored), seconds=PATIENCE)
+        await until(lambda: here.applied(stored), "the message that was stored is applied", seconds=PATIENCE)
         assert here.gateway.poll() is None
 
         # A slow line, where nothing is lost either.
         here.lines["process"].temporal.delay = 0.05
         slow = await here.put(waiting, "P02")
-        await stack.when(lambda: here.applied(slow), seconds=PATIENCE)
+        await until(lambda: here.applied(slow), "the slow message is applied", seconds=PATIENCE)
         here.lines["process"].temporal.delay = 0.0
 
         assert (await stack.say(waiting, "cancel")).accepted

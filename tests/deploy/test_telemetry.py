@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from tests.llm import requests
+from tests.support.until import until
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Reask, Usage
 from tongyao.llm.errors import Transient
 from tongyao.protocol.contracts.process import ProjectInput, ProjectOutput, TurnInput, TurnOutput
@@ -132,13 +134,14 @@ async def test_a_hostile_request_does_not_stop_the_port_of_metrics() -> None:
     head = b"POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
     url = f"http://127.0.0.1:{port}"
     async with Telemetry(Settings(metrics_port=port)).served(), httpx.AsyncClient(trust_env=False) as client:
+
+        async def answers() -> object:
+            with suppress(httpx.ConnectError):
+                return await client.get(f"{url}/health")
+            return None
+
+        await until(answers)
         async with asyncio.timeout(60):
-            while True:
-                try:
-                    await client.get(f"{url}/health")
-                    break
-                except httpx.ConnectError:
-                    await asyncio.sleep(0.02)
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
                 writer.write(head + b"a:\r\n" * 15_000 + b"\r\n")

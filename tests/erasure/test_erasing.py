@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.support.scan import find_in_database
 from tests.support.stack import OPERATOR, Stack, open_stack
+from tests.support.until import until
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
@@ -248,16 +248,17 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
         assert done.left == (process,)
         alias, bo = await alias_of(here, process, people["ada"]), await alias_of(here, process, people["bo"])
         answered = 0
-        async with asyncio.timeout(100):
-            while (row := await here.repositories.processes.get(process)).phase in (
-                Phase.CRYSTALLIZING,
-                Phase.PLANNING,
-            ):
-                asks = await here.repositories.inbox.of_process(process, open_only=True)
-                if row.round > answered and any(ask.alias == bo for ask in asks):
-                    answered = row.round
-                    await send(here, process, bo, kind="submit_projection", round=answered, nothing_new=True)
-                await asyncio.sleep(0.02)
+
+        async def bo_has_answered_every_round() -> bool:
+            nonlocal answered
+            row = await here.repositories.processes.get(process)
+            asks = await here.repositories.inbox.of_process(process, open_only=True)
+            if row.round > answered and any((ask.alias, ask.ask) == (bo, "projection") for ask in asks):
+                answered = row.round
+                await send(here, process, bo, kind="submit_projection", round=answered, nothing_new=True)
+            return row.phase not in (Phase.CRYSTALLIZING, Phase.PLANNING)
+
+        await until(bo_has_answered_every_round, seconds=100)
         record = await here.end(process)
         assert record.phase is Phase.COMPLETED
         assert not any(said.items for said in record.projections if said.alias == alias)
@@ -269,8 +270,11 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
 async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
     async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
         process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
-        while len(await here.repositories.rounds.projections(process)) < 2:
-            await asyncio.sleep(0.02)  # only bo is waited for
+
+        async def only_bo_is_waited_for() -> bool:
+            return len(await here.repositories.rounds.projections(process)) >= 2
+
+        await until(only_bo_is_waited_for)
         done = await erase(here, "person-dee")
         record = await here.end(process)
         assert done.cancelled == (process,)
@@ -305,13 +309,14 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
 
 
 async def is_gone(stack: Stack, process: str) -> bool:
-    async with asyncio.timeout(90):
-        while True:
-            try:
-                await stack.handle(process).describe()
-            except RPCError as error:
-                return error.status is RPCStatusCode.NOT_FOUND
-            await asyncio.sleep(0.1)
+    async def gone() -> bool:
+        try:
+            await stack.handle(process).describe()
+        except RPCError as error:
+            return error.status is RPCStatusCode.NOT_FOUND
+        return False
+
+    return await until(gone, f"the history of {process} is deleted", seconds=90)
 
 
 async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_database_url: str) -> None:

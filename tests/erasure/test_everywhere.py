@@ -6,7 +6,6 @@ below, with the reason, or missing from this test.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -24,6 +23,7 @@ from tests.gateway.test_blindness import Room, everything
 from tests.support.scan import find_in_database
 from tests.support.scripted import ScriptedEngine
 from tests.support.stack import OPERATOR, Stack, open_stack
+from tests.support.until import until
 from tongyao.app.people.erasure import erase
 from tongyao.app.people.registration import register_profile
 from tongyao.commands.actions.export import write_export
@@ -270,8 +270,10 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
         assert not list(in_folder(tmp_path / "after"))
         for token in said.tokens.values():
             assert WORD not in await everything(gateway, Room(said.process, said.tokens, {}), token)
-        async with asyncio.timeout(90):  # a server deletes a history in its own time
-            while any([await in_history(here, one) for one in (said.process, said.unread)]):
-                await asyncio.sleep(0.1)
+
+        async def no_history_holds_it() -> bool:
+            return not any([await in_history(here, one) for one in (said.process, said.unread)])
+
+        await until(no_history_holds_it, seconds=90)  # a server deletes a history in its own time
         plan = (await gateway.ask("GET", f"/processes/{said.process}/plan", said.tokens["dee"])).json()
         assert plan["removed"], "the others are told that something was removed"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
+from tests.support.until import until
 from tongyao.cli import app
 from tongyao.records.privacy.keys import KeyMissing
 from tongyao.runtime import wiring
@@ -86,7 +87,7 @@ async def test_an_old_key_goes_only_when_no_history_in_temporal_may_need_it(
         async def visible() -> bool:
             return (await temporal.count_workflows()).count > 0
 
-        await stack.when(visible)
+        await until(visible)
     assert (await asyncio.to_thread(keys, "retire")).output.strip() == "there is no older key"
     assert (await asyncio.to_thread(keys, "rotate")).exit_code == 0
     refused = await asyncio.to_thread(keys, "retire")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
@@ -98,13 +98,14 @@ def said_by(result: Any) -> Any:
 
 async def until_served(url: str) -> None:
     """Return when the gateway at this address answers."""
-    async with asyncio.timeout(20), httpx.AsyncClient() as http:
-        while True:
-            try:
-                if (await http.get(f"{url}/scenes")).is_success:
-                    return
-            except httpx.ConnectError:
-                await asyncio.sleep(0.02)
+    async with httpx.AsyncClient() as http:
+
+        async def answers() -> bool:
+            with suppress(httpx.ConnectError):
+                return (await http.get(f"{url}/scenes")).is_success
+            return False
+
+        await until(answers, f"the gateway at {url}")
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from typing import Any
 
 from tests.gateway.conftest import GatewayHarness
+from tests.support.until import until
 
 TEXTS = ("I restore wooden boats and can lend a workshop.", "I teach sailing to beginners on a cold lake.")
 
@@ -31,12 +31,13 @@ async def room(gateway: GatewayHarness, **settings: Any) -> tuple[str, str, list
 
 async def asked(gateway: GatewayHarness, token: str, what: str, round: int | None = None) -> Any:
     """Wait until this waits for the token's owner."""
-    async with asyncio.timeout(30):
-        while True:
-            for ask in (await gateway.ask("GET", "/inbox", token)).json():
-                if ask["ask"] == what and round in (None, ask["round"]):
-                    return ask
-            await asyncio.sleep(0.05)
+
+    async def waits() -> Any:
+        for ask in (await gateway.ask("GET", "/inbox", token)).json():
+            if ask["ask"] == what and round in (None, ask["round"]):
+                return ask
+
+    return await until(waits, f"{what} in round {round}")
 
 
 async def test_a_person_speaks_through_the_api_and_everybody_reads_what_is_theirs(gateway: GatewayHarness) -> None:
@@ -139,7 +140,5 @@ async def test_a_mandate_holds_from_now_on_and_is_noted_in_open_processes(gatewa
     answer = await gateway.ask("PUT", f"/profiles/{profile}/mandate", token, json=given)
     assert answer.status_code == 200 and answer.json()["never"] == ["the price"]
     assert (await gateway.context.repositories.mandate(profile)).may_speak is False
-    async with asyncio.timeout(10):
-        while "mandate_changed" not in await gateway.stack.kinds(pid):
-            await asyncio.sleep(0.05)
+    await until(lambda: gateway.stack.happened(pid, "mandate_changed"), "the mandate in the process")
     await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})

@@ -11,6 +11,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.outbound.test_notifying import Kept, told_by
 from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
+from tests.support.until import until
 from tongyao.gateway.outbound.notifications import NotificationSender
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."
@@ -147,7 +148,7 @@ async def test_the_demander_hands_over_and_comes_back_like_anybody_else(gateway:
     mandate = {"may_speak": True, "never": ["money"]}
     answer = await gateway.ask("PUT", f"/profiles/{demander['profile_id']}/mandate", mine, json=mandate)
     assert answer.status_code == 200
-    await gateway.stack.when(lambda: gateway.stack.happened(room.pid, "mandate_changed"))
+    await until(lambda: gateway.stack.happened(room.pid, "mandate_changed"), "the mandate in the process")
     assert (await send(gateway, room, "demander", kind="switch_endpoint", endpoint="proxy")).status_code == 200
     record = await gateway.stack.end(room.pid)
     authors = {one.author.value for one in record.projections if one.alias == "P00"}

@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.gateway.conftest import said_by, text_of
+from tests.support.until import until
 from tongyao.gateway.mcp.server import ACTIONS
 
 REPOSITORY = Path(__file__).parents[2]
@@ -32,10 +33,14 @@ async def up(home: Path, log: Path) -> AsyncIterator[str]:
     with log.open("wb") as out:
         started = await asyncio.create_subprocess_exec(*CLI, "up", cwd=REPOSITORY, env=_environment(home), stdout=out)
     try:
-        async with asyncio.timeout(240):
-            while not (said := re.search(r"API\s+(http://\S+)", log.read_text())) or "Running" not in log.read_text():
-                assert started.returncode is None, log.read_text()
-                await asyncio.sleep(0.1)
+
+        def running() -> re.Match[str] | None:
+            assert started.returncode is None, log.read_text()
+            said = log.read_text()
+            return re.search(r"API\s+(http://\S+)", said) if "Running" in said else None
+
+        said = await until(running, "it says that it runs", seconds=240)
+        assert said is not None
         yield said.group(1)
     finally:
         started.send_signal(signal.SIGINT)
@@ -100,12 +105,11 @@ async def agent_of(url: str, token: str, mode: str) -> AsyncIterator[McpClient]:
 
 async def waits(agent: McpClient, ask: str) -> Any:
     """What waits for this agent's person, once it does."""
-    async with asyncio.timeout(90):
-        while True:
-            for one in said_by(await agent.call_tool("pending", {}))["pending"]:
-                if one["ask"] == ask:
-                    return one
-            await asyncio.sleep(0.2)
+
+    async def found() -> Any:
+        return [one for one in said_by(await agent.call_tool("pending", {}))["pending"] if one["ask"] == ask]
+
+    return (await until(found, f"{ask} waits", seconds=90))[0]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tests.highway.test_weak_forces import Compass
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tongyao.highway.highway import Highway, ReciteRequest
 from tongyao.highway.memory import Memory
 from tongyao.highway.recite.segments import Level
@@ -62,7 +63,7 @@ async def recitations(here: Stack, owner: str, *, count: int) -> list[str]:
         ids[:] = [one.id async for one in here.client.list_workflows(query)]
         return len(ids) >= count
 
-    await here.when(shown)
+    await until(shown)
     return sorted(ids)
 
 

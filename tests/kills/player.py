@@ -17,6 +17,7 @@ from tests.kills.house import TEXT, House
 from tests.kills.schedules import LENGTH, SHORT, demander_of, next_help, next_input, start_of
 from tests.simulation.script import Input, Script, literal
 from tests.simulation.talk import tension_of_grade
+from tests.support.until import until
 from tongyao.app.authorization import invited_author
 from tongyao.app.errors import Problem
 from tongyao.protocol.contracts.process import STATE_QUERY
@@ -58,8 +59,7 @@ class Played:
         self.process_id = await self.house.stack.start(
             people, key=start["key"], demander=demander, **given, **start["settings"]
         )
-        while not await self._look():
-            await asyncio.sleep(0.05)
+        await until(self._look, "the first state")
 
     async def _say(self, fields: dict[str, Any]) -> None:
         await self.send(fields)

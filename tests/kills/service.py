@@ -14,6 +14,7 @@ from typing import Final, Literal, get_args
 
 import psutil
 
+from tests.support.until import until
 from tongyao.runtime.local.addresses import ServiceAddresses, find_running
 from tongyao.runtime.local.processes import read_pid
 
@@ -49,18 +50,17 @@ class KillableService:
                 sys.executable, "-m", "tongyao.cli", "up",
                 cwd=REPOSITORY, env=self._environment, stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
             )  # fmt: skip
-        printed = ""
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                while True:
-                    printed = self._log.read_bytes()[printed_before:].decode(errors="replace")
-                    if "Running" in printed and (said := re.search(r"API\s+(http://\S+)", printed)):
-                        self.url = said.group(1)
-                        return
-                    assert self._up.returncode is None, printed[-4_000:]
-                    await asyncio.sleep(0.05)
-        except TimeoutError:
-            raise AssertionError(f"it did not come up in {START_SECONDS} s: {printed[-4_000:]}") from None
+
+        def running() -> bool:
+            assert self._up is not None
+            printed = self._log.read_bytes()[printed_before:].decode(errors="replace")
+            assert self._up.returncode is None, printed[-4_000:]
+            if "Running" in printed and (said := re.search(r"API\s+(http://\S+)", printed)):
+                self.url = said.group(1)
+                return True
+            return False
+
+        await until(running, f"{self._log} says that it runs", seconds=START_SECONDS)
 
     async def stop(self) -> None:
         """Ctrl-C. Returns when it has ended."""
@@ -90,9 +90,8 @@ class KillableService:
 
     async def kill(self, victim: Victim) -> None:
         """SIGKILL, once the victim runs. The whole service is started again, as its operator would; the rest comes back by itself."""
-        async with asyncio.timeout(START_SECONDS):
-            while (pid := self.pid_of(victim)) is None:
-                await asyncio.sleep(0.05)
+        pid = await until(lambda: self.pid_of(victim), f"{victim} runs", seconds=START_SECONDS)
+        assert pid is not None
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         if victim == "service":

@@ -22,6 +22,7 @@ from tests.gateway.test_up import command
 from tests.kills.checker import Checker
 from tests.kills.service import KillableService, Victim
 from tests.kills.town import SCENE, Agent, Person, Resident, Town, join, shown
+from tests.support.until import until
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection import connect
 
@@ -104,10 +105,12 @@ async def test_every_acknowledged_message_counts_once_and_all_processes_end(home
                 _none_failed(living)
                 print(f"kill {number + 1}: {victim}, {len(town.told)} messages acknowledged", flush=True)
             checker = Checker(service.addresses.database_url, await _client(service))
-            async with asyncio.timeout(SECONDS_TO_END):
-                while not await checker.ended(processes):
-                    _none_failed(living)
-                    await asyncio.sleep(0.5)
+
+            async def ended() -> bool:
+                _none_failed(living)
+                return await checker.ended(processes)
+
+            await until(ended, "the end of all processes", seconds=SECONDS_TO_END)
         finally:
             town.over = True
             print("told:", shown(town.told), dict(town.acted))

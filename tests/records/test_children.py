@@ -8,6 +8,7 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tests.records.told import NOON
+from tests.support.until import until
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.messages import Cancel, ChildEnded
 from tongyao.protocol.model.process import Phase
@@ -105,13 +106,13 @@ async def test_children_of_nobody_cannot_be_cancelled(pool: Pool, new_id: NewId)
 
 async def _until_waiting(pool: Pool) -> None:
     """Return when somebody waits for a lock on a process."""
-    async with asyncio.timeout(10):
-        while True:
-            async with pool.connection() as connection:
-                found = await connection.execute(
-                    """SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%branch_cancelled%'
-                           AND pid <> pg_backend_pid()"""
-                )
-                if found.rowcount:
-                    return
-            await asyncio.sleep(0.01)
+
+    async def somebody_waits() -> int:
+        async with pool.connection() as connection:
+            found = await connection.execute(
+                """SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%branch_cancelled%'
+                       AND pid <> pg_backend_pid() AND datname = current_database()"""
+            )
+            return found.rowcount
+
+    await until(somebody_waits)

@@ -16,6 +16,7 @@ from tests.commands.conftest import MASTER_KEY
 from tests.support.messages_api.server import MessagesServer
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tongyao.app.operators.schedules import ensure_schedules
 from tongyao.commands.shared.deployment_doctor import examine_deployment
 from tongyao.commands.shared.doctor import Finding, Row, is_well
@@ -86,7 +87,7 @@ async def polled(here: Stack, settings: Settings) -> list[Row]:
         rows[:] = await examine_deployment(settings)
         return not any(subject.startswith("Role ") for subject in failed(rows))
 
-    await here.when(known)
+    await until(known)
     return rows
 
 

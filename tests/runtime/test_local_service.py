@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import socket
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -16,6 +16,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tests.runtime.conftest import StartOwner
+from tests.support.until import until
 from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, find_running
@@ -132,13 +133,13 @@ async def test_a_server_that_is_killed_comes_back_at_the_same_address_with_its_d
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
     os.kill(killed, signal.SIGKILL)
     wait_until_gone(killed)
-    while True:
-        try:
-            with psycopg.connect(url) as connection:
-                assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
-            break
-        except psycopg.OperationalError:
-            await asyncio.sleep(0.1)
+
+    def kept() -> tuple[int, ...] | None:
+        with suppress(psycopg.OperationalError), psycopg.connect(url) as connection:
+            return connection.execute("SELECT answer FROM kept").fetchone()
+        return None
+
+    assert await until(kept) == (42,)
     assert server.pid != killed
     server.stop()
 
@@ -154,12 +155,13 @@ async def test_a_temporal_server_that_is_killed_comes_back_at_the_same_address_w
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
     wait_until_gone(killed)
-    while True:  # the test's own time-out bounds it
-        try:
-            assert (await handle.describe()).id == "kept"
-            break
-        except RPCError:
-            await asyncio.sleep(0.1)
+
+    async def kept() -> str:
+        with suppress(RPCError):
+            return (await handle.describe()).id
+        return ""
+
+    assert await until(kept) == "kept"
     assert server.pid != killed
     await asyncio.to_thread(server.stop)
 
@@ -240,7 +242,7 @@ def test_a_server_that_cannot_start_is_reported_with_the_end_of_its_log(home: Pa
 
 
 @pytest.mark.parametrize("log", ["logs/server.log", pytest.param("/dev/full", id="while the disk of its log is full")])
-def test_a_server_that_is_killed_often_comes_back_each_time(home: Path, log: str) -> None:
+async def test_a_server_that_is_killed_often_comes_back_each_time(home: Path, log: str) -> None:
     server = ServerProcess(
         name="A server", command=["sleep", "1000"], lock=home / "run" / "server.lock", log=home / log
     )
@@ -248,12 +250,14 @@ def test_a_server_that_is_killed_often_comes_back_each_time(home: Path, log: str
     server.is_ready()
     try:
         killed: set[int] = set()
+
+        def another() -> int | None:
+            assert server.exit_code is None, "the supervisor has given up"
+            return server.pid if server.pid not in killed else None
+
         for _ in range(5):
-            until = time.monotonic() + 60
-            while (pid := server.pid) is None or pid in killed:
-                assert server.exit_code is None, "the supervisor has given up"
-                assert time.monotonic() < until, "nobody has started it again"
-                time.sleep(0.02)
+            pid = await until(another, "it has been started again")
+            assert pid is not None
             killed.add(pid)
             os.kill(pid, signal.SIGKILL)
     finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.security.test_consent import Room, by_hand
+from tests.support.until import until
 from tongyao.records.people.consents import ConsentQuotas
 
 QUOTAS = ConsentQuotas(chosen_per_day=2, chosen_pair_per_day=2)
@@ -21,9 +21,11 @@ async def start(gateway: GatewayHarness, demander: Any, *people: Any) -> Any:
 
 async def waits(gateway: GatewayHarness, pid: str, person: Any) -> None:
     """Return when this process waits for the person."""
-    async with asyncio.timeout(60):
-        while pid not in {one["process_id"] for one in (await gateway.ask("GET", "/inbox", person["token"])).json()}:
-            await asyncio.sleep(0.05)
+
+    async def waits_for_them() -> bool:
+        return pid in {one["process_id"] for one in (await gateway.ask("GET", "/inbox", person["token"])).json()}
+
+    await until(waits_for_them)
 
 
 @pytest.mark.parametrize(

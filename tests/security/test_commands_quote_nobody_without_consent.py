@@ -18,6 +18,7 @@ from tests.commands.command_line import tongyao
 from tests.commands.conftest import encrypting
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tongyao.app.people.registration import register_profile
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.privacy.keys import Keyring
@@ -148,7 +149,7 @@ async def test_no_command_but_their_own_answer_has_a_person_read(
                         fallback="proxy")  # fmt: skip
     for _ in range(CALLS):
         await typing.call()
-    await stack.when(lambda: _planned(engine))
+    await until(lambda: _planned(engine), "a plan was asked for")
     await typing.end()
     assert {one.key.step for one in engine.received} >= {"formulate", "project", "observe", "plan"}
     for canary in typing.canaries:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from typing import Any
 
@@ -11,6 +10,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by
 from tests.gateway.test_api import asked
+from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 from tongyao.protocol.model.messages import Author, Consent, SwitchEndpoint
 from tongyao.protocol.model.projection import EndpointKind
@@ -340,8 +340,11 @@ async def test_one_demander_does_not_have_one_person_asked_without_end(gateway: 
     for number in (1, 2):
         assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], quotas) == ()
         pid = await room.demand(victim, other, settings={"turn_seconds": 3_600})
-        while (await asked(gateway, victim["token"], "consent"))["process_id"] != pid:
-            await asyncio.sleep(0.05)  # the question of the process before is not closed yet
+
+        async def asked_in_this_process(pid: str = pid) -> bool:  # that of the process before may still be open
+            return bool((await asked(gateway, victim["token"], "consent"))["process_id"] == pid)
+
+        await until(asked_in_this_process)
         assert await asks.asked_by(room.stranger["profile_id"]) == number
         await room.close(pid)
     assert await asks.over_quota(room.stranger["profile_id"], [victim["profile_id"]], quotas) == (victim["profile_id"],)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tests.workflows.test_restoring import reset
 from tongyao.protocol.contracts.process import (
     CRYSTALLIZATION,
@@ -82,13 +82,15 @@ class Attacker:
 
     async def first_task_fails(self, process_id: str) -> str:
         """Wait for the first failed workflow task; returns why."""
-        async with asyncio.timeout(60):
-            while True:
-                history = await self.client.get_workflow_handle(process_id).fetch_history()
-                for event in history.events:
-                    if event.HasField("workflow_task_failed_event_attributes"):
-                        return str(event.workflow_task_failed_event_attributes.failure)
-                await asyncio.sleep(0.1)
+
+        async def why() -> str:
+            history = await self.client.get_workflow_handle(process_id).fetch_history()
+            for event in history.events:
+                if event.HasField("workflow_task_failed_event_attributes"):
+                    return str(event.workflow_task_failed_event_attributes.failure)
+            return ""
+
+        return await until(why, "a workflow task that failed")
 
 
 @asynccontextmanager
@@ -183,7 +185,7 @@ async def test_a_forged_message_is_refused_and_harms_nothing(stack: Stack, attac
 async def test_an_operator_still_signals_in_plain(stack: Stack, attacker: Attacker) -> None:
     pid = await waiting(stack)
     await attacker.client.get_workflow_handle(pid).signal("cancel", {})
-    await stack.when(lambda: stack.happened(pid, "message_refused"))
+    await until(lambda: stack.happened(pid, "message_refused"), "a refusal")
     assert (await stack.say(pid, "cancel", role="operator")).accepted
 
 

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tests.support.until import until
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.wire import MAX_TEXT, ProjectionParts, SubmitProjectionBody
 from tongyao.app.processes import SOON_READ, view_of
@@ -57,16 +58,14 @@ class Made:
         return self._real(record, role=role, alias=alias)
 
 
-async def until(made: Made, number: int) -> None:
-    async with asyncio.timeout(60):
-        while len(made.threads) < number:
-            await asyncio.sleep(0.01)
+async def until_made(made: Made, number: int) -> None:
+    await until(lambda: len(made.threads) >= number, f"{number} views are begun")
 
 
 async def test_a_long_record_is_read_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Made(monkeypatch)
     reading = asyncio.create_task(view_of(record(2 * SOON_READ), role="participant", alias="P02", person="p2"))
-    await until(made, 1)  # it is being made, and the loop goes on
+    await until_made(made, 1)  # it is being made, and the loop goes on
     made.go.set()
     view = await reading
     assert made.threads != [threading.get_ident()]
@@ -96,9 +95,9 @@ async def test_one_person_reads_one_long_record_at_a_time_and_another_need_not_w
     made = Made(monkeypatch)
     long = record(2 * SOON_READ)
     many = [asyncio.create_task(view_of(long, role="participant", alias="P02", person="p2")) for _ in range(10)]
-    await until(made, 1)
+    await until_made(made, 1)
     other = asyncio.create_task(view_of(long, role="participant", alias="P03", person="p3"))
-    await until(made, 2)
+    await until_made(made, 2)
     assert made.most == 2
     made.go.set()
     await other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.gateway.conftest import GatewayHarness
+from tests.support.until import until
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import asks
@@ -29,7 +30,7 @@ async def test_the_first_page_shows_the_most_urgent_and_says_how_much_there_is(
     async def all_asked() -> bool:
         return len(await asked()) == 4
 
-    await whole.stack.when(all_asked)
+    await until(all_asked)
     session = await open_session(whole.context, demander["token"], place="http://127.0.0.1:8700")
     cookie = {"Cookie": f"{SESSION}={session.secret}"}
     page = (await whole.ask("GET", "/console/", headers=cookie)).text

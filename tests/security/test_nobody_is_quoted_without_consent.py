@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -15,6 +15,7 @@ from mcp.client import Client as McpClient
 from temporalio.service import RPCError
 
 from tests.gateway.conftest import GatewayHarness, text_of
+from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 
 CALLS = 50
@@ -192,16 +193,26 @@ class Attack:
     async def run(self) -> None:
         calls: list[Callable[[], Awaitable[None]]] = [
             self.demand, self.demand, self.send, self.send, self.send, self.impersonate, self.search, self.read,
-            self.over_mcp, self.over_mcp, self.as_victim, lambda: asyncio.sleep(0.2),
+            self.over_mcp, self.over_mcp, self.as_victim,
         ]  # fmt: skip
         first = await self.ask("POST", "/processes", self.attackers[0]["token"], self.first())
         self.processes.append(first["id"])
         for _ in range(CALLS):
             await self.rng.choice(calls)()
 
+    async def settled(self) -> bool:
+        """Whether each process has ended, or waits for something that is due later than this test ends."""
+        repositories, later = self.gateway.stack.repositories, datetime.now(UTC) + timedelta(minutes=2)
+        for pid in self.processes:
+            asks = await repositories.inbox.of_process(pid, open_only=True)
+            waits = asks and all(ask.due_at is None or ask.due_at > later for ask in asks)
+            if not waits and (await repositories.processes.get(pid)).ended_at is None:
+                return False
+        return True
+
     async def end(self) -> None:
-        """Give what was started the time of its deadlines, and read everything there is to read."""
-        await asyncio.sleep(4)
+        """Give what was started the time of its short deadlines, and read everything there is to read."""
+        await until(self.settled, "the short deadlines of all processes have passed")
         for attacker in self.attackers:
             for pid in self.processes:
                 for path in ("", "/history", "/candidates", "/plan", "/delivery"):

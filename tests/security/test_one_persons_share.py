@@ -15,6 +15,7 @@ from tests.gateway.conftest import GatewayHarness, gateway
 from tests.gateway.outbound.test_sources import SECRETS, platform
 from tests.llm.extractive.extractive_requests import turn
 from tests.security.test_consent import Room
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.choosing import intent_help
@@ -87,13 +88,11 @@ async def test_reading_intents_does_not_keep_others_waiting(gateway: GatewayHarn
     context = replace(gateway.context, sort_intent=slowly)
     one, other = Caller(Role.PERSON, "p-one"), Caller(Role.PERSON, "p-other")
     first = asyncio.create_task(intent_help.read_intent(context, one, "I want goats. " * 1_400))
-    while not read:
-        await asyncio.sleep(0)
+    await until(lambda: read, "the first intent is read")
     with pytest.raises(Unavailable):
         await intent_help.read_intent(context, one, "I want more goats.")
     second = asyncio.create_task(intent_help.read_intent(context, other, "I want sheep."))
-    while len(read) < 2:
-        await asyncio.sleep(0)
+    await until(lambda: len(read) == 2, "both intents are read")
     going_on.set()
     assert (await first, await second) == ([], [])
     assert len(read[0].intent) <= intent_help.FREE_CHARS

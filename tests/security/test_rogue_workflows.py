@@ -10,6 +10,7 @@ from temporalio.common import WorkflowIDReusePolicy
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
 from tests.security.test_consent import Room
+from tests.support.until import until
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice
@@ -42,7 +43,7 @@ async def test_a_consent_that_only_a_forged_workflow_knows_of_has_nobody_read(ga
             return False
         return True
 
-    await gateway.stack.when(answered)
+    await until(answered)
     await handle.result()
     spoke = [
         call.key.alias for call in gateway.engine.received if (call.key.process, call.key.step) == (pid, "project")

@@ -14,6 +14,7 @@ import pytest
 
 from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
 from tests.support.raw_server import raw_server
+from tests.support.until import until
 from tongyao.app.people.profile_source import SourceError
 from tongyao.gateway.outbound.http_agent import CHAT_BYTES, HttpProfileSource
 from tongyao.gateway.outbound.http_client import MOST_BYTES, MOST_PARTS
@@ -148,9 +149,8 @@ async def test_host_names_that_do_not_resolve_hold_up_nothing_else(monkeypatch: 
     sources = [HttpProfileSource(config, {}, Keeping()) for _ in range(40)]
     asking = [asyncio.create_task(source.chat(HELLO)) for source in sources]
     try:
+        await until(lambda: asked.acquire(blocking=False), "a host name is looked up")
         async with asyncio.timeout(60):
-            while not asked.acquire(blocking=False):
-                await asyncio.sleep(0)
             assert await asyncio.to_thread(lambda: "done") == "done"
     finally:
         answered.set()

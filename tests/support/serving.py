@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 
+from tests.support.until import until
 from tongyao.gateway.server import listen, url_of
 
 
@@ -19,8 +20,7 @@ async def served(app: Any) -> AsyncIterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server._serve([bound]))
     try:
-        while not server.started:
-            await asyncio.sleep(0.01)
+        await until(lambda: server.started, "the server has started")
         yield url_of(bound)
     finally:
         server.should_exit = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +17,7 @@ from temporalio.worker import Worker
 from activities.dependencies import Deps, Field, Memory
 from activities.llm.budget import BudgetReservations
 from activities.llm.model_calls import ModelCalls
+from tests.support.until import until
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
@@ -150,7 +151,7 @@ class Stack:
             return stored.verdict is not None
 
         if stored.verdict is None:
-            await self.when(known)
+            await until(known, f"a verdict on {stored.message.kind}")
         assert stored.verdict is not None
         return stored.verdict
 
@@ -161,7 +162,7 @@ class Stack:
             row = await self.repositories.processes.get(process_id)
             return row.phase == phase and round_number in (None, row.round)
 
-        await self.when(shown)
+        await until(shown, f"{process_id} in {phase}, round {round_number}")
 
     async def until_round(self, process_id: str, phase: str, round_number: int) -> None:
         """Return when the records show the process in `phase` of that round."""
@@ -173,7 +174,7 @@ class Stack:
         async def shown() -> bool:
             return bool((await self.repositories.processes.get(process_id)).suspended)
 
-        await self.when(shown)
+        await until(shown, f"{process_id} is suspended")
 
     async def until_ended(self, process_id: str, *, seconds: float = 60) -> None:
         """Return when the records show that the process has ended."""
@@ -181,13 +182,7 @@ class Stack:
         async def ended() -> bool:
             return (await self.repositories.processes.get(process_id)).ended_at is not None
 
-        await self.when(ended, seconds=seconds)
-
-    async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 60) -> None:
-        """Return when `true` says so; look again every few milliseconds, `seconds` at most."""
-        async with asyncio.timeout(seconds):
-            while not await true():
-                await asyncio.sleep(0.02)
+        await until(ended, f"the end of {process_id}", seconds=seconds)
 
     async def pass_time(self, *, days: float) -> None:
         """Move the clock of the time-skipping server."""
@@ -201,7 +196,7 @@ class Stack:
             open_asks = await self.repositories.inbox.of_process(process_id, open_only=True)
             return (what, alias, round_number) in {(one.ask, one.alias, one.round) for one in open_asks}
 
-        await self.when(waits)
+        await until(waits, f"{what} of {alias} in round {round_number}")
 
     async def speak(
         self, process_id: str, alias: str, round_number: int, text: str | None, *, key: str = ""
@@ -230,7 +225,7 @@ class Stack:
                     await self.say(process_id, "decide", decision="accept_as_is")
             return (await self.repositories.processes.get(process_id)).ended_at is not None
 
-        await self.when(over, seconds=seconds)
+        await until(over, f"the end of {process_id}", seconds=seconds)
 
     async def happened(self, process_id: str, kind: str) -> bool:
         """Whether the records show an event of this kind."""

@@ -21,6 +21,7 @@ import pytest
 
 from tests.support.scripted import Script
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.upgrades.second_build import SEND_NUDGE, make_second_build
 from tests.workflows.conftest import TEXTS
 from tongyao.protocol.contracts.process import STATE_QUERY
@@ -88,7 +89,7 @@ class Rehearsal:
         before = await self.due(process, alias)
         verdict = await self.stack.say(process, "extend_deadline", whom=alias, role="operator", alias="", seconds=HOUR)
         assert verdict.accepted
-        await self.stack.when(lambda: self._moved(process, alias, before))
+        await until(lambda: self._moved(process, alias, before), f"{alias} has moved on")
         return (await self.due(process, alias) - before).total_seconds()
 
     async def _moved(self, process: str, alias: str, before: datetime) -> bool:
@@ -186,9 +187,9 @@ async def test_open_processes_go_on_under_a_build_with_a_migration_a_new_message
         assert upgraded.returncode == 0, upgraded.stderr
         assert upgraded.stdout.count("applied") == len(every), upgraded.stdout
         for process, run in runs.items():
-            await stack.when(partial(_is_another_run, stack, process, run))
+            await until(partial(_is_another_run, stack, process, run), "another run")
             assert await here.logic(process) == 2
-        await stack.when(lambda: _all_under(here, found["this_build"], len(every)))
+        await until(lambda: _all_under(here, found["this_build"], len(every)), "all are under this build")
 
         # Under the new rules.
         assert await here.extends(spoken_half, "P02") == 2 * HOUR
@@ -217,7 +218,7 @@ async def _say_nothing_new(stack: Stack, process: str) -> None:
                 await stack.speak(process, ask.alias, ask.round, words)
         return (await stack.repositories.processes.get(process)).phase == "answering"
 
-    await stack.when(answering)
+    await until(answering)
 
 
 async def _confirm(stack: Stack, process: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
+from tests.support.until import until
 from tongyao.commands.shared.deployment_doctor import versions_row
 from tongyao.commands.shared.doctor import Finding
 from tongyao.runtime.temporal.namespaces import ensure_namespace
@@ -91,13 +92,14 @@ async def set_current(client: Client, build: str) -> None:
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=DEPLOYMENT, build_id=build, ignore_missing_task_queues=True
     )
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await client.workflow_service.set_worker_deployment_current_version(request)
-                return
-            except RPCError:
-                await asyncio.sleep(0.2)
+
+    async def is_set() -> bool:
+        with suppress(RPCError):
+            await client.workflow_service.set_worker_deployment_current_version(request)
+            return True
+        return False
+
+    await until(is_set, f"the current version is {build!r}")
 
 
 async def test_the_current_version_gets_every_task_and_unversioned_workers_none(client: Client) -> None:

@@ -11,6 +11,7 @@ from temporalio.client import Client
 
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.errors import BadInput
@@ -81,7 +82,7 @@ async def test_a_child_asks_others_first_under_its_own_title_after_the_demander_
         await here.until(pid, "awaiting_children")
         before = await here.repositories.lineage.asked_in(pid)
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
-        await here.when(lambda: here.repositories.lineage.children(pid))
+        await until(lambda: here.repositories.lineage.children(pid), "a child")
         [child] = await here.repositories.lineage.children(pid)
         await here.until(child.id, "confirming")
         assert (await here.repositories.record(child.id)).title == CRANE["title"]
@@ -178,7 +179,7 @@ async def test_a_tree_is_cancelled_as_a_whole(stack: Opened) -> None:
         pid = await in_scene(here, "children-cancel", residuals="auto", wait_for_children=True)
         child = f"{pid}.1-1"
         await here.until(pid, "awaiting_children")
-        await here.when(lambda: here.repositories.lineage.children(pid))
+        await until(lambda: here.repositories.lineage.children(pid), "a child")
         await here.until_suspended(child)
         assert (await here.say(pid, "cancel", branch=True)).accepted
         assert (await here.end(pid)).phase is Phase.CANCELLED

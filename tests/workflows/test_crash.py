@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +14,7 @@ from psycopg_pool import PoolTimeout
 
 from tests.support.scripted import Rule, Script
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS
 from tongyao.app.start import process_id_of
 from tongyao.protocol.model.events import EventKind
@@ -56,7 +55,7 @@ def home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("victim", ["worker", "temporal", "postgres"])
 async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing_twice(home: Path, victim: str) -> None:
-    async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as installed:
         here = Stack(installed.context)
         await here.repositories.scenes.put("harbour", "Harbour")
         for name, text in TEXTS.items():
@@ -81,7 +80,7 @@ async def test_a_kill_in_the_middle_of_a_round_loses_nothing_and_settles_nothing
 
 
 async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(home: Path) -> None:
-    async with installation.brought_up(Settings(home=home)) as installed, asyncio.timeout(PATIENCE):
+    async with installation.brought_up(Settings(home=home)) as installed:
         here = Stack(installed.context)
         await here.repositories.scenes.put("harbour", "Harbour")
         for name, text in TEXTS.items():
@@ -91,10 +90,9 @@ async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(h
             residuals="auto", depth_limit=2, wait_for_children=True, cost_budget="4.00",
         )  # fmt: skip
         assert pid == TREE
-        await _until(here, lambda: here.repositories.lineage.children(pid))
+        await until(lambda: here.repositories.lineage.children(pid), "a child", seconds=PATIENCE)
         for victim in ("worker", "temporal", "postgres"):
             _kill(installed, victim)
-            await asyncio.sleep(0)
         await _ended(here, pid)
         tree = (await here.repositories.lineage.tree(pid)).all()
         spent = Decimal(0)
@@ -116,17 +114,12 @@ async def test_a_tree_is_grown_once_and_keeps_to_its_budget_whatever_is_killed(h
     assert budget.settled_cost == spent <= Decimal(4), "to the cent of the ledger"
 
 
-async def _until(here: Stack, there: Callable[[], Awaitable[object]]) -> None:
-    while not await there():
-        await asyncio.sleep(0.02)
-
-
 async def _in_the_middle_of_round(here: Stack, pid: str, number: int) -> None:
-    while True:
+    async def a_call_is_under_way() -> bool:
         calls = await here.repositories.ledger.calls(pid)
-        if any(call.step == "project" and call.round == number and call.state == "claimed" for call in calls):
-            return
-        await asyncio.sleep(0.02)
+        return any(call.step == "project" and call.round == number and call.state == "claimed" for call in calls)
+
+    await until(a_call_is_under_way, seconds=PATIENCE)
 
 
 def _kill(installed: Installation, victim: str) -> None:
@@ -141,8 +134,10 @@ def _kill(installed: Installation, victim: str) -> None:
 
 async def _ended(here: Stack, pid: str) -> None:
     """The records may be away for a moment: then the question is asked again."""
-    while True:
+
+    async def ended() -> bool:
         with suppress(psycopg.Error, RecordsError, PoolTimeout):
-            if (await here.repositories.processes.get(pid)).ended_at is not None:
-                return
-        await asyncio.sleep(0.1)
+            return (await here.repositories.processes.get(pid)).ended_at is not None
+        return False
+
+    await until(ended, f"the end of {pid}", seconds=PATIENCE)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.errors import BadInput
@@ -68,7 +69,7 @@ async def test_a_child_fills_the_hole_and_the_last_plan_does_without_who_decline
         assert shown is not None and shown.residual is not None
         assert shown.options == ("approve_residual", "replan")
         assert (await here.say(pid, "approve_residual", residual=hole)).accepted
-        await here.when(lambda: here.repositories.lineage.children(pid))
+        await until(lambda: here.repositories.lineage.children(pid), "a child")
         child = f"{pid}.1-{bo}"
         await here.until(child, "selecting")
         found = [one.profile_id for one in await here.repositories.seats.candidates(child)]

@@ -19,6 +19,7 @@ from temporalio.worker import Worker
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -90,7 +91,7 @@ async def test_a_new_process_is_refused_while_model_steps_have_waited_too_long(
         async def some_wait() -> bool:
             return await ModelsBacklog(here.client).oldest_seconds() > 0
 
-        await here.when(some_wait)
+        await until(some_wait)
         person = Caller(Role.PERSON, "di")
         await check_backlog(here.context, person)
         strict = replace(here.context, options=GatewayOptions(most_backlog_seconds=0.000_1))
@@ -140,9 +141,11 @@ async def test_the_server_gives_one_of_another_its_turn_before_the_many_are_done
     ended: list[str] = []
     async with Worker(temporal, task_queue=processes, workflows=[_Probe]):
         handles = [await begin("many") for _ in range(60)] + [await begin("single") for _ in range(3)]
-        async with asyncio.timeout(60):
-            while await waiting() < len(handles):
-                await asyncio.sleep(0.05)
+
+        async def all_wait() -> bool:
+            return await waiting() >= len(handles)
+
+        await until(all_wait)
         ending = [asyncio.create_task(end(handle)) for handle in handles]
         async with Worker(temporal, task_queue=steps, activities=[_step], max_concurrent_activities=1):
             await asyncio.gather(*ending)

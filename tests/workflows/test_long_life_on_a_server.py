@@ -9,6 +9,7 @@ from temporalio.client import WorkflowHistory
 
 from tests.kills.checker import Acknowledged, Checker
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
@@ -42,7 +43,7 @@ async def next_run(here: Stack, pid: str) -> None:
     async def another() -> bool:
         return (await here.handle(pid).describe()).run_id != before
 
-    await here.when(another)
+    await until(another)
 
 
 @pytest.mark.slow

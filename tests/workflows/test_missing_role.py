@@ -10,6 +10,7 @@ from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import OPERATOR, open_stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS
 from tongyao.app.errors import Unavailable
 from tongyao.app.operators.roles import read_roles
@@ -71,7 +72,7 @@ async def test_operators_are_told_at_once_which_role_is_missing(alone: Client, f
             why = await read_why(here.context, OPERATOR, process)
             return MODELS in why.sentence and "a worker of the role models" in why.sentence
 
-        await here.when(told)
+        await until(told)
         roles = {one.role: one for one in await read_roles(alone)}
         assert sum(roles["process"].workers.values()) == 1 and list(roles["process"].workers) == [build_id()]
         assert roles["process"].missing == ""

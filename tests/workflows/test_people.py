@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.scripted import Rule
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.workflows.conftest import PROFILE, TEXTS, Opened
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -76,7 +77,7 @@ async def test_an_answer_closes_what_was_asked_before_it_is_taken_down(stack: Op
         async def nothing_is_asked() -> bool:
             return not await here.repositories.inbox.of_process(pid, open_only=True)
 
-        await here.when(nothing_is_asked)
+        await until(nothing_is_asked)
         assert not await here.repositories.rounds.projections(pid, 1, aliases=[bo])
         record = await here.finish(pid, bo)
         calls = await here.repositories.ledger.calls(pid)
@@ -102,7 +103,7 @@ async def test_taking_over_and_handing_back_in_the_middle_of_a_process(stack: Op
             rounds.extend(one.round for one in open_asks if (one.ask, one.alias) == ("projection", bo))
             return bool(rounds)
 
-        await here.when(asked_again)
+        await until(asked_again)
         back = rounds[0]
         await here.speak(pid, bo, back, "One more thing: the slipway is free in March only.")
         record = await here.finish(pid, bo)
@@ -261,7 +262,7 @@ async def test_a_signal_says_what_an_update_says(stack: Opened, kind: str) -> No
             await handle.signal("submit_projection", {"alias": bo, "round": 1, "text": "The ramp is 4 m wide."})
         await here.asked(pid, bo, 2)
         await handle.signal("submit_projection", {"alias": bo, "round": 9, "nothing_new": True})
-        await here.when(lambda: here.happened(pid, "message_refused"))
+        await until(lambda: here.happened(pid, "message_refused"), "a refusal")
         await handle.signal("leave", {"alias": bo})
         record = await here.end(pid)
 

@@ -10,6 +10,7 @@ from temporalio.api.enums.v1 import EventType, ResetReapplyExcludeType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
 from tests.support.stack import Stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
@@ -68,7 +69,7 @@ async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_g
             row = await here.repositories.processes.get(pid)
             return row.phase == "selecting" and row.run_id != before
 
-        await here.when(chosen_again)
+        await until(chosen_again)
         asks = [ask.ask for ask in await here.repositories.inbox.of_process(pid, open_only=True)]
         events = await here.repositories.events.events(pid, limit=500)
         (act,) = await here.repositories.operators.acts(process_id=pid)
@@ -98,7 +99,7 @@ async def test_a_reset_workflow_that_goes_on_by_itself_takes_the_records_along(s
             row = await here.repositories.processes.get(pid)
             return (row.phase, row.went_back) == ("selecting", False) and row.run_id != first.run_id
 
-        await here.when(followed)
+        await until(followed)
         events = await here.repositories.events.events(pid, limit=500)
         await here.handle(pid).terminate()
     assert [one.seq for one in events] == list(range(1, first.seq + 1))

@@ -12,6 +12,7 @@ from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tests.workflows.test_declines import planned
 from tongyao.app.messaging.wire import AnswerPlanBody
 from tongyao.protocol.contracts.process import ModelOutput
@@ -61,7 +62,7 @@ async def _answered(here: Stack, pid: str, revision: int) -> None:
         rows = await here.repositories.inbox.of_process(pid, open_only=True)
         return ("answer", revision) in {(row.ask, row.round) for row in rows}
 
-    await here.when(waits)
+    await until(waits)
 
 
 async def test_steps_that_are_made_again_ask_no_model_anew(temporal: Client, database_url: str) -> None:

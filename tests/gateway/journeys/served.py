@@ -7,8 +7,8 @@ import json
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mcp.client import Client as McpClient
 from temporalio.client import Client
 
 from tests.gateway.conftest import until_served
+from tests.support.until import until
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.records.repositories import Repositories
@@ -45,12 +46,13 @@ class Person:
 
     async def asked(self, pid: str, what: str, round_number: int | None = None, *, seconds: float = 60) -> Any:
         """Return the ask once it waits for this person."""
-        async with asyncio.timeout(seconds):
-            while True:
-                for ask in (await self.ask("GET", "/inbox")).json():
-                    if (ask["process_id"], ask["ask"]) == (pid, what) and round_number in (None, ask["round"]):
-                        return ask
-                await asyncio.sleep(0.1)
+
+        async def waits() -> Any:
+            for ask in (await self.ask("GET", "/inbox")).json():
+                if (ask["process_id"], ask["ask"]) == (pid, what) and round_number in (None, ask["round"]):
+                    return ask
+
+        return await until(waits, f"{what} of {self.name} in round {round_number}", seconds=seconds)
 
 
 class ServedStack:
@@ -83,20 +85,13 @@ class ServedStack:
         pid = self.temporal.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        async with asyncio.timeout(60):
-            while self.temporal.pid in (None, pid):
-                await asyncio.sleep(0.05)
-            while True:
-                try:
-                    await Client.connect(self.temporal.address)
-                    return
-                except RuntimeError:
-                    await asyncio.sleep(0.1)
+        await until(lambda: self.temporal.pid not in (None, pid), "another Temporal server")
 
-    async def when(self, true: Callable[[], Awaitable[object]], *, seconds: float = 90) -> None:
-        async with asyncio.timeout(seconds):
-            while not await true():
-                await asyncio.sleep(0.1)
+        async def answers() -> Any:
+            with suppress(RuntimeError):
+                return await Client.connect(self.temporal.address)
+
+        await until(answers, "an answer of the Temporal server")
 
     async def verdict(self, person: Person, sent: httpx.Response) -> str:
         """What became of a message, once that is known: `applied`, or the code of its refusal."""
@@ -108,7 +103,7 @@ class ServedStack:
         async def known() -> bool:
             return bool((await person.ask("GET", path)).json()["state"] != "waiting")
 
-        await self.when(known)
+        await until(known, f"what becomes of {path}", seconds=90)
         receipt = (await person.ask("GET", path)).json()
         return str("applied" if receipt["state"] == "applied" else receipt["code"])
 

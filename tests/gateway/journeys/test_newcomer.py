@@ -9,6 +9,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
+from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 
 TENSION = {"transition": "From a mill that stands still to one that grinds."}
@@ -107,8 +108,8 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: Ga
     async def own() -> list[Any]:
         return list((await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"])
 
-    await gateway.stack.when(own)
-    await gateway.stack.when(lambda: gateway.stack.happened(pid, "projection_received"))
+    await until(own)
+    await until(lambda: gateway.stack.happened(pid, "projection_received"), "a projection")
     (said,) = await own()
     assert said["author"] == "human" and said["items"] and said["items"][0]["spans"][0]["source"] == "words"
     view = (await gateway.ask("GET", f"/processes/{pid}", token)).json()

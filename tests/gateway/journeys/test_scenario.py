@@ -12,6 +12,7 @@ import pytest
 
 from tests.gateway.conftest import said_by, text_of
 from tests.gateway.journeys.served import Person, ServedStack, open_served
+from tests.support.until import until
 from tongyao.protocol.model.process import Phase
 
 PROFILE = "I restore wooden boats and can lend a workshop. I will not work in winter. I want to learn to sail."
@@ -105,7 +106,7 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
                         await person.send(pid, kind="answer_plan", revision=ask["round"], answer="commit")
             return (await served.repositories.processes.get(pid)).ended_at is not None
 
-        await served.when(nobody_has_more, seconds=240)
+        await until(nobody_has_more, seconds=240)
 
         said = await spoken(served, pid, people)
         assert said["cy", 1] == ("agent", "replied", "cy in round 1")

@@ -15,6 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 from tests.gateway.outbound.test_notifiers import Postbox, hook, mailer, postbox
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
+from tests.support.until import until
 from tests.workflows.conftest import TEXTS
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.notifications.webhook_signing import new_secret, verify
@@ -92,7 +93,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             demander=demander, auto_confirm=True, turn_seconds=21 * DAY, process_seconds=200 * DAY, fallback=fallback,
             max_rounds=2,
         )  # fmt: skip
-        await here.when(lambda: here.happened(pid, "turn_waiting"))
+        await until(lambda: here.happened(pid, "turn_waiting"), "a turn that waits")
         (alias,) = [seat.alias for seat in await here.repositories.seats.seats(pid) if seat.endpoint == "human"]
         await here.asked(pid, alias, 1)
         assert await told() == []
@@ -105,14 +106,14 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             async def reminded(times: int = number) -> bool:
                 return (await here.kinds(pid)).count("reminder") == times
 
-            await here.when(reminded)
+            await until(reminded)
             await here.asked(pid, alias, 1)
             assert await told() == [], "a reminder is for the one who is late"
         assert f"Waits for {alias} since" in await details(here, pid)
 
         await here.pass_time(days=2.1)
-        await here.when(lambda: here.happened(pid, happens))
-        await here.when(lambda: here.happened(pid, "observation_ready"))
+        await until(lambda: here.happened(pid, happens), happens)
+        await until(lambda: here.happened(pid, "observation_ready"), "an observation")
         late = [one for one in await told() if one[0] != "decision"]
         assert late == [("escalated", 1)], "the demander, who has no channel, is told by the log"
         (ask,) = [one for one in await here.repositories.inbox.of_process(pid) if (one.alias, one.round) == (alias, 1)]

@@ -12,6 +12,7 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
+from tests.support.until import until
 from tongyao.app.messaging.answers import messages_for
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.wire import MESSAGE_BODY
@@ -27,9 +28,11 @@ async def call(client: Any, tool: str, **arguments: Any) -> Any:
 async def speak(gateway: GatewayHarness, client: Any) -> None:
     pid, _, people = await room(gateway)
     token = people[1]["token"]
-    async with asyncio.timeout(30):
-        while not (waits := (await call(client, "pending", token=token))["pending"]):
-            await asyncio.sleep(0.05)
+
+    async def pending() -> Any:
+        return (await call(client, "pending", token=token))["pending"]
+
+    waits = await until(pending)
     assert waits[0]["process_id"] == pid and waits[0]["view"]["tension"]
     assert all(word in waits[0]["asked"] for word in ("capability", "direction", "boundary"))
     assert {one["tool"] for one in waits[0]["answer_with"]} == {"respond"}

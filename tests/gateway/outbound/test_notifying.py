@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import structlog
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
+from tests.support.until import until
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
 from tongyao.records.database import session
@@ -35,18 +35,20 @@ class Kept:
 
 
 async def told_by(
-    gateway: GatewayHarness, notifying: NotificationSender, process: str, until: Callable[[], Any | Awaitable[Any]]
+    gateway: GatewayHarness, notifying: NotificationSender, process: str, happened: Callable[[], Any]
 ) -> None:
     """Run the loop by hand until something has been told; what was put off comes due at once."""
-    async with asyncio.timeout(30):
-        while not until():
-            async with session(gateway.context.repositories.pool) as connection:
-                await connection.execute(
-                    "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s AND state = 'pending'",
-                    [process],
-                )
-            await notifying.once()
-            await asyncio.sleep(0.05)
+
+    async def told() -> Any:
+        async with session(gateway.context.repositories.pool) as connection:
+            await connection.execute(
+                "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s AND state = 'pending'",
+                [process],
+            )
+        await notifying.once()
+        return happened()
+
+    await until(told)
 
 
 async def webhook_of(gateway: GatewayHarness, person: Any) -> None:
@@ -90,17 +92,15 @@ async def test_what_was_answered_meanwhile_is_told_to_nobody(gateway: GatewayHar
     await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
     await gateway.stack.end(pid)
 
-    async def states() -> set[str]:
+    async def dropped() -> bool:
+        async with session(gateway.context.repositories.pool) as connection:
+            await connection.execute("UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s", [pid])
+        await notifying.once()
         mine = await gateway.context.repositories.notifications.of_process(pid)
-        return {one.state for one in mine if one.channel == "webhook" and one.about["what"] == "projection"}
+        told = {one.state for one in mine if one.channel == "webhook" and one.about["what"] == "projection"}
+        return told == {"dropped"}
 
-    async with asyncio.timeout(20):
-        while await states() != {"dropped"}:
-            async with session(gateway.context.repositories.pool) as connection:
-                await connection.execute(
-                    "UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s", [pid]
-                )
-            await notifying.once()
+    await until(dropped)
     assert "projection" not in hook.of(pid)
 
 
@@ -110,13 +110,13 @@ async def test_what_nobody_will_ever_take_is_given_up(gateway: GatewayHarness) -
     pid, _, people = await room(gateway)
     await webhook_of(gateway, people[1])
     await asked(gateway, people[1]["token"], "projection", 1)
-    states: dict[str, str] = {}
-    async with asyncio.timeout(60):
-        while states.get("webhook", "pending") == "pending":  # a row that is just being written is told the next time
-            await notifying.once()
-            told = await gateway.context.repositories.notifications.of_process(pid)
-            states = {one.channel: one.state for one in told}
-    assert states["webhook"] == "failed"
+
+    async def given_up() -> bool:
+        await notifying.once()
+        told = await gateway.context.repositories.notifications.of_process(pid)
+        return any((one.channel, one.state) == ("webhook", "failed") for one in told)
+
+    await until(given_up)
     await gateway.stack.handle(pid).cancel()
 
 

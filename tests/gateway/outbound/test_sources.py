@@ -20,6 +20,7 @@ from starlette.routing import Route
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import TEXTS, asked
 from tests.support.serving import served
+from tests.support.until import until
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.gateway.outbound.agents import AgentCaller
@@ -194,18 +195,18 @@ def asking(gateway: GatewayHarness) -> AgentCaller:
     return AgentCaller(gateway.context)
 
 
-async def until(gateway: GatewayHarness, asking: AgentCaller, pid: str, state: str) -> Any:
+async def asked_until(gateway: GatewayHarness, asking: AgentCaller, pid: str, state: str) -> Any:
     """Ask until the agent's turn in this process has come to this; what was put off comes due at once."""
-    async with asyncio.timeout(30):
-        while True:
-            async with session(gateway.context.repositories.pool) as connection:
-                await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
-            await asyncio.gather(asking.once(), asking.once())
-            seats = await gateway.context.repositories.seats.seats(pid)
-            turns = [t for s in seats for t in await gateway.context.repositories.sources.turns(s.person)]
-            if any((turn.process_id, turn.state) == (pid, state) for turn in turns):
-                return turns[0]
-            await asyncio.sleep(0.05)
+
+    async def turns() -> Any:
+        async with session(gateway.context.repositories.pool) as connection:
+            await connection.execute("UPDATE source_turns SET next_attempt_at = now() WHERE process_id = %s", [pid])
+        await asyncio.gather(asking.once(), asking.once())
+        seats = await gateway.context.repositories.seats.seats(pid)
+        turns = [t for s in seats for t in await gateway.context.repositories.sources.turns(s.person)]
+        return [turn for turn in turns if (turn.process_id, turn.state) == (pid, state)]
+
+    return (await until(turns, f"a turn that is {state}"))[0]
 
 
 async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_once(
@@ -213,7 +214,7 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
 ) -> None:
     async with platform() as (there, config):
         pid, _, person = await agents_room(gateway, config)
-        await until(gateway, asking, pid, "said")
+        await asked_until(gateway, asking, pid, "said")
         await asked(gateway, person["token"], "projection", 2)
         there.say = "nothing new."
         stop = asyncio.Event()
@@ -242,7 +243,7 @@ async def test_what_the_person_said_themself_no_agent_corrects(gateway: GatewayH
         answer = await gateway.ask("POST", f"/processes/{pid}/messages", person["token"], json=said)
         assert answer.status_code == 200
         await asking_now
-        await gateway.stack.when(lambda: gateway.stack.happened(pid, "observation_ready"))
+        await until(lambda: gateway.stack.happened(pid, "observation_ready"), "an observation")
         await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
         await gateway.stack.end(pid)
     record = await gateway.context.repositories.record(pid)
@@ -263,10 +264,10 @@ async def test_an_agent_that_is_away_is_asked_again_and_one_that_is_signed_out_i
         (turn,) = (await gateway.ask("GET", path, person["token"])).json()["turns"]
         assert (turn["state"], turn["why"]) == ("pending", "refused")
         there.status = 200
-        assert (await until(gateway, asking, pid, "said")).attempts > 1
+        assert (await asked_until(gateway, asking, pid, "said")).attempts > 1
         await asked(gateway, person["token"], "projection", 2)
         there.good = there.refresh = "gone"
-        failed = await until(gateway, asking, pid, "failed")
+        failed = await asked_until(gateway, asking, pid, "failed")
         assert (failed.round, failed.why) == (2, "not_signed_in")
         await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
 

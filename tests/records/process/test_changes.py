@@ -10,6 +10,7 @@ import pytest
 
 from tests.records.conftest import Announce
 from tests.records.process.test_journal import outbox
+from tests.support.until import until
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.process.changes import Changes, Watch
 from tongyao.records.process.journal import Journal
@@ -49,10 +50,11 @@ async def listening(pool: Pool) -> list[int]:
 
 
 async def until_listening(pool: Pool, *, besides: int = 0) -> int:
-    async with asyncio.timeout(PATIENCE):
-        while not (pids := [pid for pid in await listening(pool) if pid != besides]):
-            await asyncio.sleep(0.01)
-    return pids[0]
+
+    async def another() -> list[int]:
+        return [pid for pid in await listening(pool) if pid != besides]
+
+    return (await until(another, "a connection that listens"))[0]
 
 
 async def woken_by_each(pool: Pool, watch: Watch, process: str) -> None:
@@ -79,9 +81,11 @@ async def test_many_readers_share_one_connection_and_the_last_one_closes_it(pool
             readers.enter_context(changes.watch(process))
         await until_listening(pool)
         assert len(await listening(pool)) == 1
-    async with asyncio.timeout(PATIENCE):
-        while await listening(pool):
-            await asyncio.sleep(0.01)
+
+    async def nobody_listens() -> bool:
+        return not await listening(pool)
+
+    await until(nobody_listens)
 
 
 async def test_a_broken_connection_is_made_again(pool: Pool, announce: Announce) -> None:
