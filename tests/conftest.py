@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 import structlog
@@ -25,6 +26,7 @@ from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.temporal.worker_plugin import plugin
 
+hypothesis.settings.load_profile("ci")  # everywhere the same examples, and no example has to be quick
 pytest_plugins = ["tests.support.messages_api.fixtures"]
 TEMPLATE = "tongyao_template"
 
@@ -38,12 +40,17 @@ os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
 @pytest.fixture(autouse=True)
 def _logs_as_before() -> Iterator[None]:
     """A test that runs a command in this process configures the logs of the process: the next test has them as they were."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    loggers = [
+        logging.root,
+        *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)),
+    ]
+    standing = [(one, one.handlers[:], one.level, one.propagate) for one in loggers]
     before = structlog.get_config() if structlog.is_configured() else None
     yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    for one, handlers, level, propagate in standing:
+        one.handlers[:] = handlers
+        one.setLevel(level)
+        one.propagate = propagate
     structlog.reset_defaults()
     if before is not None:
         structlog.configure(**before)

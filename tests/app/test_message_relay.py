@@ -299,7 +299,8 @@ async def test_while_postgresql_is_away_nothing_is_lost_and_the_relay_lives_on(
     monkeypatch.setattr(message_relay, "BEAT_SECONDS", 0.1)
     url = await asyncio.to_thread(own_postgres.start)
     await asyncio.to_thread(migrate, url)
-    pool = await open_pool(url, timeout=2.0)
+    pool = await open_pool(url)
+    pool.timeout = 2.0
     repositories = Repositories(pool)
     process = await announced(repositories)
     await temporal.start_workflow(NAME, Heard(), id=process, task_queue=process)

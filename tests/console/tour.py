@@ -19,7 +19,7 @@ from temporalio.client import Client
 from tests.console.cases import Case, ferry_case, mountain_case
 from tests.console.conftest import Console
 from tests.console.room import Ferry, ferry
-from tests.gateway.conftest import GatewayHarness
+from tests.gateway.conftest import UNLIMITED, GatewayHarness
 from tests.support.scripted import Rule, ScriptedEngine
 from tests.support.serving import served
 from tests.support.stack import open_stack
@@ -55,7 +55,7 @@ async def opened(language: str, temporal: Client, database_url: str, browser: Br
     """A console over a stack whose engine plays the case of this language, with the real field."""
     engine = ScriptedEngine(CASES[language]().script)
     async with open_stack(temporal, database_url, engine, field=lambda records: IntentField(records.pool)) as stack:
-        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute")
+        options = GatewayOptions.model_validate(UNLIMITED)
         context = replace(
             stack.context,
             options=options,

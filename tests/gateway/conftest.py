@@ -24,6 +24,11 @@ from tongyao.protocol.model.observation import Verdict
 from tongyao.runtime.names import find_names
 from tongyao.runtime.wiring import sort_intent
 
+UNLIMITED = {
+    "rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", "answer_seconds": 60
+}  # fmt: skip
+"""Options of a gateway that hurries nobody: neither the tests, nor the workers of a slow machine."""
+
 
 class GatewayHarness:
     """The gateway of a stack, and clients of it."""
@@ -112,7 +117,7 @@ async def until_served(url: str) -> None:
 async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_stack(temporal, database_url, engine) as stack:
-        options = GatewayOptions(rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute")
+        options = GatewayOptions.model_validate(UNLIMITED)
         field = IntentField(stack.repositories.pool)
         context = replace(
             stack.context, options=options, people_search=field, sort_intent=sort_intent, find_names=find_names

@@ -31,11 +31,8 @@ async def test_no_request_that_fits_the_document_makes_the_api_fail(gateway: Gat
 
             @settings(
                 max_examples=EXAMPLES,
-                deadline=None,
-                database=None,
                 phases=[Phase.generate],
                 suppress_health_check=list(HealthCheck),
-                derandomize=True,
             )
             @given(case=operation.as_strategy())
             def one(case: Any) -> None:

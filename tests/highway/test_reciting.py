@@ -123,7 +123,7 @@ def test_english_is_recited_by_words() -> None:
     assert strength(memory, "solar power") == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines)
 def test_no_walk_is_lost(seeks: list[str]) -> None:
     memory = recite(["\n".join(seeks)])
@@ -134,7 +134,7 @@ def test_no_walk_is_lost(seeks: list[str]) -> None:
     assert all(n[whole] == n[left] + n[right] for whole, left, right in memory.units.pairs)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(lines, st.integers(1, 5))
 def test_a_recitation_taken_up_again_is_the_same_to_the_byte(seeks: list[str], stop: int) -> None:
     texts = ["\n".join(seeks), "甲乙丙。甲乙。"]
@@ -157,7 +157,7 @@ def test_a_pass_in_which_nothing_could_consolidate_settles_a_memory() -> None:
     assert len({memory.units.keys.tobytes() for memory in made[first - 1 :]}) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(lines, st.integers(1, 12))
 def test_more_passes_over_a_settled_memory_make_no_other_unit(seeks: list[str], passes: int) -> None:
     memory = recite(["\n".join(seeks)], Settings(passes=passes))

@@ -113,7 +113,7 @@ def test_neighbours_light_each_other_only_where_they_belong_together() -> None:
     assert recite(["\n".join(heap)]).cohesion[Level.LONG] == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text("甲乙丙丁，。\n", max_size=30), min_size=1, max_size=4))
 @example(["丁。丁", "丁丁"])
 def test_the_collapsed_table_holds_what_walking_the_texts_finds(texts: list[str]) -> None:

@@ -39,7 +39,8 @@ async def test_connections_carry_the_application_name(pool: Pool) -> None:
 
 
 async def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
-    small = await open_pool(database_url, max_size=1, timeout=0.2)
+    small = await open_pool(database_url, max_size=1)
+    small.timeout = 0.2
     try:
         async with session(small):
             with pytest.raises(DatabaseUnreachable, match="busy"):

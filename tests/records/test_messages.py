@@ -202,7 +202,7 @@ async def test_a_relay_does_not_wait_for_what_another_is_taking(fresh_database_u
         messages = Messages(pool)
         process = await _process(pool)
         first, second = await put(messages, process, "k1"), await put(messages, process, "k2", "P01")
-        async with transaction(pool) as other, asyncio.timeout(5):
+        async with transaction(pool) as other, asyncio.timeout(60):
             await other.execute("SELECT 1 FROM messages WHERE id = %s FOR UPDATE", [first.id])
             assert [message.id for message in await messages.due()] == [second.id]
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from tests.gateway.conftest import GatewayHarness, gateway
+from tests.gateway.conftest import UNLIMITED, GatewayHarness, gateway
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tongyao.app.context import GatewayOptions
@@ -28,6 +28,5 @@ async def whole(temporal: Client, database_url: str) -> AsyncIterator[GatewayHar
 
 def limited(gateway: GatewayHarness, **options: Any) -> GatewayHarness:
     """The same stack behind a gateway with other options."""
-    given = {"rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", **options}
-    context = replace(gateway.context, options=GatewayOptions.model_validate(given))
+    context = replace(gateway.context, options=GatewayOptions.model_validate({**UNLIMITED, **options}))
     return GatewayHarness(gateway.stack, context, application(context), gateway.engine)

@@ -84,7 +84,7 @@ TOKENS: Final = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map("".join))
 def test_no_text_makes_finding_names_fail(text: str) -> None:
     for one in names_in_text(text):

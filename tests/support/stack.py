@@ -20,7 +20,7 @@ from activities.llm.model_calls import ModelCalls
 from tests.support.until import until
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
-from tongyao.app.context import AppContext
+from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.app.messaging.message_relay import MessageRelay
 from tongyao.app.messaging.messages import build_message
 from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
@@ -305,6 +305,7 @@ async def open_stack(
             repositories,
             client,
             process_defaults=settings.process,
+            options=GatewayOptions(answer_seconds=60),  # a slow machine is no reason to be told "later"
             remember=deps.memory is not None,
             signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,

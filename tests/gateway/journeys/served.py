@@ -131,7 +131,7 @@ async def open_served(database_url: str, home: Path, script: Mapping[str, Any]) 
         stack.push_async_callback(worker.stop)
         await worker.start()
         options = GatewayOptions(
-            rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute", answer_seconds=1.5
+            rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute", answer_seconds=5
         )
         context = AppContext(repositories, client, options=options)
         stop, bound = asyncio.Event(), listen("127.0.0.1", 0)

@@ -95,7 +95,7 @@ async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarne
 
 async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: GatewayHarness) -> None:
     """The only person among proxies speaks last: the gate stays open for them for as long as the demander set."""
-    pid, demander, people = await room(gateway, correcting_seconds=4)
+    pid, demander, people = await room(gateway, correcting_seconds=12)
     token = people[1]["token"]
     ask = await asked(gateway, token, "projection", 1)
     assert '"kind": "submit_projection", "round": 1' in ask["answer_with"]

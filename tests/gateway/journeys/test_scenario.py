@@ -74,7 +74,8 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
 
         # Round 2: ada hands over to her proxy, ed leaves, cy's `nothing_new` for round 1 comes too late; Temporal dies.
         await bo.asked(pid, "projection", 2)
-        assert (await ada.send(pid, kind="switch_endpoint", endpoint="proxy")).status_code == 200
+        handed_over = await ada.send(pid, kind="switch_endpoint", endpoint="proxy")
+        assert await served.verdict(ada, handed_over) == "applied"
         await served.kill_temporal()
         left = await ed.send(pid, kind="leave", key="e-leaves")
         assert await served.verdict(ed, left) == "applied"

@@ -123,7 +123,7 @@ async def test_what_nobody_will_ever_take_is_given_up(gateway: GatewayHarness) -
 async def test_a_late_person_is_reminded_and_the_demander_told_when_they_lapse(gateway: GatewayHarness) -> None:
     kept = Kept()
     notifying = NotificationSender(gateway.context.repositories, {"log": kept})
-    pid, demander, people = await room(gateway, turn_seconds=2, max_rounds=2)
+    pid, demander, people = await room(gateway, turn_seconds=4, max_rounds=2)
     demander_id = (await gateway.ask("GET", "/me", demander)).json()["person"]
     await told_by(gateway, notifying, pid, lambda: "escalated" in kept.of(pid))
     records = {

@@ -60,7 +60,7 @@ def _bare(text: str) -> str:
 
 
 @given(st.text(alphabet="甲乙。！？” \n#-abA.1“…,，\t", max_size=300))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_sentence_is_a_verbatim_piece_at_its_place_but_for_line_breaks_and_marks(text: str) -> None:
     end = 0
     for sentence in split(text):
@@ -224,7 +224,7 @@ def test_labels_are_no_initial_state(text: str) -> None:
 
 
 @given(st.text(alphabet="我想要缺不知道能提供现在有12 人。，we want can't offer. ", min_size=1, max_size=3_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 async def test_a_tension_never_exceeds_its_limit(text: str) -> None:
     draft = (
         await ENGINE.answer(
