@@ -49,7 +49,6 @@ class EventKind(StrEnum):
     BUDGET_WARNING = "budget_warning"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
-    OPERATOR_ACTED = "operator_acted"
     PLAN_READY = "plan_ready"
     DELIVERY_READY = "delivery_ready"
     ANSWER_RECEIVED = "answer_received"
@@ -94,7 +93,6 @@ DATA: Final[Mapping[EventKind, str]] = {
     EventKind.BUDGET_WARNING: "share",
     EventKind.SUSPENDED: "code, reason, kind, since: when process time stopped",
     EventKind.RESUMED: "code; the cause that is gone",
-    EventKind.OPERATOR_ACTED: "message, login",
     EventKind.PLAN_READY: "revision, claims, supported, residuals, reduced",
     EventKind.DELIVERY_READY: "alias, revision",
     EventKind.ANSWER_RECEIVED: "alias, decision, revision, text_id",
