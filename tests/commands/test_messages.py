@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands.command_line import TEXTS, room, tongyao
 from tests.support.stack import Stack
+from tests.support.until import until
 from tongyao.app import action_permissions
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -108,9 +109,12 @@ async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_m
     await stack.until(process, "confirming")
     done = await tongyao("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House (firm)")
     assert done.exit_code == 0, done.output
-    tension = (await stack.repositories.record(process)).tension
-    assert tension is not None
-    assert [one.name for one in tension.names] == ["Ruth Sands", "Low Pump House"]
+
+    async def both_are_hidden() -> bool:
+        tension = (await stack.repositories.record(process)).tension
+        return tension is not None and [one.name for one in tension.names] == ["Ruth Sands", "Low Pump House"]
+
+    await until(both_are_hidden)
     kinds = [row["kind"] for row in await messages_of(stack, process)]
     assert kinds == ["revise_tension", "confirm_tension"]
     await stack.say(process, "cancel")

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
+from tests.support.until import until
 
 
 async def send(gateway: GatewayHarness, pid: str, token: str, **message: Any) -> None:
@@ -49,7 +50,11 @@ async def test_the_copy_of_ones_own_data_holds_answers_to_plans_and_what_was_ask
     await asked(gateway, token, "answer", 1)
     words = "Only on Sundays."
     await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
-    [answer] = (await gateway.ask("GET", f"/profiles/{person}/export", token)).json()["answers"][pid]
+
+    async def answers() -> Any:
+        return (await gateway.ask("GET", f"/profiles/{person}/export", token)).json()["answers"].get(pid)
+
+    [answer] = await until(answers)
     assert (answer["revision"], answer["decision"], answer["words"]) == (1, "propose", words)
     me = (await gateway.ask("GET", "/me", demander)).json()["person"]
     assert pid in (await gateway.ask("GET", f"/profiles/{me}/export", demander)).json()["asked_for"]

@@ -9,6 +9,7 @@ import pytest
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
 from tests.security.test_consent import Room, by_hand
+from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.people.erasure import erase
@@ -167,7 +168,11 @@ async def test_not_what_others_answered_to_a_plan_without_having_read_these_word
     await asked(gateway, others[0]["token"], "answer")
     told = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": answer}
     assert (await room.send(pid, others[0]["token"], **told)).status_code == 200
+
+    async def answer_words() -> Any:
+        return (await gateway.ask("GET", f"/processes/{pid}", room.stranger["token"])).json()["answer_words"]
+
+    assert list((await until(answer_words)).values()) == [answer]
     await erased(gateway, taker)
-    view = (await gateway.ask("GET", f"/processes/{pid}", room.stranger["token"])).json()
-    assert list(view["answer_words"].values()) == [answer]
+    assert list((await answer_words()).values()) == [answer]
     await room.close(pid)

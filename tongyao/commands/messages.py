@@ -142,10 +142,16 @@ def decide(
     actions.send(process, "decide", key, decision=decision, participants=people, tokens=tokens, cost=cost)
 
 
-def conclude(process: Process, key: Key = None) -> None:
-    """End the rounds after the current one, and make the plan."""
+def conclude(
+    process: Process,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask where people are still asked about the plan.")] = False,
+    key: Key = None,
+) -> None:
+    """End the rounds after the current one, and make the plan. After the plan, end the waiting for answers."""
     from tongyao.commands.actions import messages as actions
 
+    if not yes and run(actions.present(process)).phase == "answering":
+        _ask_before(words.say("sent.ends_answers"))
     actions.send(process, "conclude", key)
 
 
@@ -289,11 +295,7 @@ def branch(
 
     residual = run(actions.residual_in(process, residual))
     if not yes and run(actions.ends_answering(process, residual)):
-        told = words.say("sent.last_reaction", process=process)
-        if not sys.stdin.isatty():
-            fail(f"{told} {words.say('sent.say_yes')}", EXIT_BAD_INPUT)
-        if not typer.confirm(f"{told} {words.say('sent.go_on')}", err=True):
-            raise typer.Exit(EXIT_BAD_INPUT)
+        _ask_before(words.say("sent.last_reaction", process=process))
     actions.send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
@@ -366,3 +368,11 @@ def consents(
             one.scene, one.consent.value, "" if one.own else words.say("sent.by_default", origin=one.origin.value)
         )
     console.print(table)
+
+
+def _ask_before(told: str) -> None:
+    """Ask at the terminal whether to go on; where there is none, refuse and name `--yes`."""
+    if not sys.stdin.isatty():
+        fail(f"{told} {words.say('sent.say_yes')}", EXIT_BAD_INPUT)
+    if not typer.confirm(f"{told} {words.say('sent.go_on')}", err=True):
+        raise typer.Exit(EXIT_BAD_INPUT)
