@@ -129,7 +129,7 @@ class Freezing:
     async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""
         profiles, choices = self._deps.repositories.profiles, dict(zip(what.aliases, what.choices, strict=True))
-        if DEMANDER in choices and not await profiles.get_many([choices[DEMANDER].profile_id]):
+        if DEMANDER in choices and not await profiles.known([choices[DEMANDER].profile_id]):
             del choices[DEMANDER]
         now = await profiles.versions([(choice.profile_id, None) for choice in choices.values()])
         return dict(zip(choices, now, strict=True))

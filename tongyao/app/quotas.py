@@ -54,8 +54,8 @@ async def check_chosen(context: AppContext, caller: Caller, demander: str, choic
 async def check_profile(context: AppContext, caller: Caller, profile_id: str, *, chars: int) -> None:
     """`chars`: of the next version. Raises `QuotaReached`."""
     most = context.options.most_versions
-    known = await context.repositories.profiles.get_many([profile_id])
-    if not caller.operator and profile_id in known and known[profile_id].current_version >= most:
+    known = await context.repositories.profiles.known([profile_id])
+    if not caller.operator and known.get(profile_id, 0) >= most:
         raise QuotaReached("too_many_versions", f"this profile has {most} versions, and there are no more")
     await check_storage(context, caller, profile_id, chars=chars)
 

@@ -345,7 +345,7 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
             zh=f"指定了 {len(named)} 位参与者，法定人数是 {settings.quorum}：请多指定几位，或者调低法定人数",
         )
     profiles = context.repositories.profiles
-    known = await profiles.get_many([*named, demander])
+    known = await profiles.known([*named, demander])
     by_proxy = settings.demander_takes_part and settings.demander_endpoint is EndpointKind.PROXY
     if by_proxy and demander not in known:
         raise BadInput(
@@ -372,7 +372,5 @@ async def _check_people(context: AppContext, body: StartProcessBody, demander: s
 
 
 async def _latest_profile(context: AppContext, person: str) -> ProfileRef | None:
-    profiles = context.repositories.profiles
-    if person not in await profiles.get_many([person]):
-        return None
-    return ProfileRef(profile_id=person, version=(await profiles.version(person)).version)
+    known = await context.repositories.profiles.known([person])
+    return ProfileRef(profile_id=person, version=known[person]) if person in known else None

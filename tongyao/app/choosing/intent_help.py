@@ -130,9 +130,8 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
 
 async def _profile(context: AppContext, person: str) -> str:
     """The beginning of the person's profile as it stands; empty without one."""
-    known = await context.repositories.profiles.get_many([person])
+    known = await context.repositories.profiles.known([person])
     if person not in known:
         return ""
-    version = await context.repositories.profiles.version(person)
-    text = await context.repositories.profile_text(ProfileRef(profile_id=person, version=version.version))
+    text = await context.repositories.profile_text(ProfileRef(profile_id=person, version=known[person]))
     return text[:PROFILE_CHARS]

@@ -185,7 +185,7 @@ class MessageRelay:
         """A workflow cannot look up profiles, so whoever a message names must have one before it is stored."""
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
-            known = await self._library.profiles.get_many(named)
+            known = await self._library.profiles.known(named)
             if unknown := [one for one in named if one not in known]:
                 raise BadInput(
                     "unknown_profiles",

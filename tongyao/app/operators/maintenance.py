@@ -6,12 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.context import AppContext
+from tongyao.app.histories import delete_history
 from tongyao.app.operators.reconcile import Report, mend_drift, sweep
 from tongyao.app.people.erasure import finish_erasures
 from tongyao.protocol.contracts.maintenance import WORKFLOWS, Duty, DutyReport
@@ -88,14 +86,6 @@ async def delete_duty_histories(client: Client, *, days: float = HISTORY_DAYS) -
     query = f"WorkflowType IN ({types}) AND ExecutionStatus != \"Running\" AND CloseTime < '{until}'"
     deleted = 0
     async for execution in client.list_workflows(query, limit=MOST_HISTORIES):
-        request = DeleteWorkflowExecutionRequest(
-            namespace=client.namespace,
-            workflow_execution=WorkflowExecution(workflow_id=execution.id, run_id=execution.run_id),
-        )
-        try:
-            await client.workflow_service.delete_workflow_execution(request)
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
+        await delete_history(client, execution.id, execution.run_id)
         deleted += 1
     return deleted

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import structlog
-from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import PendingActivityState
-from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -22,6 +20,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
+from tongyao.app.histories import delete_history
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -194,15 +193,11 @@ async def _delete_histories(context: AppContext) -> list[str]:
     records = erasure.Erasing(context.repositories.pool)
     deleted = []
     for process_id in await records.histories():
-        request = DeleteWorkflowExecutionRequest(
-            namespace=context.client.namespace, workflow_execution=WorkflowExecution(workflow_id=process_id)
-        )
         try:
-            await context.client.workflow_service.delete_workflow_execution(request)
+            await delete_history(context.client, process_id)
         except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:  # NOT_FOUND: its retention was over
-                log.warning("history not deleted yet", process=process_id, why=error.status.name)
-                continue
+            log.warning("history not deleted yet", process=process_id, why=error.status.name)
+            continue
         await records.history_deleted(process_id)
         deleted.append(process_id)
     return deleted

@@ -98,7 +98,7 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[
     for one in [*([demander] if demander else []), *(named["profile_id"] for named in given["participants"])]:
         people[one] = await profile_id_of(context, one, scene)
     owner = people[demander] if demander else f"person:{secrets.token_hex(4)}"
-    if demander and not owner.startswith("person:") and not await context.repositories.profiles.get_many([owner]):
+    if demander and not owner.startswith("person:") and not await context.repositories.profiles.known([owner]):
         raise BadInput("unknown_profiles", say("file.no_profile_or_file", given=owner), field="demander")
     participants = [{**one, "profile_id": people[one["profile_id"]]} for one in given["participants"]]
     from tongyao.app.start import StartProcessBody, start_process

@@ -63,12 +63,12 @@ async def find_person(context: Reading, given: str) -> str:
     A file means the profile that was given as this file; else the one whose id is the name of the file, as an import makes it.
     """
     profiles = context.repositories.profiles
-    if given in await profiles.get_many([given]):
+    if given in await profiles.known([given]):
         return given
     if Path(given).suffix:
         if of_file := await ids_of_file(context, given):
             return _only(given, of_file, what="profile")
-        if (stem := stem_id(Path(given).stem)) in await profiles.get_many([stem]):
+        if (stem := stem_id(Path(given).stem)) in await profiles.known([stem]):
             return stem
     return _only(given, await profiles.ids_like(given), what="profile")
 

@@ -8,15 +8,14 @@ from collections import Counter
 from typing import Final
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
-from tongyao.app.people.sessions import find_session
 from tongyao.gateway.access.addresses import ClientAddresses
-from tongyao.gateway.access.authentication import SESSION, authenticate, bearer_token, caller_of
+from tongyao.gateway.access.authentication import authenticate, bearer_token, session_of
 from tongyao.gateway.access.body_limit import MOST_FIELDS, WORDS_BYTES, most_bytes
 from tongyao.gateway.access.codec_cors import CODEC_PATHS
 from tongyao.gateway.access.cookies import keep_own_cookies
@@ -27,11 +26,14 @@ STREAMS: Final = ("/events", "/live", "/mcp")
 _OWN_TEXT: Final = re.compile(r"/profiles/[^/]+(/export)?|/console/me/export")
 """Answers with all of a profile, or with everything a person wrote."""
 CONSOLE: Final = "/console"
-"""Its visitors have sessions. It counts their requests itself."""
+"""Its visitors have sessions."""
 
 
 class Admission:
-    """ASGI middleware. It leaves in `scope["state"]` the `address` of the client, and the `caller` or the problem with their token."""
+    """ASGI middleware. It leaves in `scope["state"]` the `address` of the client, and the `caller` or the problem with their token.
+
+    For a form of the console also the `session`. The console counts the requests of its visitors itself.
+    """
 
     def __init__(self, app: ASGIApp, *, context: AppContext, limits: RateLimits) -> None:
         self._app, self._context, self._limits = app, context, limits
@@ -75,7 +77,11 @@ class Admission:
     async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
         """Who calls, counted by person, else by address. What is wrong with a token is for the route to say."""
         if scope["path"].startswith(CONSOLE):
-            return await self._visitor(scope) if scope["method"] == "POST" else ANONYMOUS
+            if scope["method"] != "POST":
+                return ANONYMOUS
+            session = await session_of(self._context, HTTPConnection(scope))
+            scope["state"]["session"] = session
+            return session[0]  # what they may send depends on who they are
         caller: Caller | Problem
         try:
             secret = bearer_token(Headers(scope=scope).get("authorization"))
@@ -84,16 +90,6 @@ class Admission:
             caller = unknown
         await self._limits.count_request(caller, address)
         return caller
-
-    async def _visitor(self, scope: Scope) -> Caller:
-        """Who sends a form of the console, by their session: what they may send depends on it. The console counts them itself."""
-        headers = Headers(scope=scope)
-        secret = cookie_parser(headers.get("cookie", "")).get(SESSION, "")
-        place = f"{scope['scheme']}://{headers.get('host', '')}"
-        try:
-            return caller_of(await find_session(self._context, secret, place=place)) if secret else ANONYMOUS
-        except Unauthenticated:
-            return ANONYMOUS
 
     def _share_of(self, scope: Scope, caller: Caller | Problem, address: str) -> tuple[str, int]:
         """Under which name requests at a time are counted, and how many there may be.

@@ -1,12 +1,17 @@
-"""From a token to a caller."""
+"""From a token, or a session, to a caller."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
+
+from starlette.requests import HTTPConnection
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.context import AppContext
 from tongyao.app.errors import Unauthenticated
+from tongyao.app.people.sessions import find_session
 from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 
@@ -30,6 +35,21 @@ async def authenticate(repositories: Repositories, secret: str | None) -> Caller
     if not secret:
         return ANONYMOUS
     return caller_of(await repositories.tokens.find(secret))
+
+
+async def session_of(context: AppContext, request: HTTPConnection) -> tuple[Caller, Token | None]:
+    """Who a request is of, by its session. One that is over is no error here: they are anonymous."""
+    secret = request.cookies.get(SESSION, "")
+    if secret:
+        token = await find_session(context, secret, place=place_of(request))
+        with suppress(Unauthenticated):
+            return caller_of(token), token
+    return ANONYMOUS, None
+
+
+def place_of(request: HTTPConnection) -> str:
+    """The address under which the browser knows this installation."""
+    return f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
 def caller_of(token: Token | None) -> Caller:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Hashable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Annotated, Final
@@ -15,11 +14,10 @@ from fastapi import Depends, Request, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.datastructures import FormData
 
-from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unauthenticated
-from tongyao.app.people.sessions import find_session
-from tongyao.gateway.access.authentication import SESSION, caller_of
+from tongyao.gateway.access.authentication import SESSION, session_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.dates import zone
 from tongyao.gateway.console.texts import Language, preferred
@@ -64,21 +62,12 @@ class Visit:
         return _signer(self.secret).dumps("form")
 
 
-async def session_of(request: Request) -> tuple[Caller, Token | None]:
-    """Who a request is of, by its session. One that is over is no error here: they are anonymous."""
-    secret = request.cookies.get(SESSION, "")
-    if secret:
-        token = await find_session(request.app.state.context, secret, place=place_of(request))
-        with suppress(Unauthenticated):
-            return caller_of(token), token
-    return ANONYMOUS, None
-
-
 async def visit_of(request: Request) -> Visit:
     """The visitor."""
     context: AppContext = request.app.state.context
     limits: RateLimits = request.app.state.rate_limits
-    caller, token = await session_of(request)
+    known: tuple[Caller, Token | None] | None = getattr(request.state, "session", None)  # of a form
+    caller, token = known or await session_of(context, request)
     await limits.count_request(caller, str(request.state.address))
     return Visit(
         request=request,
@@ -124,11 +113,6 @@ def keep(response: Response, visit: Visit, name: str, value: str, *, seconds: in
         samesite="lax",
         secure=visit.request.url.scheme == "https" or visit.context.public_url.startswith("https:"),
     )
-
-
-def place_of(request: Request) -> str:
-    """The address under which the browser knows this installation."""
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 def text_in(form: FormData, name: str) -> str:

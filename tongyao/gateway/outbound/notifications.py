@@ -214,6 +214,6 @@ class NotificationSender:
         return next((channel for channel in channels if channel.kind == one.channel and channel.confirmed), None)
 
     async def _language(self, one: Notification) -> str:
-        if one.person in await self._library.profiles.get_many([one.person]):
+        if one.person in await self._library.profiles.known([one.person]):
             return (await self._library.profiles.version(one.person)).language
         return (await self._library.processes.get(one.process_id)).language if one.process_id else "en"

@@ -211,6 +211,15 @@ class Profiles:
             for row, (name, contact) in zip(rows, identities, strict=True)
         }
 
+    async def known(self, profile_ids: Sequence[str]) -> dict[str, int]:
+        """The current version of each of `profile_ids` that exists and is not deleted; nothing is decrypted for it."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL",
+                [list(profile_ids)],
+            )
+            return {row["id"]: row["current_version"] for row in await cursor.fetchall()}
+
     async def of_file(self, file_digest: str) -> dict[str, str]:
         """Ids of the profiles that were given as this file, one for each scene, with their scenes."""
         async with session(self._pool) as connection:

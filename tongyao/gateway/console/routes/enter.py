@@ -16,7 +16,7 @@ from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.scenes import list_scenes
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
 from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.access.authentication import SESSION, caller_of
+from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
@@ -27,7 +27,6 @@ from tongyao.gateway.console.visit import (
     Form,
     Visit,
     keep,
-    place_of,
     text_in,
 )
 from tongyao.protocol.rules.consent import Origin

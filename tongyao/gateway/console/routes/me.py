@@ -20,11 +20,11 @@ from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.access.authentication import SESSION
+from tongyao.gateway.access.authentication import SESSION, place_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, place_of, text_in
+from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, text_in
 from tongyao.gateway.long_json import long_json
 from tongyao.protocol.model.projection import Item, Projection, Span
 

@@ -23,12 +23,13 @@ from tongyao.app.processes import party_view, summary
 from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.action_marks import action
+from tongyao.gateway.access.authentication import session_of
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import afterwards
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.operations import in_temporal
 from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, session_of, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
@@ -194,7 +195,7 @@ async def stream_changes(
 async def _still_signed_in(visit: Visit) -> bool:
     """While the records are away it is asked again later: nothing is told meanwhile."""
     try:
-        return not (await session_of(visit.request))[0].anonymous
+        return not (await session_of(visit.context, visit.request))[0].anonymous
     except RecordsError:
         return True
 
