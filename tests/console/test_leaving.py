@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import Ferry, ferry
+from tests.support.until import until
 
 
 async def _asked_in_a_round_that_stays_open(console: Console) -> Ferry:
@@ -28,7 +29,7 @@ async def test_who_has_left_is_asked_nothing_and_offered_nothing_in_that_process
             await page.goto(at)
             return await page.get_by_text("You took part as P03, and have left").count() > 0
 
-        await house.stack.when(says_so)
+        await until(says_so)
         assert not await page.get_by_role("link", name="Correct it").count()
         assert not await page.locator("#acts, main button").count()
         await other.get_by_label("In your own words").fill("I can plan rosters.")
