@@ -228,6 +228,31 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
     assert house.people["P05"] in {seat.person for seat in seats}
 
 
+async def test_where_too_few_gave_their_consent_the_demander_reads_how_many_did(console: Console, house: Ferry) -> None:
+    await allow(house, "P05", Consent.ASK)
+    await house.start(quorum=len(house.seats))
+    await house.stack.until(house.pid, "consenting")
+    async with console.visitor(house.tokens["P05"], viewport=PHONE) as page:
+        await page.locator("button[value=no]").click()
+        await page.wait_for_url("**/console/?done=answered*")
+    await house.stack.until(house.pid, "selecting")
+    await house.stack.asked(house.pid, "P00", 0, what="select_participants")
+    told = "One person was asked whether a proxy may speak for them; 0 said yes."
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        for path in ("", "/people"):
+            await page.goto(f"{console.url}/console/processes/{house.pid}{path}")
+            assert told in await page.locator("main").inner_text()
+
+
+async def test_before_the_search_has_ended_nobody_reads_that_nobody_was_found(console: Console, house: Ferry) -> None:
+    await house.start(auto_confirm=False, chosen=False)
+    await house.stack.until(house.pid, "confirming")
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        main = await page.locator("main").inner_text()
+        assert "The search for people has not ended." in main and "Nobody was found" not in main
+
+
 async def test_an_empty_box_is_refused_in_words(console: Console, house: Ferry) -> None:
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/start")

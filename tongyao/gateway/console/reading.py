@@ -329,6 +329,12 @@ def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
     return found
 
 
+def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
+    """How many were asked for their consent last, and how many gave it; None where nobody was asked, or not all have answered."""
+    closed = [one.data for one in events if one.kind is EventKind.CONSENT_CLOSED]
+    return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
+
+
 def correctable(view: PartyView, said: Projection) -> bool:
     """Whether the reader, who said this themself, may still say it otherwise."""
     now = view.phase is Phase.CRYSTALLIZING and said.round == view.round and not view.left

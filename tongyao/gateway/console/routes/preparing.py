@@ -31,7 +31,8 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
-from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import MISSING
 
@@ -41,6 +42,7 @@ _STOP_SECONDS: Final = 30 * 24 * 3600
 """By so much the time to confirm is made longer when its countdown is stopped: long enough to be no hurry."""
 _COUNTED_SECONDS: Final = 3600
 """A countdown is shown when no more than this is left."""
+_BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERING)
 
 
 @router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
@@ -206,6 +208,7 @@ async def _people_page(
     most = ProcessSettings.model_validate(access.process.settings).max_others
     order = await nearest_first(visit.context.repositories, process_id)
     parent = access.process.parent_id
+    closed = await visit.context.repositories.events.of_kind(process_id, EventKind.CONSENT_CLOSED)
     before = await visit.context.repositories.lineage.asked_in(parent) if parent else frozenset[str]()
     nearest = sorted((one for one in people if one.id in order), key=lambda one: order.index(one.id))
     by_words = not visit.context.models_cost
@@ -224,6 +227,8 @@ async def _people_page(
         perspectives=PERSPECTIVES,
         most=most,
         ask=await _asked(visit, process_id, "select_participants"),
+        looking=view.phase in _BEFORE_CHOOSING,
+        consents=reading.consents(closed),
         chosen=taken if given is None else given.getlist("person"),
         given=given,
         by_words=by_words,

@@ -54,6 +54,8 @@ _WHILE: Final = {
     "conclude": (Phase.CRYSTALLIZING,),
 }
 """The phases in which it is still news that one of these was applied."""
+_CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
+"""The phases in which the demander reads how many of those they chose gave their consent."""
 
 
 @router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
@@ -118,6 +120,7 @@ async def _page(
         access=access,
         received=bool(await visit.context.repositories.inbox.received(process_id, access.alias)),
         answers_said=_answers_said(visit, view),
+        consents=reading.consents(history.events) if access.role is Role.DEMANDER and view.phase in _CHOSEN else None,
         summary=shown,
         shown_event=history.next or "",
         mine=next((one for one in waiting if one.process_id == process_id), None),
