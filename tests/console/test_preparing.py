@@ -253,6 +253,25 @@ async def test_before_the_search_has_ended_nobody_reads_that_nobody_was_found(co
         assert "The search for people has not ended." in main and "Nobody was found" not in main
 
 
+async def test_the_same_intent_begins_once_also_from_an_older_page(console: Console, house: Ferry) -> None:
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        older = await page.context.new_page()
+        for one in (page, older):
+            await one.goto(f"{console.url}/console/start")
+            await one.get_by_label("Your intent").fill(INTENT)
+        await page.get_by_role("button", name="Begin").click()
+        await page.wait_for_url("**/console/processes/c-*")
+        await older.get_by_role("button", name="Begin").click()
+        assert "You have begun this already" in await older.get_by_role("alert").inner_text()
+        begun = await older.get_by_role("link", name="Open the process").get_attribute("href")
+        assert begun and page.url.endswith(begun)
+        await older.get_by_role("button", name="Begin a second one").click()
+        await older.wait_for_url("**/console/processes/c-*")
+        assert older.url != page.url, "whoever wants a second one gets it"
+    for one in (page, older):
+        await house.stack.say(one.url.rsplit("/", 1)[-1], "cancel")
+
+
 async def test_an_empty_box_is_refused_in_words(console: Console, house: Ferry) -> None:
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/start")

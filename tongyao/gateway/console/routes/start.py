@@ -17,7 +17,7 @@ from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_
 from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.people.scenes import list_scenes
-from tongyao.app.processes import list_processes
+from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -34,6 +34,8 @@ QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
 _CONFIRM_SECONDS: Final = 24 * 3600
 """For confirming a tension, where the installation sets no time of its own."""
+_COMPARED: Final = 5
+"""Of the visitor's newest processes: one of them may have begun with the same words a moment ago."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
@@ -69,6 +71,9 @@ async def start(visit: SignedIn, form: Form) -> Response:
         except Problem:
             found = []  # what is added stays on the page, whatever can be read of it now
         return await _page(visit, {**given, "intent": intent}, found=found)
+    if intent and not text_in(form, "again") and (begun := await _begun(visit, intent)):
+        await drafts.remove(_person(visit), DRAFT)
+        return await _page(visit, {**given, "intent": intent}, begun=begun)
     try:
         body = _body(visit, intent, {**given, "budget": dollars_in(form, "budget")})
         process_id = await start_process(visit.context, visit.caller, body, key=text_in(form, "key") or None)
@@ -76,6 +81,15 @@ async def start(visit: SignedIn, form: Form) -> Response:
         return await _page(visit, {**given, "intent": intent}, problem=problem)
     await drafts.remove(_person(visit), DRAFT)
     return go_to(f"/processes/{process_id}")
+
+
+async def _begun(visit: Visit, intent: str) -> str:
+    """A process of the visitor that goes on and began with these words, as when a form is sent anew from an older page; empty: none."""
+    newest = await list_processes(visit.context, visit.caller, open=True, limit=_COMPARED)
+    for one in newest.processes:
+        if (await read_process(visit.context, visit.caller, one.id)).intent == intent:
+            return one.id
+    return ""
 
 
 def _whole(visit: Visit, given: dict[str, str]) -> str:
@@ -152,9 +166,14 @@ def _read_words(visit: Visit, one: Found) -> str:
 
 
 async def _page(
-    visit: Visit, given: dict[str, str], *, found: Sequence[Found] | None = None, problem: Problem | None = None
+    visit: Visit,
+    given: dict[str, str],
+    *,
+    found: Sequence[Found] | None = None,
+    problem: Problem | None = None,
+    begun: str = "",
 ) -> Response:
-    """`found`: what the intent says already; None: nobody has asked."""
+    """`found`: what the intent says already; None: nobody has asked. `begun`: a process that has the same words."""
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
     costs = sorted(one.cost for one in past.processes if one.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
@@ -163,7 +182,8 @@ async def _page(
     return page(
         visit,
         "start.html",
-        status=422 if problem else 200,
+        status=422 if problem else 409 if begun else 200,
+        begun=begun,
         scenes=await list_scenes(visit.context),
         given=given,
         questions=QUESTIONS,
