@@ -25,6 +25,7 @@ _NEW: Final = timedelta(days=14)
 class Entry:
     """One process of the visitor's. `page`: of the process, below its address; empty for the process itself. `by_proxy`: all
     that was said for the visitor so far, their proxy said. `left`: the visitor takes no part in it any more.
+    `paused`: it is suspended; known to whoever asked.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Entry:
     page: str
     by_proxy: bool
     left: bool
+    paused: bool
 
 
 @dataclass(frozen=True)
@@ -74,4 +76,4 @@ async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
-    return Entry(one.id, reading.title_of(view), one.phase, asked, page, by_proxy, view.left)
+    return Entry(one.id, reading.title_of(view), one.phase, asked, page, by_proxy, view.left, bool(one.suspended))
