@@ -19,11 +19,10 @@ from typing import Any, Final
 from psycopg import AsyncCursor
 
 from bench.orchestration_bench import opened
-from bench.viewers_bench import asked, room, said
+from bench.viewers_bench import asked, room, said, started_worker
 from tongyao.app.context import GatewayOptions
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.server import application
-from tongyao.runtime.local.worker_process import WorkerProcess
 
 ROUND: Final = 4
 PLACE: Final = "http://127.0.0.1:8700"
@@ -57,16 +56,7 @@ async def page(app: Any, path: str, secret: str) -> tuple[int, bytes]:
 
 async def main(pages: int, profile: bool) -> None:
     async with opened() as bench, AsyncExitStack() as closing:
-        environment = {
-            "DATABASE_URL": bench.postgres.url(),
-            "TEMPORAL_ADDRESS": bench.temporal.address,
-            "TONGYAO_HOME": str(bench.home),
-            "TONGYAO_ENGINE": "extractive",
-            "TONGYAO_LOG_LEVEL": "warning",
-        }
-        worker = WorkerProcess(environment, log=bench.home / "worker.log")
-        closing.push_async_callback(worker.stop)
-        await worker.start()
+        await started_worker(bench, closing)
         pid, people = await room(bench)
         for number in range(1, ROUND):
             await said(bench, pid, number)

@@ -126,22 +126,30 @@ class Observations(threading.Thread):
                     self.at += [at] * ((row[0] if row else 0) - len(self.at))
 
 
+async def started_worker(bench: Bench, closing: AsyncExitStack) -> dict[str, str]:
+    """Start a worker with the engine without a model, in a process of its own. Returns the environment it runs in."""
+    environment = {
+        "DATABASE_URL": bench.postgres.url(),
+        "TEMPORAL_ADDRESS": bench.temporal.address,
+        "TONGYAO_HOME": str(bench.home),
+        "TONGYAO_ENGINE": "extractive",
+        "TONGYAO_LOG_LEVEL": "warning",
+    }
+    worker = WorkerProcess(environment, log=bench.home / "worker.log")
+    closing.push_async_callback(worker.stop)
+    await worker.start()
+    return environment
+
+
 async def main(viewers: int) -> None:
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
     async with opened() as bench, AsyncExitStack() as closing:
         environment = {
-            "DATABASE_URL": bench.postgres.url(),
-            "TEMPORAL_ADDRESS": bench.temporal.address,
-            "TONGYAO_HOME": str(bench.home),
-            "TONGYAO_ENGINE": "extractive",
-            "TONGYAO_LOG_LEVEL": "warning",
+            **await started_worker(bench, closing),
             # The viewers are six people, and all of them come from this machine, which is one address.
             **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE", "CONNECTION_RATE")},
             **{f"TONGYAO_GATEWAY__{name}": str(10 * viewers) for name in MOST},
         }
-        worker = WorkerProcess(environment, log=bench.home / "worker.log")
-        closing.push_async_callback(worker.stop)
-        await worker.start()
         port, gateway = await _gateway(environment, closing)
         pid, people = await room(bench)
         looking = await _viewers(bench, viewers, people, f"http://127.0.0.1:{port}")
