@@ -94,9 +94,7 @@ async def examine_deployment(settings: Settings) -> list[Row]:
         for subject, check in checks:
             try:
                 rows += [row async for row in check()]
-            except (
-                Exception
-            ) as error:  # whatever it is, the other checks go on; its message may hold an address with a password
+            except Exception as error:  # the other checks go on; its message may hold an address with a password
                 found = say("deployment.not_looked_at", error=type(error).__name__)
                 rows.append(Row(subject, Finding.FAILED, found))
     return rows
