@@ -208,9 +208,12 @@ async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
     assert {seat.endpoint for seat in seats if seat.person != person} == {"proxy"}
 
 
-@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize(
+    ("script", "answer", "endpoint"),
+    [(True, "Yes, this time", "proxy"), (False, "I take part and speak for myself", "human")],
+)
 async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
-    console: Console, house: Ferry, script: bool
+    console: Console, house: Ferry, script: bool, answer: str, endpoint: str
 ) -> None:
     await allow(house, "P05", Consent.ASK)
     await house.start()
@@ -221,11 +224,11 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
         assert "Skerrow Sound" in main and house.scene not in main
         assert "a data person to tell our ferry co-op" in main, "what it is about"
         assert "quote it word for word" in main, "what would be said of them"
-        await page.get_by_role("button", name="Yes, this time").click()
+        await page.get_by_role("button", name=answer).click()
         await page.wait_for_url("**/console/?done=answered*")
     await house.stack.until(house.pid, "crystallizing")
     seats = await house.stack.repositories.seats.seats(house.pid)
-    assert house.people["P05"] in {seat.person for seat in seats}
+    assert [seat.endpoint for seat in seats if seat.person == house.people["P05"]] == [endpoint]
 
 
 async def test_where_too_few_gave_their_consent_the_demander_reads_how_many_did(console: Console, house: Ferry) -> None:

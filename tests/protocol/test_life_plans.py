@@ -123,6 +123,24 @@ def test_every_answer_to_the_question_of_consent_changes_the_inbox_by_an_event()
     assert life.state.seats == {}
 
 
+def test_whoever_is_asked_may_take_the_seat_themself_and_allows_no_proxy_by_it() -> None:
+    life = Life("proxy", "proxy", "proxy", auto_confirm=True, fallback="proxy")
+    life.succeed("formulate")
+    life.succeed("consent", ask=["n1", "n2"])
+    for number, endpoint in ((1, "human"), (2, "proxy")):
+        answer = {"kind": "consent", "invitation": number, "allow": True, "endpoint": endpoint}
+        life.world.apply(["say", {**answer, "role": "invited", "alias_of_author": f"invited/{number}"}])
+    life.succeed("freeze")
+
+    seats = {seat.profile.profile_id: seat for seat in life.state.seats.values() if seat.profile}
+    assert {name: (seat.endpoint.value, seat.consented) for name, seat in seats.items()} == {
+        "n1": ("human", False),
+        "n2": ("proxy", True),
+        "n3": ("proxy", True),
+    }
+    assert [one.alias for one in life.asked("projection")] == [seats["n1"].alias]
+
+
 def test_a_decision_that_ends_the_answers_says_so_where_it_is_asked_for() -> None:
     life = Life.answering("human", "human", "human", residuals="ask", residuals_of_plan=1)
     life.by("P01", "answer_plan", revision=1, answer="decline")

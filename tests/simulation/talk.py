@@ -224,7 +224,8 @@ def _replan(rng: Random, state: State) -> Fields:
 def _consent(rng: Random, state: State) -> Fields:
     open_ones = [one.number for one in state.invitations if one.waits]
     number = rng.choice(open_ones) if open_ones and rng.random() < 0.93 else rng.randint(1, 4)
-    return {"invitation": number, "allow": rng.random() < 0.75}
+    endpoint = rng.choice(("proxy", "proxy", "human", "agent"))
+    return {"invitation": number, "allow": rng.random() < 0.75, "endpoint": endpoint}
 
 
 def _child(rng: Random, state: State) -> Fields:

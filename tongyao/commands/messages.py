@@ -336,17 +336,18 @@ def consent(
         str,
         typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
     ],
-    allow: Annotated[
-        bool, typer.Option("--allow/--refuse", help="Whether a proxy may speak for them in this process.")
-    ],
+    allow: Annotated[bool, typer.Option("--allow/--refuse", help="Whether they take part in this process.")],
+    endpoint: Annotated[
+        str, typer.Option(help="With --allow: proxy, human or agent. Unless it is proxy, no proxy speaks for them.")
+    ] = "proxy",
     key: Key = None,
 ) -> None:
-    """Answer whether a proxy may speak for a person in a process. No answer means no."""
+    """Answer whether a person takes part in a process, and whether a proxy may speak for them. No answer means no."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.common import validated
 
-    body = validated(MessageBody, {"kind": "consent", "allow": allow})
+    body = validated(MessageBody, {"kind": "consent", "allow": allow, "endpoint": endpoint})
     actions.report(*run(actions.answer(process, body, key or uuid.uuid4().hex, person)))
 
 

@@ -26,7 +26,8 @@ class Consents(Oracle):
             check(message.author.role == "invited" and message.number > 0, "somebody else said yes", message)
             self.answers[message.invitation] = message.allow
             for one in before["invitations"]:
-                if one["number"] == message.invitation and message.allow:
+                yes = message.allow and message.endpoint.value == "proxy"
+                if one["number"] == message.invitation and yes:
                     self.allowed.add(one["choice"].profile_id)
         if isinstance(message, m.SwitchEndpoint):
             proxy = "proxy" in (message.endpoint.value, message.fallback.value if message.fallback else "")

@@ -17,7 +17,7 @@ ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines_set"})
 
 MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "revise_tension": frozenset({"tension", "deadline"}),
-    "consent": frozenset({"invitations", "selected"}),
+    "consent": frozenset({"invitations", "selected", "without_proxy"}),
     "submit_projection": frozenset({"turns", "late_words", "batches", "correcting_until", "gate_open"}),
     "switch_endpoint": frozenset({"seats", "turns", "batches"}),
     "extend_deadline": frozenset({"deadline", "turns", "invitations"}),
@@ -82,8 +82,10 @@ class Effects(Oracle):
         if after["phase"] == "consenting":
             check(kept[message.invitation]["allowed"] is message.allow, "the answer", kept)
             check(all(kept[n] == was[n] for n in was if n != message.invitation), "somebody else's answer changes")
-            choice = was[message.invitation]["choice"]
+            choice = was[message.invitation]["choice"].model_copy(update={"endpoint": message.endpoint})
             check((choice in after["selected"]) == message.allow, "who said yes is seated", after["selected"])
+            silent = choice.profile_id in after["without_proxy"]
+            check(silent == (message.allow and message.endpoint.value != "proxy"), "for whom no proxy speaks", silent)
 
     def _submit_projection(
         self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]

@@ -42,7 +42,8 @@ def messages_for(
             said = {"kind": "approve_residual", "residual": subject}
             return [{**said, "approve": True}, {**said, "approve": False}]
         case "consent":
-            return [{"kind": "consent", "allow": True}, {"kind": "consent", "allow": False}]
+            said = {"kind": "consent"}
+            return [{**said, "allow": True}, {**said, "allow": True, "endpoint": "human"}, {**said, "allow": False}]
         case "resume":
             return [{"kind": "resume"}]
         case _:

@@ -30,7 +30,8 @@ ANSWER_WITH: Final[dict[str, str]] = {
     "residual": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}',
     "hole": '{"kind": "approve_residual", "residual": its `subject`, "approve": true or false}, or replan without who '
     "declined",
-    "consent": '{"kind": "consent", "allow": true or false}: may a proxy speak for you in this process? No answer is no',
+    "consent": '{"kind": "consent", "allow": true or false}: may a proxy speak for you in this process? '
+    'With "allow": true, "endpoint": "human" you take part and speak for yourself. No answer is no',
     "resume": '{"kind": "resume"}, once the cause is mended',
 }
 """Which message answers which ask."""

@@ -42,6 +42,7 @@ from tongyao.app.quotas import check_chosen, check_storage, counting
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
@@ -166,7 +167,7 @@ async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessA
     Raises `BadInput`, `NotAllowed`.
     """
     switches = isinstance(body, SwitchEndpointBody) and to_proxy(body.endpoint, body.fallback)
-    allows = isinstance(body, ConsentBody) and body.allow
+    allows = isinstance(body, ConsentBody) and body.allow and body.endpoint is EndpointKind.PROXY
     if not (switches or allows) or not access.person:
         return
     known = await context.repositories.consents.standing([access.person], access.process.scene_id or "")
@@ -294,7 +295,7 @@ def build_message(
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
         case ConsentBody():
-            fields = {"invitation": int(access.alias.removeprefix("invited/")), "allow": body.allow}
+            fields = {**body.model_dump(exclude={"kind"}), "invitation": int(access.alias.removeprefix("invited/"))}
         case _:
             fields = body.model_dump(exclude={"kind"})
     message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})

@@ -258,10 +258,14 @@ class ReplanBody(Body):
 
 
 class ConsentBody(Body):
-    """Answer whether a proxy may speak for you in this process. `invitation`: left out, the last question."""
+    """Answer whether you take part in this process. `invitation`: left out, the last question."""
 
     kind: Literal["consent"]
     allow: bool
+    endpoint: EndpointKind = Field(
+        default=EndpointKind.PROXY,
+        description="With `allow`: what speaks for you. `human`: you yourself; no proxy speaks for you and no plan reads your profile.",
+    )
     invitation: int | None = Field(default=None, ge=1, le=10_000)
 
 

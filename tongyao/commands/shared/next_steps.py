@@ -65,7 +65,8 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
             return [*start, f"tongyao branch {id} {subject} --no", *again]
         case "consent":
             person = ask.person or ask.subject
-            return [f"tongyao consent {id} --as {person} --allow", f"tongyao consent {id} --as {person} --refuse"]
+            said = f"tongyao consent {id} --as {person}"
+            return [f"{said} --allow", f"{said} --allow --endpoint human", f"{said} --refuse"]
         case "resume":
             return [f"tongyao resume {id}"]
         case _:

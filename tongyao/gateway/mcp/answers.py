@@ -18,7 +18,8 @@ ASKED: Final[dict[str, str]] = {
     "answer": "Read your part of the plan (tool `plan`), then answer: commit, decline, or propose a change in `text`.",
     "residual": "A tension stayed open. Say whether a process is to be started for it.",
     "hole": "Somebody declined their part. Say whether a process is to be started that looks for somebody in their place.",
-    "consent": "May a proxy speak for you in this process? No answer is no.",
+    "consent": "May a proxy speak for you in this process? You can also take part and speak for yourself: `endpoint` human. "
+    "No answer is no.",
     "resume": "The process is suspended. Resume it once the cause is mended.",
 }
 _LAST_PLAN: Final = " The plan was written anew once already: a proposal is kept beside it and leads to no other plan."

@@ -208,12 +208,16 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def consent(
         ctx: Context,
         process_id: ProcessId,
-        allow: Annotated[bool, Field(description="Whether a proxy may speak for you in this process.")],
+        allow: Annotated[bool, Field(description="Whether you take part in this process.")],
         key: Key,
+        endpoint: Annotated[
+            Literal["proxy", "agent", "human"],
+            Field(description="With `allow`: what speaks for you. Unless it is `proxy`, no proxy may."),
+        ] = "proxy",
         token: Token = "",
     ) -> Any:
-        """Answer whether your proxy may speak for you, as `pending` asks. No answer is no."""
-        return await send(token, ctx, process_id, key, {"kind": "consent", "allow": allow})
+        """Answer whether you take part, and whether your proxy may speak for you, as `pending` asks. No answer is no."""
+        return await send(token, ctx, process_id, key, {"kind": "consent", "allow": allow, "endpoint": endpoint})
 
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
     for function in tools:

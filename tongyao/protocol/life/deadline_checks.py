@@ -106,7 +106,7 @@ def _person_over(state: State, deadline: Deadline, now: datetime) -> None:
             turns.fall_back(state, turn, now)
     for invitation in list(state.invitations):
         if invitation.deadline is deadline:
-            seating.answer_invitation(state, invitation.number, False, now)
+            seating.answer_invitation(state, invitation.number, None, now)
 
 
 def remind(state: State, at: timedelta, now: datetime) -> None:

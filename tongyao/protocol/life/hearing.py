@@ -24,7 +24,7 @@ def apply(state: State, message: m.Message, now: datetime) -> None:
         case m.SelectParticipants():
             seating.ask_consent(state, message.participants, now)
         case m.Consent():
-            seating.answer_invitation(state, message.invitation, message.allow, now)
+            seating.answer_invitation(state, message.invitation, message.endpoint if message.allow else None, now)
         case m.SubmitProjection():
             _submit(state, message, now)
         case m.SwitchEndpoint():

@@ -144,11 +144,12 @@ class Replan(_Message):
 
 
 class Consent(_Message):
-    """Whether a proxy may speak for somebody who was invited."""
+    """Whether somebody who was invited takes part, and what speaks for them: a proxy, unless they say that they speak themself."""
 
     kind: Literal["consent"] = "consent"
     invitation: int = Field(ge=1)
     allow: bool
+    endpoint: EndpointKind = EndpointKind.PROXY
 
 
 class ChildEnded(_Message):

@@ -140,7 +140,7 @@ class Consents:
 _SAID_YES = """
     SELECT DISTINCT ON (p.person) p.person, a.yes
     FROM unnest(%(ids)s::text[]) AS p (person), LATERAL (
-        SELECT (m.payload ->> 'allow')::boolean AS yes, m.created_at FROM messages m
+        SELECT (m.payload ->> 'allow')::boolean AND COALESCE(m.payload ->> 'endpoint', 'proxy') = 'proxy' AS yes, m.created_at FROM messages m
         WHERE m.process_id = %(process)s AND m.kind = 'consent' AND m.author_id = 'invited:' || p.person
           AND (m.verdict IS NULL OR (m.verdict ->> 'accepted')::boolean)
         UNION ALL

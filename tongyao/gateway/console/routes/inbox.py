@@ -145,8 +145,9 @@ def _choice(one: Answering, form: FormData) -> dict[str, Any]:
             return {"kind": "approve_residual", "residual": one.ask.subject, "approve": do == "yes"}
         case "hole" if do == "replan":
             return _replan(one)
-        case "consent" if do in ("once", "scene", "no"):
-            return {"kind": "consent", "allow": do != "no", "invitation": one.ask.round}
+        case "consent" if do in ("once", "scene", "myself", "no"):
+            speaks = {"endpoint": "human"} if do == "myself" else {}
+            return {"kind": "consent", "allow": do != "no", "invitation": one.ask.round, **speaks}
         case "resume":
             return {"kind": "resume"}
         case "confirm_tension":

@@ -28,6 +28,7 @@ from tongyao.protocol.life.steps import Step
 from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, ROOM_OF_OTHERS, Choice, Phase, next_alias
+from tongyao.protocol.model.projection import EndpointKind
 
 
 def wanted(state: State) -> dict[str, Step]:
@@ -124,14 +125,20 @@ def consents_found(state: State, output: ConsentOutput, now: datetime) -> None:
     _close_if_answered(state, now)
 
 
-def answer_invitation(state: State, number: int, allowed: bool, now: datetime) -> None:
-    """No answer in time is a no."""
+def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, now: datetime) -> None:
+    """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
+
+    None: it is a no. No answer in time is a no.
+    """
     for invitation in state.invitations:
         if invitation.number == number:
-            invitation.allowed = allowed
+            invitation.allowed = endpoint is not None
             note(state, EventKind.CONSENT_ANSWERED, now, number=number)
-            if allowed:
+            if endpoint is not None:
+                invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
                 state.selected = (*state.selected, invitation.choice)
+                if endpoint is not EndpointKind.PROXY:
+                    state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
     _close_if_answered(state, now)
 
 
