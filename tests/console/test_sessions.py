@@ -232,3 +232,13 @@ async def test_no_link_leads_away_from_the_page_that_shows_a_key_once(console: C
         assert not await page.get_by_role("button", name="中文").count(), "the other language is a page without the key"
         await page.get_by_role("link", name="I have kept it: go on").click()
         assert await page.get_by_role("button", name="中文").count()
+
+
+async def test_scenes_are_called_in_the_language_of_the_page(console: Console) -> None:
+    scene, operator = await console.harness.scene(), await console.harness.operator()
+    body = {"title": "The valley", "titles": {"zh": "山谷"}}
+    assert (await console.harness.ask("PUT", f"/scenes/{scene}", operator, json=body)).status_code == 200
+    for language, title in (("en", "The valley"), ("zh", "山谷")):
+        async with console.visitor(language=language) as page:
+            await page.goto(f"{console.url}/console/enter")
+            assert title in await page.locator(f"option[value={scene}]").inner_text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,8 +16,14 @@ from tongyao.records.people.scenes import Scene, SceneUnknown
 Public = tuple[Literal["name"], ...]
 
 
+Titles = dict[Literal["en", "zh"], Annotated[str, Field(min_length=1, max_length=200)]]
+
+
 class SceneBody(Body):
     title: str = Field(min_length=1, max_length=200)
+    titles: Titles = Field(
+        default={}, description="The title in a language, where it is another one. Left out: `title` in all languages."
+    )
     public: Public | None = Field(
         default=None,
         max_length=5,
@@ -26,10 +32,11 @@ class SceneBody(Body):
 
 
 class SceneView(Value):
-    """A scene. `public`: what cards show of its people beside an id, a language and a grade."""
+    """A scene. `titles`: by language, where they are not `title`. `public`: what cards show of its people beside an id, a language and a grade."""
 
     id: str
     title: str
+    titles: Titles
     public: tuple[str, ...]
 
 
@@ -42,16 +49,21 @@ async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneB
     """Make a scene, or change its title and what is public in it; its other settings stay. Raises `NotAllowed`."""
     permit(caller, Action.WRITE_SCENE)
     scenes = context.repositories.scenes
-    settings = None
+    try:
+        settings = {**(await scenes.get(id)).settings, "titles": body.titles}
+    except SceneUnknown:
+        settings = {"titles": body.titles}
     if body.public is not None:
-        try:
-            before = (await scenes.get(id)).settings
-        except SceneUnknown:
-            before = {}
-        settings = {**before, "public": list(body.public)}
+        settings["public"] = list(body.public)
     await scenes.put(id, body.title, settings)
     return _view(await scenes.get(id))
 
 
 def _view(scene: Scene) -> SceneView:
-    return SceneView(id=scene.id, title=scene.title, public=tuple(scene.settings.get("public", ())))
+    settings = scene.settings
+    return SceneView(
+        id=scene.id,
+        title=scene.title,
+        titles=settings.get("titles", {}),
+        public=tuple(settings.get("public", ())),
+    )

@@ -197,7 +197,8 @@ async def load(folder: Path) -> None:
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
             kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            await repositories.scenes.put(scene["id"], scene["title"]["en"], kept)
+            titles = scene["title"]
+            await repositories.scenes.put(scene["id"], titles["en"], {**kept, "titles": titles})
             report = await import_profiles(
                 repositories.profiles,
                 repositories.scenes,

@@ -17,7 +17,7 @@ from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
-from tongyao.app.people.scenes import list_scenes
+from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
@@ -160,9 +160,17 @@ def _enough(ask: Ask) -> bool:
     return chosen is not None and (chosen.present or 0) >= max(chosen.needed or 0, 1)
 
 
+async def scenes_there(visit: Visit) -> list[SceneView]:
+    """All scenes, with their titles in the visitor's language."""
+    return [
+        scene.model_copy(update={"title": scene.titles.get(visit.language, scene.title)})
+        for scene in await list_scenes(visit.context)
+    ]
+
+
 async def scene_titles(visit: Visit) -> dict[str, str]:
     """What people call each scene, by its id."""
-    return {scene.id: scene.title or scene.id for scene in await list_scenes(visit.context)}
+    return {scene.id: scene.title or scene.id for scene in await scenes_there(visit)}
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:

@@ -13,11 +13,11 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
-from tongyao.app.people.scenes import list_scenes
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
 from tongyao.gateway.console.visit import (
@@ -57,7 +57,7 @@ async def _way_in(
 ) -> Response:
     """`failed`: a link or key that is not good. Whoever has one has joined before."""
     status = 401 if failed else 422 if problem else 200
-    scenes = await list_scenes(visit.context) if visit.context.registration_open and not failed else []
+    scenes = await scenes_there(visit) if visit.context.registration_open and not failed else []
     people = await people_by_scene(visit.context) if scenes else {}
     return page(
         visit,

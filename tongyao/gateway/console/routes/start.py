@@ -16,11 +16,11 @@ from tongyao.app.authorization import permit
 from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading, read_intent
 from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
 from tongyao.app.people.profiles import people_by_scene, read_profile
-from tongyao.app.people.scenes import list_scenes
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
@@ -184,7 +184,7 @@ async def _page(
         "start.html",
         status=422 if problem else 409 if begun else 200,
         begun=begun,
-        scenes=await list_scenes(visit.context),
+        scenes=await scenes_there(visit),
         given=given,
         questions=QUESTIONS,
         read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
