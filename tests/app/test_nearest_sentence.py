@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tongyao.app.choosing.candidate_sentences import MOST_CHARS, nearest_sentence, whole_sentences
 
 PROFILE = """# Chen Yu
@@ -67,3 +69,14 @@ def test_a_span_of_whole_sentences_stays_as_it_is() -> None:
     assert whole_sentences(text, 0, len(text)) == (0, len(text))
     start, end = text.index("I can"), text.index(" I do")
     assert text[slice(*whole_sentences(text, start, end))].strip() == "I can row."
+
+
+@pytest.mark.parametrize("said", ["takes registrations by phone", "Written Chinese", "Four hours a week"])
+def test_of_a_profile_made_of_fields_no_name_of_a_field_is_quoted(said: str) -> None:
+    text = (
+        "name：Toft Bergen\noffers：Bookings for courses; takes registrations by phone and mail\nwants：Written Chinese"
+        "\nlimits：Four hours a week, and no evenings"
+    )
+    begin, end = whole_sentences(text, text.index(said), text.index(said) + len(said))
+    shown = nearest_sentence(text[begin:end], said)
+    assert said in shown and "：" not in shown

@@ -33,6 +33,8 @@ _EDGE: Final = re.compile(
     re.M,
 )
 """Where a sentence ends, or a paragraph, an item of a list, or a heading."""
+_FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
+"""The name of a field, in a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own."""
 _TELLING: Final = 6
 """So many terms make a sentence that tells something of who says it; more of them do not count."""
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
@@ -108,7 +110,10 @@ def _anonymizer(record: Record, named: Sequence[NameFound]) -> Anonymizer:
 
 
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span widened to the edges of the sentences that it cuts; start and end. Of a very long sentence only what is near."""
+    """The span widened to the edges of the sentences that it cuts; start and end. Of a very long sentence only what is near.
+
+    In a profile made of fields the span stays in the value of the field in which it ends.
+    """
     first, last = max(0, start - _LONGEST_SENTENCE), min(len(text), end + _LONGEST_SENTENCE)
     before = [found.end() for found in _EDGE.finditer(text, first, end) if found.end() <= start]
     after = _EDGE.search(text, max(start, end - 1), last)
@@ -116,7 +121,12 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     if not before and first:  # in the middle of a name, perhaps
         clause = _CLAUSE_END.search(text, first, start)
         begin = clause.end() if clause else start
-    return begin, (after.end() if after else last)
+    stop = after.end() if after else last
+    if _FIELD.match(text):
+        names = list(_FIELD.finditer(text, first, last))
+        begin = max([begin, *(one.end() for one in names if one.end() < end)])
+        stop = min([stop, *(one.start() for one in names if one.start() >= end)])
+    return begin, stop
 
 
 def nearest_sentence(text: str, part: str) -> str:
