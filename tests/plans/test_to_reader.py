@@ -19,8 +19,9 @@ from tongyao.protocol.model.requests import Language
         ("P01 waits for P02.", "P02", "en", "P01 waits for P02 (you)."),
         ("P01 waits for P02.", "P03", "en", "P01 waits for P02."),
         ("See R1/P02/3 and P021.", "P02", "en", "See R1/P02/3 and P021."),
-        ("要 P02 来定。", "P02", "zh", "要 P02（你）来定。"),
-        ("P02（养蜂）有两箱。", "P02", "zh", "P02（你，养蜂）有两箱。"),
+        ("要 P02 来定。", "P02", "zh", "要你（P02）来定。"),
+        ("P02（养蜂）有两箱。", "P02", "zh", "你（P02，养蜂）有两箱。"),
+        ("只有 P00 说了算，P01 等 P00 的信。", "P00", "zh", "只有你说了算，P01 等你的信。"),
         ("P01 waits for P02.", "", "en", "P01 waits for P02."),
     ],
 )

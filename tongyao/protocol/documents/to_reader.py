@@ -12,25 +12,31 @@ from tongyao.protocol.model.requests import Language
 
 _ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])(?P<alias>P\d{2,3})(?P<owns>['’]s(?![A-Za-z]))?(?![A-Za-z0-9/])")
 _PLAIN: Final = re.compile(r"(?<![A-Za-z0-9])P\d{2,3}(?![A-Za-z0-9])")
-_NAMED: Final[Mapping[Language, str]] = {"en": "{alias} (you)", "zh": "{alias}（你）"}
 _AS_PARTICIPANT: Final[Mapping[Language, str]] = {"en": "you ({alias})", "zh": "你（{alias}）"}
 _YOU: Final[Mapping[Language, str]] = {"en": "you", "zh": "你"}
 _SPACE_AROUND_YOU: Final = re.compile(r" ?(你(?:（P\d+）)?) ?")
 
 
 def to_reader(text: str, alias: str, language: Language) -> str:
-    """A sentence with its reader told apart: `P02 (you) has a boat`, `your boat`. Without `alias` it stays as it is."""
+    """A sentence with its reader told apart: `P02 (you) has a boat`, `your boat`; `你（P02）有一条船`. Without `alias` it stays as it is.
+
+    Chinese verbs are the same for everybody, so that `你` takes the place of the alias.
+    """
     if not alias or alias not in text:
         return text
+    if language == "zh":
+        you = called(alias, alias, language)
+        told = _ALIAS.sub(lambda found: you if found["alias"] == alias else found.group(), text)
+        return _SPACE_AROUND_YOU.sub(r"\1", told).replace(f"（{alias}）（", f"（{alias}，")
 
     def named(found: re.Match[str]) -> str:
         if found["alias"] != alias:
             return found.group()
         if not found["owns"]:
-            return _NAMED[language].format(alias=alias)
+            return f"{alias} (you)"
         return "Your" if _begins(text, found.start()) else "your"
 
-    return _ALIAS.sub(named, text).replace("） ", "）").replace("（你）（", "（你，")
+    return _ALIAS.sub(named, text)
 
 
 def _begins(text: str, at: int) -> bool:
