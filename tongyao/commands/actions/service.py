@@ -60,6 +60,9 @@ async def up() -> None:
                 webbrowser.open(f"{url}/console/")
             for name, where in addresses(started, url).items():
                 console.print(f"[bold]{set_cell_size(name, 12)}[/bold] {where}", highlight=False, soft_wrap=True)
+            console.print(say("up.come_in"), style="dim", highlight=False, soft_wrap=True)
+            if started.context.registration_open:
+                console.print(say("up.come_in_open"), style="dim", highlight=False, soft_wrap=True)
             console.print(say("up.running"), style="dim")
             await stop.wait()
             console.print(say("up.stopping"), style="dim")
