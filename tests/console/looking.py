@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import importlib
+import pkgutil
+import re
+from enum import StrEnum
+from typing import Final, Literal
 
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page
 
+from tongyao import protocol
+
+
+def _values() -> frozenset[str]:
+    """The values of all enumerations of the protocol, as programs write them."""
+    for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
+        importlib.import_module(module.name)
+    kinds = [kind for kind in StrEnum.__subclasses__() if kind.__module__.startswith(protocol.__name__)]
+    return frozenset(member.value for kind in kinds for member in kind)
+
+
+VALUES: Final = _values()
+
 
 async def looks_right(page: Page) -> None:
-    """No serious finding of axe-core in light or dark, and nothing to scroll sideways on a small phone."""
+    """No serious finding of axe-core in light or dark, nothing to scroll sideways on a small phone, and no value as programs write it."""
+    shown = set(re.findall(r"[a-z]+(?:_[a-z]+)+", await page.locator("main").inner_text()))
+    assert not shown & VALUES, (page.url, shown & VALUES)
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for theme in themes:
         await page.emulate_media(color_scheme=theme)

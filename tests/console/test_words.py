@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+from tests.console.looking import VALUES
+from tongyao.app.notifications import notification_texts
 from tongyao.gateway import console
 from tongyao.gateway.console.texts import catalogue
+from tongyao.protocol.documents import delivery_page, markdown, plan_page
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.phase import Phase
@@ -59,3 +63,25 @@ def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> 
     assert [key for key in shown if key not in catalogue()] == []
     assert set(REFUSALS) == set(Refusal)
     assert all(english and chinese for english, chinese in REFUSALS.values())
+
+
+def texts_that_people_read() -> Iterator[tuple[str, str, str]]:
+    """Where it stands, its language, the text: pages, refusals, notifications, plans and deliveries."""
+    for words in (catalogue(), REFUSALS, notification_texts._WHAT):
+        for key, (english, chinese) in words.items():
+            yield str(key), "en", english
+            yield str(key), "zh", chinese
+    for by_language in (delivery_page.WORDS, plan_page._WORDS, markdown._WORDS):
+        for language, told in by_language.items():
+            yield from ((key, language, text) for key, text in told.items())
+
+
+def test_no_text_that_people_read_holds_the_name_that_programs_give_a_value() -> None:
+    """In Chinese no member of an enumeration, in English none of several words. `Code` is for whoever types it."""
+    wrong = [
+        (where, one)
+        for where, language, text in texts_that_people_read()
+        for one in re.findall(r"[A-Za-z][A-Za-z_]+", re.sub(r"`[^`]*`|\{[^}]*\}", " ", text))
+        if one in VALUES and (language == "zh" or "_" in one)
+    ]
+    assert wrong == []

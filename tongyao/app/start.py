@@ -294,7 +294,13 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
         return
     with suppress(ArithmeticError, ValueError):  # what is no number is refused as such
         if Decimal(str(value)) > most:
-            raise BadInput("above_ceiling", f"{field}: at most {most:,} here", field=field)
+            raise BadInput(
+                "above_ceiling",
+                f"{field}: at most {most:,} here",
+                field=field,
+                zh=f"{field} 在这里最多 {most:,}",
+                most=f"{most:,}",
+            )
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:

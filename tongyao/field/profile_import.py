@@ -148,7 +148,7 @@ async def import_profiles(
             zh = (
                 "这个 id 的档案已删除，或属于另一个场景：请换一个 id"
                 if isinstance(error, ProfileUnknown)
-                else str(error)
+                else "记录没有接受这份档案"
             )
             report.refused.append((one.id, Reason(str(error), zh)))
         else:
