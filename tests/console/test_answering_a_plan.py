@@ -112,3 +112,35 @@ async def test_where_who_declined_had_no_part_nobody_is_looked_for_in_their_plac
         await looks_right(page)
         await page.get_by_role("button", name="Leave the plan as it is").click()
         await page.wait_for_url("**/console/?done=answered*")
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "anew", "new"),
+    [
+        ("en", "Do you commit to your part of version 2?", "you are asked again", "This is new:"),
+        ("zh", "第 2 版里你的那一份，你接下吗？", "再问你一次", "新写的："),
+    ],
+)
+async def test_an_answer_that_is_asked_for_again_says_that_the_plan_is_a_new_one_and_what_changed(
+    console: Console, house: Ferry, language: str, title: str, anew: str, new: str
+) -> None:
+    await house.start()
+    await house.until_answering()
+    said = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": "Not on Sundays."}
+    messages = f"/processes/{house.pid}/messages"
+    assert (await console.harness.ask("POST", messages, house.tokens[house.human], json=said)).status_code == 200
+    rule = Rule(step="plan", draft=ONLY_P03)
+    console.harness.engine.script.rules.append(rule)
+    assert (await house.stack.say(house.pid, "replan", proposals=[house.human])).accepted
+    await house.stack.asked(house.pid, house.human, 2, what="answer")
+    console.harness.engine.script.rules.remove(rule)
+    async with console.visitor(house.tokens[house.human], language=language, viewport=PHONE) as page:
+        for path in ("/", f"/processes/{house.pid}/delivery"):
+            await page.goto(f"{console.url}/console{path}")
+            main = await page.locator("main").inner_text()
+            assert anew in main and new in main
+            assert "counts who crosses" in main.split(new)[1]
+            await looks_right(page)
+        await page.goto(f"{console.url}/console/")
+        assert await page.get_by_role("heading", name=title).is_visible()
+    await house.stack.say(house.pid, "conclude")

@@ -136,7 +136,7 @@ def test_it_ends_with_how_it_was_answered_where_that_is_told() -> None:
     )
     told = markdown(page)
     assert "- P01 (Ada)" in told and "- P03" in told
-    assert "P03: said nothing in the rounds" in told, "everybody who is named is introduced"
+    assert "**P03:** said nothing in the rounds" in told, "everybody who is named is introduced"
     assert "- **P02:** “Leave the crates at the school.”" in told
     assert "answers" not in [section.kind for section in plan_page(settled()).sections]
 
@@ -162,7 +162,7 @@ def test_no_id_stands_in_a_sentence_and_every_note_quotes_what_is_there() -> Non
 
 def test_everybody_is_introduced_before_anything_is_said_of_them() -> None:
     told = plan_markdown(settled())
-    people = told.index("P00: brought this; P01: drives the school bus; P02: holds door keys")
+    people = told.index("- **P00:** brought this\n- **P01:** drives the school bus\n- **P02:** holds door keys\n")
     assert people < told.index("and P02 has keys")
 
 
@@ -337,7 +337,7 @@ def test_a_delivery_speaks_to_its_reader_and_says_what_they_never_offered() -> N
     draft = delivery_of_plan(plan, "P01")
     draft.asked.append(claim("Take the keys of the houses along.", "R1/P02/1"))
     page = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan)
-    assert [section.kind for section in page.sections] == ["about", "asked", "gains", "conditions", "answer"]
+    assert [section.kind for section in page.sections] == ["about", "asked", "gains", "conditions", "waits", "answer"]
     assert "You are P01 here: drives the school bus." in sentences(page)[1]
     labels = {line.label for note in page.notes for line in note.lines}
     assert "you, round 1, item 1" in labels and "P01, round 1, item 1" not in labels
@@ -362,6 +362,24 @@ def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> 
         settle_delivery(delivery_of_plan(plan, role.alias), alias=role.alias, plan=plan, language="en"), plan
     )
     assert "The plan names nothing that you get." in sentences(page)
+
+
+def test_a_delivery_says_whom_its_reader_waits_for_and_why_and_who_waits_for_them() -> None:
+    needs = claim("The bus is up the east side first.", "R1/P01/1")
+    keys = DRAFT.roles[1].model_copy(update={"dependencies": [needs]})
+    plan = settled(DRAFT.model_copy(update={"roles": [DRAFT.roles[0], keys]}))
+
+    def waits(alias: str, language: Language) -> list[str]:
+        delivery = settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language=language)
+        sections = [one for one in delivery_page(delivery, plan).sections if one.kind == "waits"]
+        return [entry.text for section in sections for group in section.groups for entry in group.entries]
+
+    assert waits("P02", "en") == [
+        "Your step 2 (Set down) waits for P01, step 1 (Load the bus).",
+        "You need this first: The bus is up the east side first.",
+    ]
+    assert waits("P01", "en") == ["Your step 1 (Load the bus) must be done before P02, step 2 (Set down)."]
+    assert waits("P02", "zh")[0] == "你的第 2 步（Set down）要等P01 的第 1 步（Load the bus）。"
 
 
 def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
-from tongyao.protocol.documents.plan_page import people, residual_entries, words_of_people
+from tongyao.protocol.documents.plan_page import introduced, needed_first, people, residual_entries, step_name
 from tongyao.protocol.documents.to_reader import to_reader
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
@@ -18,7 +18,11 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "title": "Your part of the plan",
         "you": "You are {alias} here: {words}. Others read this alias. Your name is shown only if you commit, to whoever asked and to those who commit too.",
         "you_bare": "You are {alias} here. Others read this alias. Your name is shown only if you commit, to whoever asked and to those who commit too.",
-        "others": "Of the others you meet below: ",
+        "others": "You meet these people below.",
+        "waits": "Whom you wait for, and who waits for you",
+        "waits_for": "Your {own} waits for {step}.",
+        "needs": "You need this first: {needed}.",
+        "comes_before": "Your {own} must be done before {step}.",
         "about": "What this is about",
         "asked": "What is asked of you",
         "nothing": "The plan asks nothing of you.",
@@ -39,7 +43,11 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "title": "方案里你的那一份",
         "you": "你在这里的代号是 {alias}：{words}。别人看到的是这个代号。你接下以后，提出的人和同样接下的人才看到你的名字。",
         "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号。你接下以后，提出的人和同样接下的人才看到你的名字。",
-        "others": "下面会提到的人：",
+        "others": "下面会提到这些人。",
+        "waits": "你要等谁，谁在等你",
+        "waits_for": "你的{own}要等{step}。",
+        "needs": "你要先有：{needed}。",
+        "comes_before": "你的{own}做完，才轮到{step}。",
         "about": "这是怎么一回事",
         "asked": "要你做的",
         "nothing": "方案里没有要你做的事。",
@@ -65,7 +73,7 @@ def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
 
 
 def delivery_page(delivery: Delivery, plan: Plan) -> Page:
-    """The delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `open`, `lacking`, `answer`."""
+    """The delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `waits`, `open`, `lacking`, `answer`."""
     language: Language = "zh" if delivery.language == "zh" else "en"
     words = WORDS[language]
     notes = Footnotes(language, plan.references, reader=delivery.alias)
@@ -87,14 +95,15 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     touching = [one for one in plan.residuals if delivery.alias in speakers(one.sources)]
     spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
     met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
-    others = words_of_people({alias: known[alias] for alias in met}, language)
+    others = (Entry(text=words["others"]), *introduced({alias: known[alias] for alias in met}, language))
     takes_part = plan.has_part(delivery.alias)
-    intro = [Entry(text=you), *([Entry(text=f"{words['others']}{others}")] if met else [])]
+    intro = (Entry(text=you), *(others if met else ()))
     sections = [
         section("about", delivery.about, before=(*intro, *(() if takes_part else (Entry(text=words["no_part"]),)))),
         section("asked", delivery.asked, without=words["nothing"]),
         section("gains", delivery.gains, without=words["no_gain"] if takes_part else ""),
         section("conditions", delivery.conditions),
+        section("waits", (), before=_waits(plan, delivery.alias, language)),
         section("open", delivery.open),
     ]
     lacking = tuple(
@@ -112,6 +121,28 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         notes_heading=words["notes"],
         notes=notes.notes(),
     )
+
+
+def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
+    """Which steps of the reader wait for those of others and why, and which of others wait for the reader's."""
+    words = WORDS[language]
+    numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
+    told: list[str] = []
+    for task in plan.tasks:
+        for before in (plan.tasks[numbers[one] - 1] for one in task.prerequisites if one in numbers):
+            if (task.assignee == reader) == (before.assignee == reader):
+                continue
+            waits = task.assignee == reader
+            mine, other = (task, before) if waits else (before, task)
+            own = step_name(plan, numbers[mine.id], language, whose=False)
+            named = step_name(plan, numbers[other.id], language)
+            told.append(words["waits_for" if waits else "comes_before"].format(own=own, step=named))
+        if task.assignee == reader:
+            told += [
+                words["needs"].format(needed=to_reader(one, reader, language).rstrip(".。"))
+                for one in needed_first(plan, task)
+            ]
+    return tuple(Entry(text=one) for one in dict.fromkeys(told))
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:

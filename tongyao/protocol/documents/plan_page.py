@@ -34,7 +34,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "unused": "Also said in the rounds, and not used above",
         "unused_lead": "Facts that nothing in this plan rests on. They may still matter to whoever acts on it.",
         "notes": "Sources",
-        "people": "People are called by aliases. ",
+        "people": "People are called by aliases.",
         "demander": "brought this",
         "bare": "took part in the rounds",
         "unheard": "said nothing in the rounds",
@@ -185,8 +185,8 @@ class _Layout:
         known = people(self._plan, self._language)
         known |= {role.alias: self._words["bare"] for role in self._plan.roles if not role.role}
         known |= {one.alias: self._words["unheard"] for one in self._answers if one.alias not in known}
-        named = words_of_people(dict(sorted(known.items())), self._language)
-        return (*self._claims(self._plan.about), Group(entries=(Entry(text=f"{self._words['people']}{named}"),)))
+        met = (Entry(text=self._words["people"]), *introduced(dict(sorted(known.items())), self._language))
+        return (*self._claims(self._plan.about), Group(entries=met))
 
     def _claims(self, claims: Iterable[Claim]) -> tuple[Group, ...]:
         entries = tuple(self._entry(claim) for claim in claims)
@@ -281,33 +281,35 @@ class _Layout:
         else:
             decision = self._decisions.get(task.assignee) if task.standing != "asked" else None  # a question stays one
             who = words[decision or task.standing].format(who=task.assignee)
-        steps = [self._before(numbers[one]) for one in task.prerequisites if one in numbers]
+        steps = [step_name(self._plan, numbers[one], self._language) for one in task.prerequisites if one in numbers]
         after = [words["after"].format(steps=words["and"].join(steps))] if steps else []
-        needed = [one.rstrip(".。") for one in self._needed(task)]
+        needed = [one.rstrip(".。") for one in needed_first(self._plan, task)]
         because = [words["because"].format(who=task.assignee, needed=words["and"].join(needed))] if needed else []
         return words["apart"].join([who, *after, *because])
-
-    def _needed(self, task: Task) -> list[str]:
-        """Why a task waits for those of others: what its assignee depends on and these others said."""
-        before = {one.assignee for one in self._plan.tasks if one.id in task.prerequisites} - {task.assignee}
-        return [
-            claim.text
-            for role in self._plan.roles
-            for claim in role.dependencies
-            if role.alias == task.assignee and before & speakers(claim.sources)
-        ]
-
-    def _before(self, number: int) -> str:
-        """A step that another one waits for: whose it is, and its first words."""
-        task = self._plan.tasks[number - 1]
-        short = cut(task.title.strip(), _TITLE_UNITS[self._language]).rstrip(" ,.;:，、；：。")
-        title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
-        name = "step_of" if task.has_doer else "step"
-        return self._words[name].format(who=task.assignee, number=number, title=title)
 
     @property
     def _zh(self) -> bool:
         return self._language == "zh"
+
+
+def needed_first(plan: Plan, task: Task) -> list[str]:
+    """Why a task waits for those of others: what its assignee depends on and these others said."""
+    before = {one.assignee for one in plan.tasks if one.id in task.prerequisites} - {task.assignee}
+    return [
+        claim.text
+        for role in plan.roles
+        for claim in role.dependencies
+        if role.alias == task.assignee and before & speakers(claim.sources)
+    ]
+
+
+def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True) -> str:
+    """A step as another one names it: its number and first words, before them `whose` it is."""
+    task = plan.tasks[number - 1]
+    short = cut(task.title.strip(), _TITLE_UNITS[language]).rstrip(" ,.;:，、；：。")
+    title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
+    name = "step_of" if whose and task.has_doer else "step"
+    return _WORDS[language][name].format(who=task.assignee, number=number, title=title)
 
 
 def residual_entries(
@@ -325,6 +327,13 @@ def residual_entries(
     ]
     note = notes.mark("sources", residual.sources)
     return tuple(Entry(label=label, text=text, note=note if at == 0 else 0) for at, (label, text) in enumerate(told))
+
+
+def introduced(known: Mapping[str, str], language: Language) -> tuple[Entry, ...]:
+    """One line for each person: the alias, and the words that tell them from all others."""
+    return tuple(
+        Entry(label=f"{alias}{'：' if language == 'zh' else ':'}", text=words) for alias, words in known.items()
+    )
 
 
 def words_of_people(known: Mapping[str, str], language: Language) -> str:

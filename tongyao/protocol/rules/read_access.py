@@ -29,6 +29,7 @@ from tongyao.protocol.rules.plans.answered import (
     given_answers,
     own_answer,
 )
+from tongyao.protocol.rules.plans.delivery_changes import DeliveryChanges, delivery_changes
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -123,7 +124,7 @@ class PartyView(Value):
 
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
     somebody who was erased since.
-    `earlier_answers`: what was answered to the plans before it.
+    `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
     `left`: the reader, a participant, has left the process.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
@@ -146,6 +147,7 @@ class PartyView(Value):
     plan: Plan | None = None
     delivery: Delivery | None = None
     deliveries: tuple[Delivery, ...] | None = None
+    delivery_changes: DeliveryChanges | None = None
     own_answer: OwnAnswer | None = None
     asked: tuple[str, ...] | None = None
     answers: dict[str, str] | None = None
@@ -201,6 +203,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
+        delivery_changes=delivery_changes(deliveries, alias) if sees(Part.OWN_DELIVERY) else None,
         own_answer=own_answer(record, reader) if role != "operator" and sees(Part.OWN_DELIVERY) else None,
         asked=asked if reads_answers else None,
         answers=answers_now(record) if sees(Part.ANSWERS) else None,
