@@ -7,6 +7,7 @@ import uuid
 from tests.console.conftest import PHONE, Console
 from tests.console.room import ferry
 from tests.support.scripted import Rule
+from tests.support.until import until
 
 
 async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_it_goes_on(console: Console) -> None:
@@ -27,7 +28,7 @@ async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_
             await page.reload()
             return await page.get_by_text("It is paused").count() > 0
 
-        await house.stack.when(held_again)
+        await until(held_again)
         assert not await page.get_by_text("It goes on.").count()
         engine.mend(flag)
         await page.goto(at)
