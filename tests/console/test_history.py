@@ -59,6 +59,7 @@ async def test_older_processes_are_found_by_words_and_stand_on_further_pages(
         while await page.get_by_role("link", name="Older ones").count():
             seen += await page.locator("main li h3").count()
             await page.get_by_role("link", name="Older ones").click()
+            await page.wait_for_load_state()  # what is counted must have arrived whole
         assert seen + await page.locator("main li h3").count() == 3
     for pid in started:
         await house.stack.say(pid, "cancel")
