@@ -42,7 +42,7 @@ async def test_a_tension_confirms_itself_after_its_time(skipping: Opened) -> Non
     assert record.phase is Phase.COMPLETED
     assert confirmed[0].data == {"by": "timer"}
     entered = next(event.at for event in waited if event.data["to"] == "confirming")
-    assert (confirmed[0].at - entered).total_seconds() == pytest.approx(300, abs=5)
+    assert 300 <= (confirmed[0].at - entered).total_seconds() < 330
 
 
 async def test_three_weeks_for_one_person_reminders_escalation_and_then_the_others_go_on(skipping: Opened) -> None:
