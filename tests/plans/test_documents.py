@@ -364,6 +364,18 @@ def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> 
     assert "The plan names nothing that you get." in sentences(page)
 
 
+def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_them() -> None:
+    plan = settled()
+    draft = delivery_of_plan(plan, "P01")
+    draft.asked.append(claim("Take the keys of P02 along.", "R1/P02/1"))
+    people, told = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan).sections[0].groups
+    assert [(entry.label, entry.text) for entry in people.entries][1:] == [
+        ("", "You meet these people below."),
+        ("P02:", "holds door keys"),
+    ]
+    assert told.entries[0].text == "Bread is to reach nine villages before work."
+
+
 def test_a_delivery_says_whom_its_reader_waits_for_and_why_and_who_waits_for_them() -> None:
     needs = claim("The bus is up the east side first.", "R1/P01/1")
     keys = DRAFT.roles[1].model_copy(update={"dependencies": [needs]})
@@ -379,7 +391,7 @@ def test_a_delivery_says_whom_its_reader_waits_for_and_why_and_who_waits_for_the
         "You need this first: The bus is up the east side first.",
     ]
     assert waits("P01", "en") == ["Your step 1 (Load the bus) must be done before P02, step 2 (Set down)."]
-    assert waits("P02", "zh")[0] == "你的第 2 步（Set down）要等P01 的第 1 步（Load the bus）。"
+    assert waits("P02", "zh")[0] == "你的第 2 步（Set down）要等 P01 的第 1 步（Load the bus）。"
 
 
 def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None:

@@ -45,9 +45,9 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "you_bare": "你在这里的代号是 {alias}。别人看到的是这个代号。你接下以后，提出的人和同样接下的人才看到你的名字。",
         "others": "下面会提到这些人。",
         "waits": "你要等谁，谁在等你",
-        "waits_for": "你的{own}要等{step}。",
+        "waits_for": "你的{own}要等 {step}。",
         "needs": "你要先有：{needed}。",
-        "comes_before": "你的{own}做完，才轮到{step}。",
+        "comes_before": "你的{own}做完，才轮到 {step}。",
         "about": "这是怎么一回事",
         "asked": "要你做的",
         "nothing": "方案里没有要你做的事。",
@@ -87,8 +87,9 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
             )
             for claim in claims
         )
-        entries = (*before, *told) or ((Entry(text=without),) if without else ())
-        return Section(kind=kind, heading=words[kind], groups=(Group(entries=entries),) if entries else ())
+        groups = tuple(Group(entries=entries) for entries in (before, told) if entries)
+        nothing = (Group(entries=(Entry(text=without),)),) if without else ()
+        return Section(kind=kind, heading=words[kind], groups=groups or nothing)
 
     mine = known.get(delivery.alias, "")
     you = words["you" if mine else "you_bare"].format(alias=delivery.alias, words=mine)
@@ -97,9 +98,10 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = (Entry(text=words["others"]), *introduced({alias: known[alias] for alias in met}, language))
     takes_part = plan.has_part(delivery.alias)
-    intro = (Entry(text=you), *(others if met else ()))
+    no_part = () if takes_part else (Entry(text=words["no_part"]),)
+    intro = (Entry(text=you), *no_part, *(others if met else ()))
     sections = [
-        section("about", delivery.about, before=(*intro, *(() if takes_part else (Entry(text=words["no_part"]),)))),
+        section("about", delivery.about, before=intro),
         section("asked", delivery.asked, without=words["nothing"]),
         section("gains", delivery.gains, without=words["no_gain"] if takes_part else ""),
         section("conditions", delivery.conditions),

@@ -108,7 +108,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "nobody": "还没有人做",
         "outside": "在场以外的人：{who}",
         "outside_unknown": "在场以外的人",
-        "after": "要等{steps}",
+        "after": "要等 {steps}",
         "because": "{who} 要先有：{needed}",
         "step": "第 {number} 步（{title}）",
         "step_of": "{who} 的第 {number} 步（{title}）",
