@@ -17,6 +17,7 @@ from temporalio.worker import Worker
 from activities.dependencies import Deps, Field, Memory
 from activities.llm.budget import BudgetReservations
 from activities.llm.model_calls import ModelCalls
+from tests.support.time_skipping import skip
 from tests.support.until import until
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
@@ -187,7 +188,7 @@ class Stack:
     async def pass_time(self, *, days: float) -> None:
         """Move the clock of the time-skipping server."""
         assert self._environment is not None, "only a time-skipping server has a clock that can be moved"
-        await self._environment.sleep(timedelta(days=days))
+        await skip(self._environment, timedelta(days=days))
 
     async def asked(self, process_id: str, alias: str, round_number: int, *, what: str = "projection") -> None:
         """Return when `alias` has this in their inbox."""

@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.testservice.v1 import SleepRequest
 from temporalio.testing import WorkflowEnvironment
 
 from tongyao.runtime.local.processes import file_lock
@@ -25,6 +26,8 @@ from tongyao.runtime.temporal.worker_plugin import plugin
 
 START_TIMEOUT = timedelta(seconds=90)
 """The SDK's own 5 s are not enough for Java on a busy machine."""
+
+SKIP_TIMEOUT = timedelta(seconds=100)
 
 POM = Path(__file__).with_name("time_skipping_pom.xml")
 
@@ -88,3 +91,13 @@ async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
             AddSearchAttributesRequest(namespace=environment.client.namespace, search_attributes=INDEXED)
         )
         yield environment
+
+
+async def skip(environment: WorkflowEnvironment, time: timedelta) -> None:
+    """Return when so much time has passed on the server. It answers when all that was due then is done: on a busy machine after
+    longer than the seconds for which `environment.sleep` waits.
+    """
+    request = SleepRequest()
+    request.duration.FromTimedelta(time)
+    service = environment.client.test_service
+    await service.unlock_time_skipping_with_sleep(request, timeout=SKIP_TIMEOUT)
