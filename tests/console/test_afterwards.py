@@ -11,6 +11,7 @@ from tests.console.looking import looks_right
 from tests.console.room import Ferry, ferry
 from tests.console.test_plan import ended
 from tests.support.scripted import Rule
+from tests.support.until import until
 from tongyao.gateway.console.pages import environment
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.read_access import PartyView
@@ -56,6 +57,41 @@ async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_
         await declined.get_by_role("link", name="People are being looked for").wait_for()
         assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
         assert not await declined.get_by_role("button").count()
+
+
+async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point_before(
+    console: Console, house: Ferry
+) -> None:
+    script = console.harness.engine.script
+    script.residuals = 1
+    await house.start(residuals="ask")
+    await house.until_answering()
+    async with console.visitor(house.tokens[DEMANDER], viewport=PHONE) as page:
+        at = f"{console.url}/console/processes/{house.pid}/plan"
+        await house.stack.asked(house.pid, DEMANDER, 1, what="residual")
+        await page.goto(at)
+        lacking = page.locator("#lacking")
+        await lacking.get_by_role("button", name="Look for other people for this").first.click()
+        link = lacking.get_by_role("link", name="People are being looked for")
+        await link.wait_for()
+        child = await link.get_attribute("href")
+
+        async def child_is_formulated() -> bool:
+            return len(await house.stack.repositories.lineage.tensions(house.pid)) == 2
+
+        await until(child_is_formulated)
+        said = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": "Not on Sundays."}
+        messages = f"/processes/{house.pid}/messages"
+        sent = await console.harness.ask("POST", messages, house.tokens[house.human], json=said)
+        assert sent.status_code == 200, sent.text
+        assert (await house.stack.say(house.pid, "replan", proposals=[house.human])).accepted
+        await house.stack.asked(house.pid, house.human, 2, what="answer")
+        script.residuals = 0
+        await page.goto(at)
+        await page.get_by_text("Plan, version 2").wait_for()
+        assert await link.get_attribute("href") == child
+        assert await lacking.get_by_role("button").count() == await lacking.locator("form").count()
+    await house.stack.say(house.pid, "conclude")
 
 
 @pytest.mark.parametrize("script", [True, False])

@@ -20,8 +20,8 @@ from tongyao.app.feedback import FeedbackGiven, give_own_feedback, read_feedback
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.read_access import PartyView
+from tongyao.records.process.announcements import taken_up
 from tongyao.records.process.feedback import FeedbackRow
 
 _OWN_TO_ANSWER: Final = ("decides", "asked")
@@ -91,13 +91,13 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
     asked += [one.id for one in await open_residuals(repositories, row)]
     closed = await closed_because(repositories, row)
     left = await holes(repositories, row)
+    points = [*plan.residuals, *left]
     return Afterwards(
         steps=own_steps(plan),
         states=residual_states(
-            row.id,
-            [*(one.id for one in plan.residuals), *(one.id for one in left)],
+            [one.id for one in points],
             asked=[] if closed else asked,
-            children=[one.id for one in await repositories.lineage.children(row.id)],
+            taken=await taken_up(repositories, row.id, points),
         ),
         holes=tuple(left),
         last=next((one.subject for one in waiting if one.ends_answers), ""),
@@ -120,17 +120,13 @@ def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
 
 
 def residual_states(
-    process_id: str, residuals: Sequence[str], *, asked: Sequence[str], children: Sequence[str]
+    residuals: Sequence[str], *, asked: Sequence[str], taken: Mapping[str, str]
 ) -> Mapping[str, ResidualState]:
-    """By the residual's id. `asked`: those that can be taken up; `children`: ids of processes below this one."""
-    found = {}
-    for residual in residuals:
-        child = child_id(process_id, residual)
-        taken = child in children
-        found[residual] = ResidualState(
-            ask=residual if residual in asked and not taken else "", child=child if taken else ""
-        )
-    return found
+    """By the residual's id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
+    return {
+        one: ResidualState(ask=one if one in asked and one not in taken else "", child=taken.get(one, ""))
+        for one in residuals
+    }
 
 
 async def answered_until(visit: Visit, process_id: str) -> datetime | None:

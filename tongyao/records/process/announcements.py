@@ -179,15 +179,23 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
 async def not_asked_before(
     repositories: Repositories, process_id: str, residuals: Sequence[Residual]
 ) -> list[Residual]:
-    """Those of a process's residuals for which it has no child, also none for nearly the same tension of an earlier plan."""
+    """Those of a process's residuals that no child has taken up."""
+    taken = await taken_up(repositories, process_id, residuals)
+    return [one for one in residuals if one.id not in taken]
+
+
+async def taken_up(repositories: Repositories, process_id: str, residuals: Sequence[Residual]) -> dict[str, str]:
+    """By the id of a residual the child that began with it, or with nearly the same tension of an earlier plan."""
     row = await repositories.processes.get(process_id)
     started = {child.id for child in await repositories.lineage.children(process_id)}
     asked = {id: one for id, one in (await repositories.lineage.tensions(row.root_id)).items() if id in started}
-    return [
-        one
-        for one in residuals
-        if child_id(process_id, one.id) not in started and duplicate_of(_for_another_room(one).tension, asked) is None
-    ]
+    found = {}
+    for one in residuals:
+        own = child_id(process_id, one.id)
+        child = own if own in started else duplicate_of(_for_another_room(one).tension, asked)
+        if child is not None:
+            found[one.id] = child
+    return found
 
 
 def _for_another_room(residual: Residual) -> Residual:
