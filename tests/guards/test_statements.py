@@ -179,6 +179,10 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         "How much of the twenty minutes could be used for speaking has not been said.",
         # what is enough
         "P02两点以后还有一锅热的没人吃，有人先数好份数、到点来拿就行。",
+        # what comes earlier through somebody, what has no answer, one of two moments
+        "摆摊的P02在空桶进洞以前就看见，不必等到只剩油印子；",
+        "西侧P04车上醒着的那一个喊不应；",
+        "牵动洞口听到的是进去那一刻，还是抽完油出来那一刻。",
         # 得 and 再说 as parts of other words, 让 as to give up
         "守得太像有人说出去，她可能连话也不再说。",
         "反过来，洞口外守得看得出来，那几个人多半先疑到P02。",
@@ -211,6 +215,9 @@ def test_a_plain_fact_is_neither_struck_nor_remarked_on(sentence: str) -> None:
         "It would be best to begin with P02's shed.",
         "P05 缺人手，找 P03 借一天就行。",
         "先去问问 P02 再说。",
+        "钥匙的事不必等到月底。",
+        "P02 和 P03 不应再拖。",
+        "两家都缺钥匙，还是把它交给P02。",
         "Two things are open: train apprentices first, then open the hall.",
     ],
 )
