@@ -10,7 +10,7 @@ import pytest
 from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.markdown import note_names, observation_markdown, projection_markdown
 from tongyao.protocol.documents.page import Page, markdown
-from tongyao.protocol.documents.plan_answers import GivenAnswer
+from tongyao.protocol.documents.plan_answers import GivenAnswer, answered_by
 from tongyao.protocol.documents.plan_page import plan_markdown, plan_page
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.ids_in_text import without_ids
@@ -139,6 +139,23 @@ def test_it_ends_with_how_it_was_answered_where_that_is_told() -> None:
     assert "**P03:** said nothing in the rounds" in told, "everybody who is named is introduced"
     assert "- **P02:** “Leave the crates at the school.”" in told
     assert "answers" not in [section.kind for section in plan_page(settled()).sections]
+
+
+@pytest.mark.parametrize(
+    ("language", "gone", "unheard"),
+    [("en", "was erased", "said nothing in the rounds"), ("zh", "资料已被抹去", "各轮里没有说过什么")],
+)
+def test_whoever_was_erased_is_not_said_to_have_said_nothing(language: Language, gone: str, unheard: str) -> None:
+    answers = (GivenAnswer(alias="P08", decision="erased"), GivenAnswer(alias="P09"))
+    plan = settled().model_copy(update={"language": language, "removed": ("P09",)})
+    met = {entry.label: entry.text for group in plan_page(plan, answers).sections[0].groups for entry in group.entries}
+    colon = "：" if language == "zh" else ":"
+    assert (met[f"P08{colon}"], met[f"P09{colon}"]) == (gone, gone)
+    assert unheard not in met.values()
+
+
+def test_the_line_of_an_erased_answer_has_one_colon() -> None:
+    assert answered_by((GivenAnswer(alias="P01", decision="erased"),), "en").count(":") == 1
 
 
 def test_a_task_says_what_its_assignee_answered() -> None:

@@ -22,7 +22,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "commit": "Committed",
         "decline": "Declined",
         "propose": "Proposed a change",
-        "erased": "Erased: what they answered no longer holds",
+        "erased": "Erased, so what they answered no longer holds",
         "": "No answer",
         "open": "No answer yet",
         "name": "{alias} ({name})",

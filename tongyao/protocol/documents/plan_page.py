@@ -38,6 +38,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "demander": "brought this",
         "bare": "took part in the rounds",
         "unheard": "said nothing in the rounds",
+        "gone": "was erased",
         "contributions": "Does:",
         "benefits": "Gets:",
         "costs": "Costs, and does not do:",
@@ -86,6 +87,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "demander": "提出这件事的人",
         "bare": "参加过各轮",
         "unheard": "各轮里没有说过什么",
+        "gone": "资料已被抹去",
         "contributions": "做的：",
         "benefits": "得到：",
         "costs": "付出的、不做的：",
@@ -184,7 +186,11 @@ class _Layout:
     def _about(self) -> tuple[Group, ...]:
         known = people(self._plan, self._language)
         known |= {role.alias: self._words["bare"] for role in self._plan.roles if not role.role}
-        known |= {one.alias: self._words["unheard"] for one in self._answers if one.alias not in known}
+        known |= {
+            one.alias: self._words["gone" if one.decision == "erased" or one.alias in self._plan.removed else "unheard"]
+            for one in self._answers
+            if one.alias not in known
+        }
         met = (Entry(text=self._words["people"]), *introduced(dict(sorted(known.items())), self._language))
         return (*self._claims(self._plan.about), Group(entries=met))
 
