@@ -64,20 +64,33 @@ async def change(visit: SignedIn, form: Form) -> Response:
             return await _page(visit, link=link_address(place_of(visit.request), issued.secret))
         if do == "erase":
             return await _erase(visit, form)
-        await _change(visit, do, form)
+        done = await _write_profile(visit, form) if do == "profile" else await _change(visit, do, form)
     except BadInput as problem:
-        return await _page(visit, problem=problem)
+        return await _page(visit, problem=problem, refused=form)
     except ValidationError as error:
-        return await _page(visit, problem=not_valid(error))
-    return go_to(f"/me?done={do}")
+        return await _page(visit, problem=not_valid(error), refused=form)
+    return go_to(f"/me?done={done}")
 
 
-async def _change(visit: Visit, do: str, form: FormData) -> None:
+async def _write_profile(visit: Visit, form: FormData) -> str:
+    """What became of it. Raises `BadInput` where another version was kept since the form was opened."""
+    context, caller, me = visit.context, visit.caller, visit.caller.person
+    text, name = text_in(form, "text").strip(), text_in(form, "name").strip()
+    if not text:
+        raise BadInput("profile_empty", "the profile is empty: write who you are and what you do", field="text")
+    async with _one_at_a_time(me):
+        kept = await profiles.read_profile(context, caller, me)
+        if (text, name or kept.name) == (kept.text, kept.name):
+            return "same"
+        if text_in(form, "version") != str(kept.version):
+            raise BadInput("profile_older", "another version was kept since this form was opened", field="version")
+        written = await profiles.write_profile(context, caller, me, profiles.ProfileBody(text=text, name=name or None))
+    return "profile" if written.version != kept.version else "name"
+
+
+async def _change(visit: Visit, do: str, form: FormData) -> str:
     context, caller, me = visit.context, visit.caller, visit.caller.person
     match do:
-        case "profile":
-            body = profiles.ProfileBody(text=text_in(form, "text"), name=text_in(form, "name") or None)
-            await profiles.write_profile(context, caller, me, body)
         case "mandate":
             await profiles.set_mandate(context, caller, me, _mandate(form))
         case "consent":
@@ -98,6 +111,7 @@ async def _change(visit: Visit, do: str, form: FormData) -> None:
             await tokens.revoke_token(context, caller, text_in(form, "token"))
         case _:
             raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+    return do
 
 
 def _mandate(form: FormData) -> profiles.MandateBody:
@@ -129,13 +143,16 @@ async def export(visit: SignedIn) -> Response:
     return long_json(found, indent=1, headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'})
 
 
-async def _page(visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None) -> Response:
+async def _page(
+    visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None, refused: FormData | None = None
+) -> Response:
+    """`refused`: the form with the `problem`."""
     authorize_for_profile(visit.caller, visit.caller.person, Action.READ_PROFILE_TEXT)
     async with _one_at_a_time(visit.caller.person):
-        return await _made(visit, done=done, link=link, problem=problem)
+        return await _made(visit, done=done, link=link, problem=problem, refused=refused)
 
 
-async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None) -> Response:
+async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, refused: FormData | None) -> Response:
     context, caller, me = visit.context, visit.caller, visit.caller.person
     try:
         agent = await agents.read_source(context, caller, me)
@@ -160,6 +177,8 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None) 
         done=done,
         link=link,
         problem=problem,
+        wrong=text_in(refused, "do") if refused else "",
+        refused=refused,
     )
 
 
