@@ -94,6 +94,50 @@ async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point
     await house.stack.say(house.pid, "conclude")
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "until_when", "came_out"),
+    [
+        ("en", "Shall a process be started for what stayed open?", "The plan can be answered until", "look for what"),
+        ("zh", "这一处要再找人解吗？", "方案可以答复到", "没有解开的，另开"),
+    ],
+)
+async def test_the_page_of_a_process_says_what_it_asks_and_names_the_processes_that_came_out_of_it(
+    console: Console, house: Ferry, language: str, question: str, until_when: str, came_out: str
+) -> None:
+    script = console.harness.engine.script
+    script.residuals = 1
+    await house.start(residuals="ask")
+    await house.until_answering()
+    await house.stack.asked(house.pid, DEMANDER, 1, what="residual")
+    script.residuals = 0
+    plan = (await house.stack.repositories.record(house.pid)).plans[-1]
+    at = f"{console.url}/console/processes/{house.pid}"
+    async with console.visitor(house.tokens[DEMANDER], viewport=PHONE, language=language) as page:
+        await page.goto(at)
+        header = await page.locator("main > header").inner_text()
+        assert question in header and plan.residuals[0].title in header and until_when in header
+        assert not await page.locator("#children").count()
+        await looks_right(page)
+        assert (
+            await house.stack.say(house.pid, "approve_residual", residual=plan.residuals[0].id, approve=True)
+        ).accepted
+
+        async def child_is_there() -> bool:
+            return bool(await house.stack.repositories.lineage.children(house.pid))
+
+        await until(child_is_there)
+        [child] = await house.stack.repositories.lineage.children(house.pid)
+        await page.goto(at)
+        assert came_out in await page.locator("#children h2").inner_text()
+        await looks_right(page)
+        await page.locator("#children a").click()
+        await page.wait_for_url(f"**/processes/{child.id}")
+    async with console.visitor(house.tokens[house.human]) as page:
+        await page.goto(at)
+        assert not await page.locator("#children").count(), "nobody else is told what was taken up"
+    await house.stack.say(house.pid, "conclude")
+
+
 @pytest.mark.parametrize("script", [True, False])
 async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_the_plan(
     console: Console, script: bool

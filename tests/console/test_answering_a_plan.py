@@ -75,6 +75,30 @@ async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_s
         assert told.startswith("Whoever asked and those who commit" if language == "en" else "提出的人和接下的人"), told
 
 
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "You have no part in this plan. May they know who you are?"),
+        ("zh", "这份方案里没有你的一份。要让他们知道你是谁吗？"),
+    ],
+)
+async def test_the_inbox_asks_who_has_no_part_of_the_plan_what_the_page_of_the_plan_asks(
+    console: Console, house: Ferry, language: str, question: str
+) -> None:
+    rule = Rule(step="plan", draft={**ONLY_P03, "roles": [{**ONLY_P03["roles"][0], "alias": "P01"}]})
+    console.harness.engine.script.rules.append(rule)
+    await house.start()
+    await house.until_answering()
+    await house.stack.asked(house.pid, house.human, 1, what="answer")
+    console.harness.engine.script.rules.remove(rule)
+    async with console.visitor(house.tokens[house.human], language=language, viewport=PHONE) as page:
+        assert await page.locator("#ask").inner_text() == question
+        await looks_right(page)
+        await page.goto(f"{console.url}/console/processes/{house.pid}")
+        assert question in await page.locator("main > header").inner_text()
+    await house.stack.say(house.pid, "conclude")
+
+
 async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(console: Console, house: Ferry) -> None:
     await house.start()
     await house.until_answering()

@@ -19,13 +19,13 @@ from tongyao.app.messaging.messages import message_state
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
-from tongyao.app.processes import party_view, summary
+from tongyao.app.processes import list_processes, party_view, read_process, summary
 from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import session_of
 from tongyao.gateway.console import asks, plans, reading
-from tongyao.gateway.console.afterwards import afterwards
+from tongyao.gateway.console.afterwards import afterwards, answered_until
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.operations import in_temporal
 from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
@@ -111,6 +111,7 @@ async def _page(
         receipt = None  # the page itself says what came of it
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
+    mine = next((one for one in waiting if one.process_id == process_id), None)
     own = reading.own_in(view, view.round)
     seen = reading.observations(view)
     return shared_page(
@@ -123,7 +124,8 @@ async def _page(
         consents=reading.consents(history.events) if access.role is Role.DEMANDER and view.phase in _CHOSEN else None,
         summary=shown,
         shown_event=history.next or "",
-        mine=next((one for one in waiting if one.process_id == process_id), None),
+        mine=mine.model_copy(update={"view": view}) if mine else None,
+        others_until=await answered_until(visit, process_id) if mine and mine.ask != "answer" else None,
         place_of_ask=asks.place_of,
         title=reading.title_of(view),
         why=await _why(visit, access),
@@ -149,6 +151,7 @@ async def _page(
         problem=problem,
         speaks=await _speaks(visit, access),
         is_demander=access.role is Role.DEMANDER,
+        children=await _children(visit, access),
         now=await afterwards(visit, access, view),
         is_operator=access.role is Role.OPERATOR,
         in_temporal=in_temporal(visit.context.temporal_ui, process_id) if access.role is Role.OPERATOR else "",
@@ -162,6 +165,14 @@ def _answers_said(visit: Visit, view: PartyView) -> str:
         return answered_by(plans.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")
     return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
+
+
+async def _children(visit: Visit, access: ProcessAccess) -> list[tuple[str, str]]:
+    """Ids and titles of the processes that came out of this one. A participant is not told of them."""
+    if access.role is Role.PARTICIPANT:
+        return []
+    below = (await list_processes(visit.context, visit.caller, parent=access.process.id)).processes
+    return [(one.id, reading.title_of(await read_process(visit.context, visit.caller, one.id))) for one in below]
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
