@@ -209,11 +209,14 @@ async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
 
 
 @pytest.mark.parametrize(
-    ("script", "answer", "endpoint"),
-    [(True, "Yes, this time", "proxy"), (False, "I take part and speak for myself", "human")],
+    ("script", "answer", "endpoint", "said"),
+    [
+        (True, "Yes, this time", "proxy", "You said yes, this time."),
+        (False, "I take part and speak for myself", "human", "You said that you take part and speak for yourself."),
+    ],
 )
 async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
-    console: Console, house: Ferry, script: bool, answer: str, endpoint: str
+    console: Console, house: Ferry, script: bool, answer: str, endpoint: str, said: str
 ) -> None:
     await allow(house, "P05", Consent.ASK)
     await house.start()
@@ -225,7 +228,7 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
         assert "a data person to tell our ferry co-op" in main, "what it is about"
         assert "quote it word for word" in main, "what would be said of them"
         await page.get_by_role("button", name=answer).click()
-        await page.wait_for_url("**/console/?done=answered*")
+        await page.get_by_role("status").get_by_text(f"{said} This answer cannot be taken back.").wait_for()
     await house.stack.until(house.pid, "crystallizing")
     seats = await house.stack.repositories.seats.seats(house.pid)
     assert [seat.endpoint for seat in seats if seat.person == house.people["P05"]] == [endpoint]
@@ -237,7 +240,7 @@ async def test_where_too_few_gave_their_consent_the_demander_reads_how_many_did(
     await house.stack.until(house.pid, "consenting")
     async with console.visitor(house.tokens["P05"], viewport=PHONE) as page:
         await page.locator("button[value=no]").click()
-        await page.wait_for_url("**/console/?done=answered*")
+        await page.get_by_role("status").get_by_text("You said no. This answer cannot be taken back.").wait_for()
     await house.stack.until(house.pid, "selecting")
     await house.stack.asked(house.pid, "P00", 0, what="select_participants")
     told = "One person was asked whether a proxy may speak for them; 0 said yes."

@@ -100,7 +100,8 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return _again(visit, one, problem, form)
-    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else 'answered'}&decided={quote(one.id, safe='')}")
+    answered = f"consent_{text_in(form, 'do')}" if ask == "consent" else "answered"
+    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(one.id, safe='')}")
 
 
 async def _read_back(visit: Visit, one: Answering) -> None:
