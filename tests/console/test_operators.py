@@ -69,12 +69,17 @@ async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(
         console.harness.engine.mend(console.harness.engine.script.rules[-1].until)
         await page.get_by_role("button", name="Resume these 2").click()
         assert "2 processes were resumed" in await page.get_by_role("status").inner_text()
+        assert await page.locator("h1").inner_text() == "Nothing is suspended"
         for one in held[:2]:
             assert (await console.harness.stack.end(one)).plans
 
 
 async def test_one_can_be_tried_first(console: Console, held: tuple[str, str, str]) -> None:
     async with console.visitor(await console.harness.operator(), language="zh") as page:
+        await page.goto(f"{console.url}/console/operators/suspended")
+        why = await page.get_by_role("row").filter(has_text=held[1]).inner_text()
+        assert f"有一步需要运维处理。{WHY.replace('the', 'The', 1)}" in why
+        await looks_right(page)
         await page.goto(f"{console.url}/console/operators")
         assert await page.locator("h1").inner_text() == "有一种原因让 2 个过程停着"
         await page.get_by_role("button", name="先试一个").click()

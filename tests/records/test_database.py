@@ -8,7 +8,16 @@ from psycopg.conninfo import make_conninfo
 
 from tests.records.conftest import Announce
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import BadValue, DatabaseUnreachable, Pool, open_pool, reading, session, transaction
+from tongyao.records.database import (
+    BadValue,
+    DatabaseUnreachable,
+    Pool,
+    one_snapshot,
+    open_pool,
+    reading,
+    session,
+    transaction,
+)
 from tongyao.records.process.processes import Processes
 
 
@@ -80,6 +89,21 @@ async def test_a_transaction_happens_whole_or_not_at_all(pool: Pool, announce: A
     with pytest.raises(BadValue, match="NUL"):
         await half()
     assert (await Processes(pool).get(process)).round == 0
+
+
+async def test_what_is_read_of_one_moment_does_not_change_meanwhile(
+    pool: Pool, database_url: str, announce: Announce
+) -> None:
+    process, others = await announce(), await open_pool(database_url)
+    try:
+        async with one_snapshot(pool):
+            assert (await Processes(pool).get(process)).round == 0
+            async with session(others) as connection:
+                await connection.execute("UPDATE processes SET round = 3 WHERE id = %s", [process])
+            assert (await Processes(pool).get(process)).round == 0
+        assert (await Processes(pool).get(process)).round == 3
+    finally:
+        await others.close()
 
 
 async def test_a_column_that_a_newer_migration_added_is_passed_over(pool: Pool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, Self, TypeVar
@@ -73,7 +73,7 @@ Pool = AsyncConnectionPool[Connection]
 
 
 class _Joined:
-    """The connection that `one_at_a_time` holds for its block; None when the block is over."""
+    """The connection that `one_at_a_time` or `one_snapshot` holds for its block; None when the block is over."""
 
     def __init__(self, pool: Pool, connection: Connection) -> None:
         self.pool = pool
@@ -217,13 +217,32 @@ async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
     lock = _WAITING.setdefault((id(pool), name), asyncio.Lock())
     async with lock, transaction(pool) as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"one-at-a-time/{name}"])
-        joined = _Joined(pool, connection)
-        token = _JOINED.set(joined)
-        try:
+        with _joining(pool, connection):
             yield
-        finally:
-            joined.connection = None
-            _JOINED.reset(token)
+
+
+@asynccontextmanager
+async def one_snapshot(pool: Pool) -> AsyncIterator[None]:
+    """Whatever the block reads of `pool` is as of one moment; it writes nothing.
+
+    `session` inside the block, also in functions that it calls, uses its connection. The block must not ask two things at the same
+    time. Raises as `session`.
+    """
+    async with transaction(pool) as connection:
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with _joining(pool, connection):
+            yield
+
+
+@contextmanager
+def _joining(pool: Pool, connection: Connection) -> Iterator[None]:
+    joined = _Joined(pool, connection)
+    token = _JOINED.set(joined)
+    try:
+        yield
+    finally:
+        joined.connection = None
+        _JOINED.reset(token)
 
 
 def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tongyao.app.context import AppContext
-from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.process.messages import MessageUnknown, StoredMessage
@@ -65,6 +65,9 @@ async def _behind(context: AppContext, stored: StoredMessage) -> bool:
             return process.phase == Phase.SELECTING
         case "extend_deadline":
             return process.phase == Phase.CONFIRMING and not await _extended(context, stored)
+        case "resume":
+            resumed = await context.repositories.events.of_kind(stored.process_id, EventKind.RESUMED)
+            return bool(process.suspended) and not any(one.at >= stored.created_at - _SKEW for one in resumed)
     return False
 
 

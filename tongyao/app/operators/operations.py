@@ -11,6 +11,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.value import Value
 from tongyao.records.backlog import Backlog, read_backlog
+from tongyao.records.database import one_snapshot
 from tongyao.records.overview import (
     ChannelFigures,
     FailureCount,
@@ -51,19 +52,20 @@ class Operations(Value):
 
 
 async def read_operations(context: AppContext, caller: Caller) -> Operations:
-    """Raises `NotAllowed` for everybody but operators."""
+    """All of one moment. Raises `NotAllowed` for everybody but operators."""
     permit(caller, Action.READ_OPERATIONS)
     overview = context.repositories.overview
-    return Operations(
-        counts=await overview.counts(hours=HOURS),
-        suspensions=_by_cause(await overview.suspended()),
-        waiting=tuple(await overview.lines("waiting", limit=10)),
-        failed=tuple(await overview.lines("failed", limit=10, hours=HOURS)),
-        steps=tuple(await overview.steps(hours=HOURS)),
-        failures=tuple(await overview.failures(hours=HOURS)),
-        channels=tuple(await overview.channels(hours=HOURS)),
-        backlog=await read_backlog(context.repositories.pool),
-    )
+    async with one_snapshot(context.repositories.pool):
+        return Operations(
+            counts=await overview.counts(hours=HOURS),
+            suspensions=_by_cause(await overview.suspended()),
+            waiting=tuple(await overview.lines("waiting", limit=10)),
+            failed=tuple(await overview.lines("failed", limit=10, hours=HOURS)),
+            steps=tuple(await overview.steps(hours=HOURS)),
+            failures=tuple(await overview.failures(hours=HOURS)),
+            channels=tuple(await overview.channels(hours=HOURS)),
+            backlog=await read_backlog(context.repositories.pool),
+        )
 
 
 async def read_processes_in(context: AppContext, caller: Caller, state: ProcessState) -> list[ProcessLine]:
