@@ -20,7 +20,7 @@ from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
 from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state
-from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
@@ -34,6 +34,7 @@ from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.steps import FORMULATE
 from tongyao.protocol.model.tension import MISSING
 
 router = APIRouter(prefix="/processes/{process_id}")
@@ -129,10 +130,23 @@ async def _tension_page(
         left=_seconds_left(ask),
         receipt=receipt,
         behind=behind,
+        unsorted=await _why_unsorted(visit, access, history) if behind is None else "",
         shown_event=history.next or "",
         problem=problem,
         written=written,
     )
+
+
+async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -> str:
+    """Why the raw intent stands as T: no call was made because of the `budget`, or the `engine` had no answer; empty where it does not stand so.
+
+    Every call that is made has an attempt in the ledger; one that the budget does not cover has none.
+    """
+    told = [one for one in history.events if one.kind in (EventKind.FORMULATION_READY, EventKind.TENSION_REVISED)]
+    if not told or not told[-1].data.get("fallback"):
+        return ""
+    calls = await visit.context.repositories.ledger.calls(access.process.id)
+    return "engine" if any(one.step == FORMULATE.name for one in calls) else "budget"
 
 
 async def _receipt(visit: Visit, message: str) -> Receipt | None:
