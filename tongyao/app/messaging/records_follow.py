@@ -11,6 +11,7 @@ from tongyao.app.context import AppContext
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.records.process.messages import MessageUnknown, StoredMessage
 
 _MOST_BEHIND: Final = timedelta(minutes=2)
@@ -68,6 +69,8 @@ async def _behind(context: AppContext, stored: StoredMessage) -> bool:
         case "resume":
             resumed = await context.repositories.events.of_kind(stored.process_id, EventKind.RESUMED)
             return bool(process.suspended) and not any(one.at >= stored.created_at - _SKEW for one in resumed)
+        case "approve_residual":
+            return not await _child_decided(context, stored)
     return False
 
 
@@ -76,3 +79,13 @@ async def _extended(context: AppContext, stored: StoredMessage) -> bool:
     least = stored.created_at + timedelta(seconds=int(stored.payload["seconds"])) - _SKEW
     waiting = await context.repositories.inbox.of_process(stored.process_id, open_only=True)
     return not any(one.ask == Ask.CONFIRM_TENSION and one.due_at is not None and one.due_at < least for one in waiting)
+
+
+async def _child_decided(context: AppContext, stored: StoredMessage) -> bool:
+    """Whether the residual of this message has its process, or the records say that it gets none."""
+    residual = stored.payload["residual"]
+    children = await context.repositories.lineage.children(stored.process_id)
+    if any(one.id == child_id(stored.process_id, residual) for one in children):
+        return True
+    refused = await context.repositories.events.of_kind(stored.process_id, EventKind.CHILD_REFUSED)
+    return any(one.at >= stored.created_at - _SKEW and one.data.get("residual") == residual for one in refused)

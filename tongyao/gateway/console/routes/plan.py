@@ -11,6 +11,7 @@ from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.party_events import read_history
+from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
 from tongyao.gateway.access.action_marks import action
@@ -65,7 +66,9 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     key = checked_key(text_in(form, "key"))
     try:
         body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
-        await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
+        receipt = await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
+        if receipt.state == "applied":
+            await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
     except ValidationError as error:
         return await _plan(visit, process_id, problem=not_valid(error))
     except (BadInput, Refused) as problem:
