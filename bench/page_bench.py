@@ -80,9 +80,9 @@ async def _measure(name: str, app: Any, path: str, secret: str, pages: int, prof
         statements[" ".join(str(query).split())] += 1
         return await execute(self, query, *more, **named)
 
-    AsyncCursor.execute = counted  # type: ignore[method-assign]
+    AsyncCursor.execute = counted  # type: ignore[method-assign]  # reason: statements are counted
     await page(app, path, secret)
-    AsyncCursor.execute = execute  # type: ignore[method-assign]
+    AsyncCursor.execute = execute  # type: ignore[method-assign]  # reason: statements are counted
     profiler = cProfile.Profile(time.process_time) if profile else None
     if profiler is not None:
         profiler.enable()
