@@ -1,4 +1,4 @@
-"""Plans and deliveries as people read them: the order, no ids in sentences, sources as notes, everything once."""
+"""Plans as people read them: the order, no ids in sentences, sources as notes, everything once."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import Any
 
 import pytest
 
-from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.documents.markdown import note_names, observation_markdown, projection_markdown
 from tongyao.protocol.documents.page import Page, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answered_by
 from tongyao.protocol.documents.plan_page import plan_markdown, plan_page
-from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.model.observation import Gap, GapKind, Note, Observation, Verdict
 from tongyao.protocol.model.plan import (
     Absence,
     ClaimDraft,
-    DeliveryDraft,
     Plan,
     PlanDraft,
     ResidualDraft,
@@ -347,80 +344,6 @@ def test_one_residual_for_each_absence_however_often_it_was_said() -> None:
     assert (west.title, west.sources) == ("The west side", ("R2/catalyst/3", "R1/catalyst/4"))
     assert accounts.tension.transition == "nobody keeps accounts"
     assert accounts.tension.initial_state == TENSION.initial_state
-
-
-def test_a_delivery_speaks_to_its_reader_and_says_what_they_never_offered() -> None:
-    plan = settled()
-    draft = delivery_of_plan(plan, "P01")
-    draft.asked.append(claim("Take the keys of the houses along.", "R1/P02/1"))
-    page = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan)
-    assert [section.kind for section in page.sections] == ["about", "asked", "gains", "conditions", "waits", "answer"]
-    assert "You are P01 here: drives the school bus." in sentences(page)[1]
-    labels = {line.label for note in page.notes for line in note.lines}
-    assert "you, round 1, item 1" in labels and "P01, round 1, item 1" not in labels
-    assert [note.kind for note in page.notes].count("unsaid") == 1
-
-
-@pytest.mark.parametrize(("language", "said"), [("en", "The plan has no part for you."), ("zh", "方案里没有你的份。")])
-def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sentence_as_unsupported(
-    language: Language, said: str
-) -> None:
-    plan = settled(DRAFT.model_copy(update={"roles": [], "tasks": []}))
-    draft = DeliveryDraft(about=[claim("Children travel late.", "T/T")])
-    page = delivery_page(settle_delivery(draft, alias="P02", plan=plan, language=language), plan)
-    assert said in sentences(page)
-    assert "unsupported" not in [note.kind for note in page.notes]
-
-
-def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:
-    role = DRAFT.roles[0].model_copy(update={"benefits": []})
-    plan = settled(DRAFT.model_copy(update={"roles": [role, *DRAFT.roles[1:]]}))
-    page = delivery_page(
-        settle_delivery(delivery_of_plan(plan, role.alias), alias=role.alias, plan=plan, language="en"), plan
-    )
-    assert "The plan names nothing that you get." in sentences(page)
-
-
-def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_them() -> None:
-    plan = settled()
-    draft = delivery_of_plan(plan, "P01")
-    draft.asked.append(claim("Take the keys of P02 along.", "R1/P02/1"))
-    people, told = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan).sections[0].groups
-    assert [(entry.label, entry.text) for entry in people.entries][1:] == [
-        ("", "You meet these people below."),
-        ("P02:", "holds door keys"),
-    ]
-    assert told.entries[0].text == "Bread is to reach nine villages before work."
-
-
-def test_a_delivery_says_whom_its_reader_waits_for_and_why_and_who_waits_for_them() -> None:
-    needs = claim("The bus is up the east side first.", "R1/P01/1")
-    keys = DRAFT.roles[1].model_copy(update={"dependencies": [needs]})
-    plan = settled(DRAFT.model_copy(update={"roles": [DRAFT.roles[0], keys]}))
-
-    def waits(alias: str, language: Language) -> list[str]:
-        delivery = settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language=language)
-        sections = [one for one in delivery_page(delivery, plan).sections if one.kind == "waits"]
-        return [entry.text for section in sections for group in section.groups for entry in group.entries]
-
-    assert waits("P02", "en") == [
-        "Your step 2 (Set down) waits for P01, step 1 (Load the bus).",
-        "You need this first: The bus is up the east side first.",
-    ]
-    assert waits("P01", "en") == ["Your step 1 (Load the bus) must be done before P02, step 2 (Set down)."]
-    assert waits("P02", "zh")[0] == "你的第 2 步（Set down）要等 P01 的第 1 步（Load the bus）。"
-
-
-def test_a_residual_that_touches_the_reader_is_whole_in_their_delivery() -> None:
-    residual = DRAFT.residuals[0].model_copy(update={"sources": ["R1/P01/2"]})
-    plan = settled(DRAFT.model_copy(update={"residuals": [residual]}))
-    mine, other = (
-        settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language="en").markdown
-        for alias in ("P01", "P02")
-    )
-    for said in ("Somebody drives there before noon", "four villages lie on the west side", "loaves at cost"):
-        assert said in mine
-    assert "four villages lie on the west side" not in other
 
 
 def test_an_exported_observation_begins_with_the_catalysts_own_text_and_names_its_notes() -> None:
