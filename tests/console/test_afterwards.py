@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 
 from tests.console.conftest import PHONE, Console
@@ -57,6 +59,46 @@ async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_
         await declined.get_by_role("link", name="People are being looked for").wait_for()
         assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
         assert not await declined.get_by_role("button").count()
+
+
+async def test_the_page_after_looking_for_other_people_leads_to_their_process(
+    console: Console, house: Ferry, database_url: str
+) -> None:
+    """The new process is held back until the answer to the button is decided: the page waits for its row."""
+    console.harness.engine.script.residuals = 1
+    await house.start(residuals="ask")
+    await house.until_answering()
+    await house.stack.asked(house.pid, DEMANDER, 1, what="residual")
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'processes'::regclass"
+    decided = (
+        "SELECT count(*) FROM messages WHERE process_id = %s AND kind = 'approve_residual' AND verdict IS NOT NULL"
+    )
+    async with (
+        console.visitor(house.tokens[DEMANDER], viewport=PHONE) as page,
+        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as looking,
+        await psycopg.AsyncConnection.connect(database_url) as holding,
+    ):
+        await page.goto(f"{console.url}/console/processes/{house.pid}/plan")
+        lacking = page.locator("#lacking")
+        await holding.execute("LOCK TABLE processes IN SHARE MODE")
+        button = lacking.get_by_role("button", name="Look for other people for this")
+        answered = asyncio.ensure_future(
+            page.wait_for_event("response", lambda response: response.request.method == "POST")
+        )
+        pressing = asyncio.create_task(button.click())
+
+        async def held() -> bool:
+            rows = [await (await looking.execute(*one)).fetchone() for one in ((waiting,), (decided, [house.pid]))]
+            return all(row and row[0] for row in rows)
+
+        await until(held)
+        early, _ = await asyncio.wait({answered}, timeout=2)
+        assert not early, "the page is shown before the process that it should lead to"
+        await holding.rollback()
+        await asyncio.gather(pressing, answered)
+        await lacking.get_by_role("link", name="People are being looked for").wait_for()
+    console.harness.engine.script.residuals = 0
+    await house.stack.say(house.pid, "conclude")
 
 
 async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point_before(

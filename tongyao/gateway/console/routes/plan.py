@@ -21,7 +21,7 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.rules.plans.lineage import hole_of
+from tongyao.protocol.rules.plans.lineage import child_id, hole_of
 from tongyao.protocol.rules.read_access import PartyView
 
 router = APIRouter(prefix="/processes/{process_id}")
@@ -67,7 +67,8 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     try:
         body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
         receipt = await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
-        if receipt.state == "applied":
+        there = receipt.id == child_id(process_id, residual)  # so it is where the process has ended
+        if receipt.state == "applied" and not there:
             await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
     except ValidationError as error:
         return await _plan(visit, process_id, problem=not_valid(error))
