@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
 from pydantic import Field
 
-from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.value import Draft, Value
 
+MAX_FIRST_ITEMS = 10
+"""Items of a proxy in its first turn (DESIGN of the round table, docs/protocol.md §4)."""
 
-class Dimension(StrEnum):
-    """The three projections. Capability answers B and E, direction answers T, boundary answers I and B made worse."""
+MAX_LATER_ITEMS = 4
+"""Items of a proxy in each later turn."""
+
+MAX_OWN_PIECES = 40
+"""Items that the text of a person or their agent is cut into. What follows is joined to the last."""
+
+
+class ItemKind(StrEnum):
+    """The kinds of a proxy's items. What people and their agents write has no kind."""
 
     CAPABILITY = "capability"
     DIRECTION = "direction"
@@ -41,89 +48,51 @@ class Outcome(StrEnum):
         return self in (Outcome.REPLIED, Outcome.NOTHING_NEW)
 
 
-class Span(Value):
-    """A verbatim piece of a frozen source, by offsets in characters: `text[start:end]`."""
-
-    source: Literal["profile", "words"] = Field(
-        description="`profile`: the participant's frozen profile; `words`: what the person said in this turn."
-    )
-    start: int = Field(ge=0)
-    end: int = Field(gt=0)
-
-
 class Item(Value):
-    """One thing that a participant said: a premise, and its bearing on the tension.
+    """One thing that was said for a participant: a fact, and what it means for the tension.
 
-    `inferred` is about the premise. The premise of a fact is what its spans say. That of an inference is read out of spans or
-    of earlier items; it is never struck for lacking a quote (docs/protocol.md §4.4). The bearing is always a reading.
+    An item of a person, or of their agent's free text, is a piece of their own words: it has text alone.
     """
 
-    id: str = Field(description="`R<round>/<alias>/<number>`, e.g. `R2/P03/4`.")
-    dimension: Dimension
-    premise: str = Field(
-        default="", description="What the speaker has, does, lacks or will not do. Empty: the claim says it."
+    id: str = Field(description="`R<round>/<alias>/<number>`, for example `R2/P03/4`.")
+    kind: ItemKind | None = Field(default=None, description="None: a piece of somebody's own words.")
+    text: str = Field(min_length=1)
+    quotes: tuple[str, ...] = Field(default=(), description="Verbatim passages of the frozen profile that it rests on.")
+    inferred: bool = Field(default=False, description="The fact is read out of the quotes; they do not say it.")
+    about: tuple[str, ...] = Field(
+        default=(), description="Lines of the tension (T, I, B1, E), or ids of relations and notes that it answers."
     )
-    claim: str = Field(min_length=1, description="The bearing: what the premise means for the targets.")
-    targets: tuple[str, ...] = Field(default=(), description="Of the tension: T, I, B1…, E.")
-    spans: tuple[Span, ...] = ()
-    inferred: bool = False
-    starts_from: tuple[str, ...] = Field(default=(), description="Ids of earlier items an inference starts from.")
-    mapping: tuple[str, ...] = Field(
-        default=(),
-        description="For a direction: the step-level mapping that shows the same structure as T; without it, the claim "
-        "is only 'overlapping'.",
-    )
-    answers: tuple[str, ...] = Field(
-        default=(), description="Ids of the gap, framework or note of the last observation that it answers."
-    )
-    withdraws: tuple[str, ...] = Field(
-        default=(), description="Ids of the speaker's earlier items that no longer hold."
-    )
-    repeated: bool = Field(
-        default=False, description="A proxy's item of round 3 or later without a new quote or an answer."
-    )
-
-    @property
-    def statement(self) -> str:
-        """Premise and bearing as one text."""
-        colon = "：" if language_of(self.premise) == "zh" else ": "
-        return f"{self.premise.rstrip(' .。;；:：')}{colon}{self.claim}" if self.premise else self.claim
+    replaces: tuple[str, ...] = Field(default=(), description="Ids of the speaker's earlier items that no longer hold.")
 
 
 class Projection(Value):
-    """One turn as it stands in the record: verbatim, under an alias."""
+    """One turn as it is kept in the record, under an alias."""
 
     round: int = Field(ge=1)
     alias: str
     outcome: Outcome
     items: tuple[Item, ...] = ()
-    markdown: str = ""
-    struck: int = Field(default=0, ge=0, description="Items struck by guards, after one re-ask.")
+    struck: int = Field(default=0, ge=0, description="Items struck by checks, after one repair.")
     author: EndpointKind = EndpointKind.PROXY
+
+    @property
+    def text(self) -> str:
+        """All its items, one paragraph each."""
+        return "\n\n".join(item.text for item in self.items)
 
 
 class ItemDraft(Draft):
-    """An item as an engine words it: evidence as verbatim quotes, which code turns into spans."""
+    """An item as an engine or an agent words it."""
 
-    dimension: Dimension
-    targets: list[str] = Field(default_factory=list)
-    premise: str = ""
+    kind: ItemKind
+    text: str
     quotes: list[str] = Field(default_factory=list)
     inferred: bool = False
-    starts_from: list[str] = Field(default_factory=list)
-    claim: str
-    mapping: list[str] = Field(default_factory=list)
-    answers: list[str] = Field(default_factory=list)
-    withdraws: list[str] = Field(default_factory=list)
+    about: list[str] = Field(default_factory=list)
+    replaces: list[str] = Field(default_factory=list)
 
 
 class ProjectionDraft(Draft):
-    """What an engine answered for one endpoint in one round. The text for people is made of the items, by code."""
+    """The answer for one endpoint in one round. No items: there is nothing new."""
 
-    nothing_new: bool = False
     items: list[ItemDraft] = Field(default_factory=list)
-
-
-def item_id(round_number: int, alias: str, number: int) -> str:
-    """`R2/P03/4`: the fourth item of P03 in round 2. Numbers start at 1."""
-    return f"R{round_number}/{alias}/{number}"

@@ -7,10 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from tongyao.protocol.model.observation import Observation
-from tongyao.protocol.model.plan import Absence, Plan
-from tongyao.protocol.model.projection import Projection
-from tongyao.protocol.model.settings import MAX_ROUNDS
+from tongyao.protocol.model.observation import Note, Observation, Relation
+from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 
@@ -78,20 +77,24 @@ class FormulationRequest(Request):
 
 
 class EndpointRequest(Request):
-    """One endpoint's turn. It holds nothing that any other participant said, but what the catalyst made visible.
+    """A proxy's turn. Of the others it holds only what the catalyst made visible and what of that holds now.
 
-    With `words` set, the turn is a person's own text to be sorted, adding nothing; evidence is then quoted from `words`.
+    `items`: this participant's own items that hold. `relations`, `notes`: what holds, with this participant's own items as their
+    only `sources`. `asked`: ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
     """
 
     alias: str
     round: int = Field(ge=1)
-    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be.")
     tension: Tension
     material: Material = Material()
-    words: str | None = None
-    observations: tuple[Observation, ...] = Field(default=(), description="Of the rounds before, oldest first.")
-    own: tuple[Projection, ...] = Field(default=(), description="This participant's own turns before, oldest first.")
     mandate: Mandate = Mandate()
+    first: bool = Field(default=True, description="This participant was not asked before.")
+    items: tuple[Item, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    notes: tuple[Note, ...] = ()
+    asked: tuple[str, ...] = ()
+    words: str = ""
+    exhausted: bool = Field(default=False, description="The last verdict was `exhausted`, and one does not end the rounds.")
 
 
 class Exchange(Value):
@@ -106,13 +109,11 @@ class CatalystRequest(Request):
     """The whole exchange so far. No profile and no name: the catalyst knows only what was said."""
 
     round: int = Field(ge=1)
-    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be.")
     tension: Tension
     exchange: tuple[Exchange, ...] = Field(description="Oldest first; the last one is the round to observe.")
-    contributors: tuple[str, ...] = Field(description="Aliases that have contributed so far: the pairs to examine.")
+    contributors: tuple[str, ...] = Field(description="Aliases that have contributed so far, the demander left out.")
     strategy: str = Field(default="", description="The demander's wish for attention; lifts no constraint.")
     verdict_counts: bool = Field(description="True from round 3.")
-    only_pairs: tuple[tuple[str, str], ...] = Field(default=(), description="On a re-ask: just the missing pairs.")
 
 
 class ChildPlan(Value):
@@ -130,11 +131,7 @@ class PlannerRequest(Request):
     exchange: tuple[Exchange, ...]
     aliases: tuple[str, ...] = Field(description="The contributors the plan must speak of, in alias order.")
     materials: dict[str, Material] = Field(default_factory=dict)
-    open_points: tuple[str, ...] = Field(
-        default=(), description="What was open when the rounds ended, but what is absent."
-    )
     converged: bool = Field(default=True, description="Whether the rounds ended because nothing new came.")
-    absent: tuple[Absence, ...] = Field(default=(), description="What nobody here has, each thing once.")
     without: tuple[str, ...] = Field(default=(), description="Aliases that declined: a re-plan does without them.")
     proposals: dict[str, str] = Field(
         default_factory=dict, description="Alias → what they proposed in answer to the plan before, to be taken up."

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from tongyao.protocol.model.observation import ObservationDraft, all_pairs
+from tongyao.protocol.model.ids import all_pairs
+from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import (
@@ -63,7 +64,7 @@ class Step(Generic[RequestT, DraftT]):
 
 
 def _pairs(request: CatalystRequest) -> int:
-    return len(request.only_pairs or all_pairs(request.contributors))
+    return len(all_pairs(request.contributors))
 
 
 def _participants(request: PlannerRequest) -> int:

@@ -22,15 +22,16 @@ MORE_ROUNDS: Final = 2
 
 
 class RoundResult(Value):
-    """What one finished round means for convergence: how every turn ended, what the catalyst said, whether there was news.
+    """What one finished round means for convergence.
 
-    `news` is true where it is not counted (`NewsRule.SEED`).
+    `outcomes`: how each turn ended, by alias; a participant who was not asked has none. `everybody_asked`: nobody in the room was
+    left out. `verdict`: the catalyst's; `more` where its answer failed or could not be read.
     """
 
     number: int
     outcomes: Mapping[str, Outcome]
+    everybody_asked: bool
     verdict: Verdict
-    news: bool = True
 
 
 class Course(StrEnum):
@@ -49,24 +50,31 @@ class Course(StrEnum):
 def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
     """What follows after the last of `rounds` (oldest first, numbered from 1 without holes).
 
-    - Everyone still in the room *said* that there is nothing new, in a round not before the second: the gap is
-      exhausted everywhere at once. A lapsed or failed turn says nothing, so it never counts towards this.
-    - Two `exhausted` verdicts in a row, both from round 3 on; a round without news counts as `exhausted`: the second is the buffer round, in which a new framework
-      could have reactivated somebody (seed 000, property 8).
-    - `limit` rounds are over: the demander decides.
+    - Two verdicts `exhausted` in a row, both from round 3 on, end the rounds. The second round is the buffer in which a framework
+      could have woken somebody (seed 000, property 8).
+    - Everybody in the room was asked in the same round, not before the second, and said that there is nothing new. A turn that
+      lapsed or failed says nothing, so it never counts towards this.
+    - After `limit` rounds the demander decides.
+
+    Nothing is counted: figures of a round are shown to the catalyst and to people, and decide nothing.
     """
     if not rounds:
         return Course.GO_ON
     last = rounds[-1]
-    if last.number >= EARLIEST_END and _everyone_said_nothing_new(last.outcomes):
+    if last.number >= EARLIEST_END and last.everybody_asked and _everyone_said_nothing_new(last.outcomes):
         return Course.ALL_SILENT
-    if len(rounds) >= 2 and all(_counted_exhausted(result) for result in rounds[-2:]):
+    if len(rounds) >= 2 and all(_is_exhausted(result) for result in rounds[-2:]):
         return Course.CONVERGED
     return Course.AT_LIMIT if last.number >= limit else Course.GO_ON
 
 
-def _counted_exhausted(result: RoundResult) -> bool:
-    return result.number >= VERDICT_FROM_ROUND and (result.verdict is Verdict.EXHAUSTED or not result.news)
+def asks_everybody(rounds: Sequence[RoundResult]) -> bool:
+    """Whether the round after `rounds` asks everybody: rounds 1 and 2, and the round after a first `exhausted`."""
+    return len(rounds) < VERDICT_FROM_ROUND - 1 or _is_exhausted(rounds[-1])
+
+
+def _is_exhausted(result: RoundResult) -> bool:
+    return result.number >= VERDICT_FROM_ROUND and result.verdict is Verdict.EXHAUSTED
 
 
 def _everyone_said_nothing_new(outcomes: Mapping[str, Outcome]) -> bool:

@@ -1,0 +1,174 @@
+"""What holds after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
+
+Prompts, pages, plan and audit read this. It is derived from projections and observations, and stored nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from tongyao.protocol.model.ids import ALIAS, Pair, all_pairs, round_of, speaker_of
+from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
+from tongyao.protocol.model.projection import Item, ItemKind
+from tongyao.protocol.model.requests import Exchange
+from tongyao.protocol.model.value import Value
+
+
+class Asked(Value):
+    """What became of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
+
+    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `unanswered`: their turn
+    ended without one.
+    """
+
+    alias: str
+    round: int
+    outcome: Literal["open", "answered", "unanswered"]
+
+
+class Standing(Value):
+    """What holds after the last of the rounds.
+
+    `items`: everything that was said, by id, in the order in which it was said. `replaced`: ids of items that no longer hold.
+    `relations`, `notes`: what holds, oldest first. `none`: pairs that were looked at and have no relation now.
+    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced.
+    `asked`: the gaps that ask somebody, by id.
+    """
+
+    items: Mapping[str, Item]
+    replaced: frozenset[str] = frozenset()
+    relations: tuple[Relation, ...] = ()
+    notes: tuple[Note, ...] = ()
+    none: frozenset[Pair] = frozenset()
+    lapsed: tuple[str, ...] = ()
+    asked: Mapping[str, Asked] = {}
+
+    @property
+    def valid_items(self) -> tuple[Item, ...]:
+        """The items that hold, in the order in which they were said."""
+        return tuple(item for item in self.items.values() if item.id not in self.replaced)
+
+    @property
+    def gaps(self) -> tuple[Note, ...]:
+        return tuple(note for note in self.notes if note.kind is NoteKind.GAP)
+
+    @property
+    def open_gaps(self) -> tuple[Note, ...]:
+        """The gaps that nobody has answered."""
+        return tuple(gap for gap in self.gaps if not (gap.id in self.asked and self.asked[gap.id].outcome == "answered"))
+
+    def between(self, a: str, b: str) -> tuple[Relation, ...]:
+        """The relations that hold between two participants, or between a participant and a line, oldest first."""
+        return tuple(relation for relation in self.relations if set(relation.between) == {a, b})
+
+    def examined(self, a: str, b: str) -> bool:
+        """Whether the pair was looked at: it has a relation, or was stated to have none."""
+        return (a, b) in self.none or bool(self.between(a, b))
+
+    def rests_on_inference(self, statement: Relation | Note) -> bool:
+        """Whether some speaker's items behind `statement` are all inferred: its text is then to be read as hedged."""
+        cited = [self.items[source] for source in statement.sources if source in self.items]
+        sides = {speaker_of(item.id) for item in cited}
+        return any(all(item.inferred for item in cited if speaker_of(item.id) == side) for side in sides)
+
+
+def standing(rounds: Sequence[Exchange]) -> Standing:
+    """What holds after `rounds`, oldest first. The last one may still lack its observation."""
+    items: dict[str, Item] = {}
+    replaced: set[str] = set()
+    held: dict[str, Relation | Note] = {}
+    none: set[Pair] = set()
+    asked: dict[str, Asked] = {}
+    lapsed: tuple[str, ...] = ()
+    for exchange in rounds:
+        said = [item for turn in exchange.projections for item in turn.items]
+        items |= {item.id: item for item in said}
+        replaced |= {old for item in said for old in item.replaces}
+        lapsed = tuple(id for id, statement in held.items() if _has_lapsed(statement, items, replaced))
+        for id in lapsed:
+            _drop(held, id, none)
+        turns = {turn.alias for turn in exchange.projections}
+        for id, question in asked.items():
+            if question.outcome == "open" and any(speaker_of(item.id) == question.alias and id in item.about for item in said):
+                asked[id] = question.model_copy(update={"outcome": "answered"})
+            elif question.outcome == "open" and question.alias in turns:
+                asked[id] = question.model_copy(update={"outcome": "unanswered"})
+        if exchange.observation is not None:
+            _state(exchange.observation, held, none, asked)
+    relations = tuple(statement for statement in held.values() if isinstance(statement, Relation))
+    related = {relation.between for relation in relations}
+    return Standing(
+        items=items,
+        replaced=frozenset(replaced),
+        relations=relations,
+        notes=tuple(statement for statement in held.values() if isinstance(statement, Note)),
+        none=frozenset(none - related),
+        lapsed=lapsed,
+        asked=asked,
+    )
+
+
+def _state(
+    seen: Observation, held: dict[str, Relation | Note], none: set[Pair], asked: dict[str, Asked]
+) -> None:
+    """Apply one observation."""
+    gone = {ended.id for ended in seen.ended}
+    gone |= {old for statement in (*seen.relations, *seen.notes) for old in statement.replaces}
+    for id in gone:
+        _drop(held, id, none)
+    none |= set(seen.none)
+    held |= {statement.id: statement for statement in (*seen.relations, *seen.notes)}
+    asked |= {
+        note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks
+    }
+
+
+def _has_lapsed(statement: Relation | Note, items: Mapping[str, Item], replaced: set[str]) -> bool:
+    """Whether all items of one speaker behind `statement` were replaced."""
+    sides: dict[str, list[str]] = {}
+    for source in statement.sources:
+        if source in items:
+            sides.setdefault(speaker_of(source), []).append(source)
+    return any(all(source in replaced for source in cited) for cited in sides.values())
+
+
+def _drop(held: dict[str, Relation | Note], id: str, none: set[Pair]) -> None:
+    """Take a statement out of what holds. A pair of participants stays looked at."""
+    statement = held.pop(id, None)
+    if isinstance(statement, Relation) and all(map(ALIAS.fullmatch, statement.between)):
+        none.add(statement.between)
+
+
+def not_examined(state: Standing, contributors: Iterable[str]) -> tuple[Pair, ...]:
+    """The pairs of contributors that were never looked at, in order; the demander is left out."""
+    return tuple(pair for pair in all_pairs(contributors) if not state.examined(*pair))
+
+
+def is_protected(state: Standing, relation: Relation) -> bool:
+    """Whether only something that was said later, and is not inferred, may replace or end `relation`.
+
+    An offsetting relation is protected that rests on a boundary which was said, or on somebody's own words.
+    """
+    if relation.kind is not RelationKind.OFFSETTING:
+        return False
+    cited = (state.items[source] for source in relation.sources if source in state.items)
+    return any(item.kind is None or (item.kind is ItemKind.BOUNDARY and not item.inferred) for item in cited)
+
+
+def said_since(state: Standing, relation: Relation) -> bool:
+    """Whether a participant in `relation` has said something after it was stated, in an item that holds and is not inferred."""
+    stated = round_of(relation.id)
+    return any(
+        round_of(item.id) > stated and speaker_of(item.id) in relation.between and not item.inferred
+        for item in state.valid_items
+    )
+
+
+def concerned(seen: Observation) -> tuple[str, ...]:
+    """Aliases that an observation concerns, in order: in `between`, `about` or `asks`, or with an item that it cites."""
+    statements = (*seen.relations, *seen.notes)
+    found = {alias for relation in seen.relations for alias in relation.between}
+    found |= {alias for note in seen.notes for alias in (*note.about, note.asks)}
+    found |= {speaker_of(source) for statement in statements for source in statement.sources}
+    return tuple(sorted(alias for alias in found if alias.startswith("P")))
