@@ -1,6 +1,6 @@
 """The words with which code labels what it renders for a model, in the language of the request.
 
-English labels are the keys. Closed words that an answer must hold (`complementary`, `overlooked`) are English in the answer
+English labels are the keys. Closed words that an answer must hold (`complementary`, `gap`) are English in the answer
 in both languages; the Chinese prompts give each with its label.
 """
 
@@ -15,42 +15,29 @@ _CHINESE: Final = {
     "capability": "能力",
     "direction": "方向",
     "boundary": "边界",
-    "fact": "事实",
     "inferred": "推断",
-    "inferred from": "推断自",
-    "answers": "回应",
-    "takes back": "收回",
-    "repeated": "重复",
-    "steps": "步骤",
-    "verdict": "收敛判断",
+    "nothing new": "没有新的",
     "complementary": "互补",
     "aligned": "同向",
     "offsetting": "对冲",
-    "none_found": "未发现关系",
-    "not_examined": "未检查",
-    "also": "另有",
-    "dissolves": "消解",
-    "helps": "有助",
-    "collides": "冲突",
-    "worsens": "加重",
     "translation": "翻译",
     "gap": "缺口",
-    "overlooked": "没人注意到",
-    "absent": "在场没有",
     "ignored": "被忽略",
     "framework": "框架",
-    "third_party_value": "对第三方的价值",
+    "third_party": "第三方",
+    "asks": "问",
+    "in round": "轮次",
+    "open": "还没到答的时候",
+    "answered": "答了",
+    "unanswered": "没答",
     "contributors": "发过言的人",
-    "pairs to examine": "要检查的配对",
-    "carried": "沿用的配对",
-    "parts that no item is aimed at": "还没有条目对着的部分",
-    "open framework": "开着的框架",
-    "taken back": "已收回的条目",
-    "not taken over": "没有采用",
-    "this round": "本轮",
+    "not looked at yet": "还没看过的配对",
+    "replaced": "已替换",
+    "lapsed": "失效",
+    "gaps that were asked": "问过的缺口",
+    "P00 is asked no more": "P00 不再被问",
     "declined": "已拒绝的人",
     "rounds": "各轮",
-    "said before": "先前的编号",
     "about": "缘起",
     "panorama": "全景",
     "role": "角色",
@@ -69,7 +56,6 @@ _CHINESE: Final = {
     "order": "次序",
     "offset": "对冲",
     "residual": "残余",
-    "open": "未决",
     "unsupported": "没有出处",
     "concluded": "推论",
     "speak only of": "只说这些",
@@ -94,35 +80,10 @@ def label(word: str, language: Language) -> str:
     return word if language == "en" else _CHINESE[word]
 
 
-def round_figures(
-    language: Language, *, number: int, items: int, quoted: int, first_links: int, counted_links: int
-) -> str:
-    """One line with the figures of an earlier round."""
+def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
+    """One sentence for the author of the plan."""
     if language == "zh":
-        return f"第 {number} 轮：{items} 个条目，{quoted} 个带新引文；首次说出 {first_links} 条联系，其中 {counted_links} 条是新消息"
-    return (
-        f"round {number}: {items} items, {quoted} with a new quote; links stated for the first time: {first_links}, "
-        f"of them news: {counted_links}"
-    )
-
-
-def why_ended(language: Language, *, rounds: int, converged: bool, points: bool) -> str:
-    """One sentence for whoever writes the plan. `points`: whether the request holds what was open then."""
-    if language == "zh":
-        where = "，当时未决的在 open_points 里" if points else ""
-        why = "最后连续两轮没有要紧的新内容，或者没有人再有新的可说" if converged else f"没有收敛就停了{where}"
+        why = "连续两轮没有要紧的新内容，或者没有人再有新的可说" if converged else "没有收敛就停了"
         return f"到第 {rounds} 轮为止：{why}"
-    where = "; what was open then is in open_points" if points else ""
-    stopped = f"they were stopped before they converged{where}"
-    why = "the last two brought nothing that matters, or nobody had anything new to say" if converged else stopped
+    why = "nothing that matters came any more, or nobody had anything new" if converged else "they were stopped"
     return f"ended after round {rounds}: {why}"
-
-
-def this_round(language: Language, *, items: int, quoted: int, re_aimed: int, which: Iterable[str]) -> str:
-    """One line with the figures of the round that is observed. `which`: the ids of the quoted and re-aimed items, if not all are such."""
-    ids = ", ".join(which)
-    if language == "zh":
-        told = f"本轮：{items} 个条目，{quoted} 个带新引文，另有 {re_aimed} 个在回应里把旧引文对准了新的部分"
-        return f"{told}（{ids}）" if ids else told
-    told = f"this round: {items} items, {quoted} with a new quote, {re_aimed} others that aim an old quote at a new part in an answer"
-    return f"{told} ({ids})" if ids else told

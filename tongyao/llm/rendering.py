@@ -13,34 +13,25 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tongyao.llm.labels import label, line, round_figures, this_round, why_ended, with_sources
-from tongyao.llm.parts import (
-    framework_to_answer,
-    mandate_lines,
-    parts_of,
-    taken_back,
-    turn_kind,
-    turns_of,
-    with_own_sources,
-)
+from tongyao.llm.labels import label, line, why_ended, with_sources
 from tongyao.llm.plan_rendering import plan_text
-from tongyao.protocol.model.observation import Basis, Note, Observation, Pair, round_of
-from tongyao.protocol.model.plan import Absence
-from tongyao.protocol.model.projection import Item, Projection
+from tongyao.protocol.model.observation import Note, Relation
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.projection import Item, Outcome
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
     Language,
+    Mandate,
     Material,
     PlannerRequest,
     Request,
 )
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.unicode_text import folded
-from tongyao.protocol.rules.catalyst_task import CatalystTask, catalyst_task
-from tongyao.protocol.rules.relations import observations_of, standing
+from tongyao.protocol.rules.standing import Standing, not_examined, standing
 
 _FORGED = re.compile(
     r"(?:<|&lt;?|&#0{0,5}60;?|&#x0{0,5}3c;?|\\u003c|\\x3c)(?=[\W_]{0,20}(?:d\W{0,3}a\W{0,3}t\W{0,3}a|t\W{0,3}a\W{0,3}s\W{0,3}k))"
@@ -74,214 +65,184 @@ def _unforged(text: str) -> str:
 def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
     """The user's message for the request of any step. Raises `TypeError` for anything else.
 
-    `parts`: the parts of the step's prompt by name; those that hold for the request (`parts_of`) stand in the task.
+    `parts`: the parts of the step's prompt by name. Those that hold for the request stand in the task.
     """
-    told = "\n\n".join(parts[name] for name in parts_of(request) if name in parts) if parts else ""
+    told = parts or {}
     match request:
         case FormulationRequest():
-            return formulation(request, told)
+            return _formulation(request, told)
         case EndpointRequest():
-            return endpoint(request, told)
+            return _endpoint(request, told)
         case CatalystRequest():
-            return catalyst(request, told)
+            return _catalyst(request, told)
         case PlannerRequest():
-            return planner(request, told)
+            return _planner(request, told)
         case DeliveryRequest():
-            return delivery(request, told)
+            return _delivery(request, told)
     raise TypeError(f"no step has a request of type {type(request).__name__}")
 
 
-def _task(request: Request, attributes: str, *, lines: Iterable[str] = (), told: str = "") -> str:
-    """The task element: what code says of the request, a line each, then what the prompt says of such requests."""
+def _task(
+    request: Request, attributes: str, parts: Mapping[str, str], holds: Mapping[str, bool], lines: Iterable[str] = ()
+) -> str:
+    """The task element: `lines` that code says of the request, then the parts of the prompt that hold for it."""
     if request.began is not None:
         attributes += f' began="{request.began}"'
-    inside = "\n\n".join(filter(None, ("\n".join(lines), told)))
+    chosen = (parts[name] for name, is_so in holds.items() if is_so and name in parts)
+    inside = "\n\n".join(filter(None, ("\n".join(lines), *chosen)))
     return f"<task {attributes}>\n{inside}\n</task>" if inside else f"<task {attributes} />"
 
 
-def formulation(request: FormulationRequest, told: str = "") -> tuple[Block, ...]:
-    blocks = [Block(_profile(request.material, "P00"))] if request.material else []
-    intent = data("intent", request.intent, by="P00")
-    task = _task(request, 'step="formulate"', told=told)
-    return (*blocks, Block(f"{intent}\n\n{task}"))
+def _formulation(request: FormulationRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
+    material = request.material
+    source = [Block(_profile(material, DEMANDER))] if material else []
+    holds = {"profile": material is not None, "pieces": material is not None and not material.is_whole}
+    intent = data("intent", request.intent, by=DEMANDER)
+    task = _task(request, 'step="formulate"', parts, holds)
+    return (*source, Block(f"{intent}\n\n{task}"))
 
 
-def endpoint(request: EndpointRequest, told: str = "") -> tuple[Block, ...]:
-    """Profile, tension, then one block per past round; the turn itself, which no later call reads, at the
-    end.
-    """
+def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
+    """Profile and tension, which stay the same in all rounds. Then what holds now, and the task."""
     alias, language = request.alias, request.language
-    source = () if request.words is not None else (Block(_profile(request.material, alias), cache=True),)
-    own = {turn.round: turn for turn in request.own}
-    seen = {observation.round: observation for observation in request.observations}
-    rounds = sorted(own.keys() | seen.keys())
-    past = [
-        Block(
-            "\n\n".join(
-                (
-                    *([_projection(own[number], language)] if number in own else []),
-                    *([_observation(with_own_sources(seen[number], alias), language)] if number in seen else []),
-                )
-            )
-        )
-        for number in rounds
-    ]
-    names = f'step="project" alias="{alias}" round="{request.round}" of="{_limit(request)}" turn="{turn_kind(request)}"'
-    back = taken_back(request.own)
-    lines = [f"{label('taken back', language)}: {', '.join(back)}"] if back else []
-    if (framework := framework_to_answer(request)) is not None:
-        lines.insert(0, f"{label('open framework', language)}: {framework.id}")
-    turn = [_task(request, names, lines=lines, told=told)]
-    if request.words is not None:
-        turn.insert(0, data("words", request.words, by=alias))
-    elif mandate := mandate_lines(request.mandate, language):
-        turn.insert(0, data("mandate", mandate, by=alias))
-    return (*_marked([*source, Block(_tension(request.tension)), *past]), Block("\n\n".join(turn)))
+    material = [Block(_profile(request.material, alias)), Block(_tension(request.tension), cache=True)]
+    now = []
+    if request.items:
+        now.append(data("said", "\n".join(_item(item, language) for item in request.items), by=alias))
+    if request.stands:
+        stands = (_statement(statement, language) for statement in request.stands)
+        now.append(data("stands", "\n".join(stands), by="host"))
+    if request.words:
+        now.append(data("words", request.words, by="host", round=request.round - 1))
+    mandate = _mandate(request.mandate, language)
+    if mandate:
+        now.append(data("mandate", mandate, by=alias))
+    holds = {
+        "demander": request.answers_only,
+        "seated": alias == DEMANDER and not request.answers_only,
+        "first": request.first and not request.answers_only,
+        "later": not request.first and not request.answers_only,
+        "asked": bool(request.asked),
+        "exhausted": request.exhausted,
+        "pieces": not request.material.is_whole,
+        "mandate": bool(mandate),
+    }
+    lines = [f"{label('asks', language)}: {', '.join(request.asked)}"] if request.asked else []
+    task = _task(request, f'step="project" alias="{alias}" round="{request.round}"', parts, holds, lines)
+    return (*material, Block("\n\n".join((*now, task))))
 
 
-def _limit(request: EndpointRequest | CatalystRequest) -> int:
-    """The most rounds there can be; at least the round that is asked for."""
-    return max(request.round, request.round_limit)
-
-
-def catalyst(request: CatalystRequest, told: str = "") -> tuple[Block, ...]:
-    """The tension, then the growing exchange: projections of round 1, its observation, projections of round
-    2 …
-    """
-    blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
-    task = catalyst_task(
-        request.model_copy(update={"only_pairs": ()})
-    )  # what a repair asks for stands in its complaints
+def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
+    """The tension and what was said, round by round, which stay the same. Then what holds now, and the task."""
     language = request.language
-    counts = "yes" if request.verdict_counts else "no"
+    state = standing(request.exchange)
+    stands = [_statement(statement, language, sources=True) for statement in state.statements]
+    now = [data("stands", "\n".join(stands))] if stands else []
+    if strategy := request.strategy.strip():
+        now.append(data("strategy", strategy, by=DEMANDER))
+    holds = {
+        "early": not request.verdict_counts,
+        "counting": request.verdict_counts,
+        "again": request.round > 1,
+        "strategy": bool(strategy),
+    }
+    lines = _lines_of_round(request, state)
+    task = _task(request, f'step="observe" round="{request.round}"', parts, holds, lines)
+    return (*_cached([Block(_tension(request.tension)), *_said(request)]), Block("\n\n".join((*now, task))))
+
+
+def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
+    """What code tells of the round; each line is explained in the step's prompt."""
+    language = request.language
+    pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
         f"{label('contributors', language)}: {', '.join(request.contributors) or '-'}",
-        f"{label('pairs to examine', language)}: {', '.join(f'{a}-{b}' for a, b in task.examine) or '-'}",
-        *_task_lines(task, taken_back(turns_of(request)), language),
+        f"{label('not looked at yet', language)}: {pairs or '-'}",
     ]
-    strategy = [data("strategy", request.strategy, by="P00")] if request.strategy.strip() else []
-    remarks = (
-        [data("remarks", "\n".join(f"- “{line(one.words)}”: {line(one.sentence)}" for one in task.remarks))]
-        if task.remarks
-        else []
-    )
-    names = f'step="observe" round="{request.round}" of="{_limit(request)}" verdict_counts="{counts}"'
-    return (*_marked(blocks), Block("\n\n".join((*strategy, *remarks, _task(request, names, lines=lines, told=told)))))
-
-
-def _task_lines(task: CatalystTask, back: Iterable[str], language: Language) -> list[str]:
-    """What code counted; each line is explained in the step's prompt."""
-    lines = []
-    if task.carried:
-        lines.append(f"{label('carried', language)}: {'; '.join(_standing(pair, language) for pair in task.carried)}")
-    if task.untouched:
-        lines.append(f"{label('parts that no item is aimed at', language)}: {', '.join(task.untouched)}")
-    if task.framework is not None:
-        lines.append(f"{label('open framework', language)}: {task.framework.id}")
-    if named := ", ".join(back):
-        lines.append(f"{label('taken back', language)}: {named}")
-    lines += [f"{label('not taken over', language)}: {told}" for told in task.not_taken]
-    lines += [
-        round_figures(
-            language,
-            number=figures.round,
-            items=figures.items,
-            quoted=figures.new_quotes,
-            first_links=figures.first_links,
-            counted_links=len(figures.links),
-        )
-        for figures in task.news[:-1]
+    if state.replaced:
+        lines.append(f"{label('replaced', language)}: {', '.join(sorted(state.replaced))}")
+    if state.lapsed:
+        earlier = {statement.id: statement for statement in _stated(request)}
+        told = "; ".join(f"{id} {line(earlier[id].text)}" for id in state.lapsed)
+        lines.append(f"{label('lapsed', language)}: {told}")
+    gaps = [
+        f"{id} {label('asks', language)} {asked.alias}: {label(asked.outcome, language)}"
+        for id, asked in state.asked.items()
+        if asked.round == request.round
     ]
-    now = task.news[-1]
-    lines.append(
-        this_round(language, items=now.items, quoted=now.new_quotes, re_aimed=now.re_aimed, which=task.can_be_news)
-    )
+    if gaps:
+        lines.append(f"{label('gaps that were asked', language)}: {'; '.join(gaps)}")
     return lines
 
 
-def _standing(pair: Pair, language: Language) -> str:
-    second = "" if pair.second is None else f", {label('also', language)} {label(pair.second.relation, language)}"
-    return f"{pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}{second} {pair.id}"
+def _stated(request: CatalystRequest) -> Iterable[Statement]:
+    for exchange in request.exchange:
+        if exchange.observation is not None:
+            yield from exchange.observation.statements
 
 
-def planner(request: PlannerRequest, told: str = "") -> tuple[Block, ...]:
+def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
     """The whole record at once. It is read once, so nothing of it is written to the cache."""
-    blocks = [Block(_tension(request.tension)), *_exchange_blocks(request)]
-    if ledger := standing(observations_of(request.exchange)):
-        lines = (_standing(pair, request.language) for _, pair in sorted(ledger.items()))
-        blocks.append(Block(data("relations_that_stand", "\n".join(lines))))
+    language = request.language
+    state = standing(request.exchange)
+    blocks = [Block(_tension(request.tension))]
+    blocks += [Block(data("said", "\n".join(_item(item, language) for item in state.valid_items)))]
+    if stands := [_with_outcome(statement, state, language) for statement in state.statements]:
+        blocks.append(Block(data("stands", "\n".join(stands))))
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
-        blocks.append(
-            Block(
-                data(
-                    "child_plan",
-                    f"{line(child.title)}\n{plan_text(child.plan, request.language)}",
-                    process=child.process,
-                )
-            )
-        )
-    for alias, text in sorted(request.proposals.items()):
-        blocks.append(Block(data("proposal", text, alias=alias)))
-    tail = []
-    if request.absent:
-        tail.append(data("absent", "\n".join(_absence(one, request.language) for one in request.absent)))
-    if request.open_points:
-        tail.append(data("open_points", "\n".join(f"- {line(point)}" for point in request.open_points)))
-    aliases = ", ".join(alias for alias in request.aliases if alias not in request.without)
-    counted = [f"{label('contributors', request.language)}: {aliases or '-'}"]
+        text = f"{line(child.title)}\n{plan_text(child.plan, language)}"
+        blocks.append(Block(data("child_plan", text, process=child.process)))
+    blocks += [Block(data("proposal", text, alias=alias)) for alias, text in sorted(request.proposals.items())]
+    lines = [f"{label('contributors', language)}: {', '.join(request.aliases) or '-'}"]
     if request.exchange:
-        ended = why_ended(
-            request.language,
-            rounds=request.exchange[-1].round,
-            converged=request.converged,
-            points=bool(request.open_points),
-        )
-        counted.append(f"{label('rounds', request.language)}: {ended}")
-    if back := taken_back(turns_of(request)):
-        counted.append(f"{label('taken back', request.language)}: {', '.join(back)}")
+        ended = why_ended(language, rounds=request.exchange[-1].round, converged=request.converged)
+        lines.append(f"{label('rounds', language)}: {ended}")
     if request.without:
-        counted.append(f"{label('declined', request.language)}: {', '.join(request.without)}")
-    task = _task(request, f'step="plan" revision="{request.revision}"', lines=counted, told=told)
-    return (*blocks, Block("\n\n".join((*tail, task))))
+        lines.append(f"{label('declined', language)}: {', '.join(request.without)}")
+    holds = {
+        "profiles": bool(request.materials),
+        "pieces": not all(material.is_whole for material in request.materials.values()),
+        "declined": bool(request.without),
+        "proposal": bool(request.proposals),
+        "child_plan": bool(request.children),
+    }
+    return (*blocks, Block(_task(request, f'step="plan" revision="{request.revision}"', parts, holds, lines)))
 
 
-def delivery(request: DeliveryRequest, told: str = "") -> tuple[Block, ...]:
+def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
     """What the plan rests on, the tension first, and the plan: the same for every delivery."""
     plan = request.plan
-    sources = "\n".join(f"{one.id} {line(one.text)}" for one in plan.references if one.text)
+    sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
+    holds = {"without_part": not plan.has_part(request.alias)}
     return (
         *((Block(data("sources", sources)),) if sources else ()),
         Block(data("plan", plan_text(plan, request.language), revision=plan.revision), cache=True),
-        Block(_task(request, f'step="deliver" alias="{request.alias}"', told=told)),
+        Block(_task(request, f'step="deliver" alias="{request.alias}"', parts, holds)),
     )
 
 
-def _marked(blocks: list[Block]) -> tuple[Block, ...]:
-    """`blocks` with the last one ending a cached prefix. A later round finds it by looking back from its own
-    last one.
-    """
+def _cached(blocks: list[Block]) -> tuple[Block, ...]:
+    """`blocks` with the last one ending a cached prefix. A later round finds it by looking back from its own last one."""
     return (*blocks[:-1], Block(blocks[-1].text, cache=True))
 
 
-def _exchange_blocks(request: CatalystRequest | PlannerRequest) -> Iterable[Block]:
+def _said(request: CatalystRequest) -> Iterable[Block]:
+    """One block for each round: every item, and every silent turn in one line."""
+    language = request.language
     for exchange in request.exchange:
-        turns = (_projection(turn, request.language) for turn in exchange.projections)
-        nobody = f"（第 {exchange.round} 轮）" if request.language == "zh" else f"(round {exchange.round})"
-        yield Block("\n\n".join(turns) or nobody)
-        if exchange.observation is not None:
-            yield Block(_observation(exchange.observation, request.language))
+        lines = [_item(item, language) for turn in exchange.projections for item in turn.items]
+        lines += [
+            f"{turn.alias}: {label('nothing new', language)}"
+            for turn in exchange.projections
+            if turn.outcome is Outcome.NOTHING_NEW
+        ]
+        yield Block(data("said", "\n".join(lines) or "-", round=exchange.round))
 
 
 def _tension(tension: Tension) -> str:
-    barriers = (f"B{number}: {line(barrier)}" for number, barrier in enumerate(tension.barriers, 1))
-    parts = (
-        f"T: {line(tension.transition)}",
-        f"I: {line(tension.initial_state)}",
-        *barriers,
-        f"E: {line(tension.exchange)}",
-    )
-    return data("tension", "\n".join(parts), of="P00")
+    named = zip(tension.target_names(), tension.lines(), strict=True)
+    return data("tension", "\n".join(f"{name}: {line(text)}" for name, text in named), of=DEMANDER)
 
 
 def _profile(material: Material, alias: str) -> str:
@@ -289,78 +250,38 @@ def _profile(material: Material, alias: str) -> str:
     return data("profile", material.text, of=alias, **shown)
 
 
-def _projection(turn: Projection, language: Language) -> str:
-    items = "\n".join(_item(item, language) for item in turn.items) or "-"
-    return data("projection", items, by=turn.alias, round=turn.round, outcome=turn.outcome)
-
-
 def _item(item: Item, language: Language) -> str:
-    def named(word: str, ids: Iterable[str]) -> str:
-        told = ", ".join(ids)
-        return f"; {label(word, language)} {told}" if told else ""
-
-    aim = f" → {', '.join(item.targets)}" if item.targets else ""
-    ground = f"; {label('inferred' if item.inferred else 'fact', language)}"
-    if item.inferred and item.starts_from:
-        ground = named("inferred from", item.starts_from)
-    steps = f" ⟨{label('steps', language)}: {'; '.join(line(step) for step in item.mapping)}⟩" if item.mapping else ""
-    rest = named("answers", item.answers) + named("takes back", item.withdraws)
-    rest += f"; {label('repeated', language)}" if item.repeated else ""
-    premise = f"{line(item.premise)} ⟹ " if item.premise.strip() else ""
-    return f"{item.id} [{label(item.dimension, language)}{aim}{ground}{rest}] {premise}{line(item.claim)}{steps}"
-
-
-def _observation(seen: Observation, language: Language) -> str:
-    """What the round stated. A relation that stands from an earlier round was read there, so it is not repeated."""
-    lines = [f"{label('verdict', language)}: {seen.verdict}"]
-    lines += [
-        f"{pair.id} {pair.a}-{pair.b} {label(pair.relation, language)}{_hedge(pair.basis, language)}: "
-        f"{with_sources(pair.text, pair.sources)}{_second(pair, language)}"
-        for pair in seen.pairs
-        if pair.stated_in == seen.round
+    """`R1/P01/2 [boundary; B1, E; inferred] text`. A piece of somebody's own words has no brackets."""
+    marks = [
+        *([label(item.kind, language)] if item.kind else []),
+        *([", ".join(item.about)] if item.about else []),
+        *([label("inferred", language)] if item.inferred else []),
     ]
-    lines += [
-        f"{part.id} {part.alias} {label(part.effect, language)} {part.target}{_hedge(part.basis, language)}: "
-        f"{with_sources(part.text, part.sources)}"
-        for part in seen.contributions
-    ]
-    lines += [
-        f"{told.id} {label('translation', language)} {told.a} ⟨{line(told.a_words)}⟩ ~ {told.b} ⟨{line(told.b_words)}⟩: "
-        f"{with_sources(told.text, told.sources)}"
-        for told in seen.translations
-    ]
-    lines += [
-        f"{gap.id} {label('gap', language)} {label(gap.kind, language)} {gap.target}: {with_sources(gap.text, gap.sources)}"
-        for gap in seen.gaps
-    ]
-    for name, notes in (
-        ("ignored", seen.ignored),
-        ("framework", seen.frameworks),
-        ("third_party_value", seen.third_party_value),
-    ):
-        lines += [_note(label(name, language), note) for note in notes if round_of(note.id) == seen.round]
-    return data("observation", "\n".join(lines), by="catalyst", round=seen.round)
+    bracket = f"[{'; '.join(marks)}] " if marks else ""
+    return f"{item.id} {bracket}{line(item.text)}"
 
 
-def _second(pair: Pair, language: Language) -> str:
-    if pair.second is None:
-        return ""
-    kind = f"{label('also', language)} {label(pair.second.relation, language)}"
-    return f" ‖ {kind}: {with_sources(pair.second.text, pair.second.sources)}"
+def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
+    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1, asks P03: text [sources]`."""
+    about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
+    asks = f", {label('asks', language)} {statement.asks}" if isinstance(statement, Note) and statement.asks else ""
+    text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
+    return f"{statement.id} {label(statement.kind, language)} {about}{asks}: {text}"
 
 
-def _hedge(basis: Basis, language: Language) -> str:
-    return f" ({label('inferred', language)})" if basis is Basis.INFERRED else ""
+def _with_outcome(statement: Statement, state: Standing, language: Language) -> str:
+    """A statement for the author of the plan: hedged where it rests on inference, a gap with what came of asking."""
+    told = _statement(statement, language, sources=True)
+    hedge = f" ({label('inferred', language)})" if state.rests_on_inference(statement) else ""
+    asked = state.asked.get(statement.id)
+    return f"{told}{hedge}" + (f" ({label(asked.outcome, language)})" if asked else "")
 
 
-def _note(title: str, note: Note) -> str:
-    name = f" ⟨{line(note.name)}⟩" if note.name else ""
-    about = f" ({', '.join(note.about)})" if note.about else ""
-    return f"{note.id} {title}{name}{about}: {with_sources(note.text, note.sources)}"
-
-
-def _absence(absence: Absence, language: Language) -> str:
-    """The last gap that says it begins the line; ids of the earlier ones follow."""
-    *earlier, last = absence.gaps
-    also = f" ({label('said before', language)}: {', '.join(earlier)})" if earlier else ""
-    return f"{last} {absence.target}: {line(absence.text)}{also}"
+def _mandate(mandate: Mandate, language: Language) -> str:
+    """A mandate as lines of a request; empty where it says nothing besides that the proxy may speak."""
+    said = (
+        ("speak only of", "; ".join(mandate.topics)),
+        ("never disclose", "; ".join(mandate.never)),
+        ("the person adds", mandate.addition),
+    )
+    return "\n".join(f"{label(name, language)}: {line(text)}" for name, text in said if text.strip())

@@ -64,6 +64,10 @@ class Note(Value):
     replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier notes that this text takes over.")
 
 
+Statement = Relation | Note
+"""What has an id and can be replaced or ended."""
+
+
 class Ended(Value):
     """A relation or note that no longer holds, and why."""
 
@@ -81,10 +85,14 @@ class Observation(Value):
     verdict: Verdict = Verdict.MORE
     why: str = Field(default="", description="One sentence on the verdict.")
     relations: tuple[Relation, ...] = ()
-    none: tuple[Pair, ...] = Field(default=(), description="Pairs that were first looked at in this round, and have no relation.")
+    none: tuple[Pair, ...] = Field(
+        default=(), description="Pairs that were first looked at in this round, and have no relation."
+    )
     notes: tuple[Note, ...] = ()
     ended: tuple[Ended, ...] = ()
-    words: str = Field(default="", description="What the participants read: the news of this round, in whole sentences.")
+    words: str = Field(
+        default="", description="What the participants read: the news of this round, in whole sentences."
+    )
     struck: int = Field(default=0, ge=0, description="Statements and sentences struck by checks, after one repair.")
 
     @property
@@ -92,9 +100,13 @@ class Observation(Value):
         """Whether the round states anything. It does not where no answer could be read."""
         return bool(self.relations or self.none or self.notes or self.ended or self.words)
 
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return (*self.relations, *self.notes)
+
     def texts(self) -> dict[str, str]:
         """The id of each relation and note with its text."""
-        return {statement.id: statement.text for statement in (*self.relations, *self.notes)}
+        return {statement.id: statement.text for statement in self.statements}
 
 
 class RelationDraft(Draft):

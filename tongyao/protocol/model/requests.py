@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tongyao.protocol.model.observation import Note, Observation, Relation
+from tongyao.protocol.model.observation import Observation, Statement
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.protocol.model.tension import Tension
@@ -79,8 +79,8 @@ class FormulationRequest(Request):
 class EndpointRequest(Request):
     """A proxy's turn. Of the others it holds only what the catalyst made visible and what of that holds now.
 
-    `items`: this participant's own items that hold. `relations`, `notes`: what holds, with this participant's own items as their
-    only `sources`. `asked`: ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
+    `items`: this participant's own items that hold. `stands`: the relations and notes that hold, without their
+    `sources`. `asked`: ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
     """
 
     alias: str
@@ -90,11 +90,13 @@ class EndpointRequest(Request):
     mandate: Mandate = Mandate()
     first: bool = Field(default=True, description="This participant was not asked before.")
     items: tuple[Item, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    notes: tuple[Note, ...] = ()
+    stands: tuple[Statement, ...] = ()
     asked: tuple[str, ...] = ()
     words: str = ""
-    exhausted: bool = Field(default=False, description="The last verdict was `exhausted`, and one does not end the rounds.")
+    answers_only: bool = Field(default=False, description="P00 without a seat: only the gaps in `asked` are answered.")
+    exhausted: bool = Field(
+        default=False, description="The last verdict was `exhausted`, and one does not end the rounds."
+    )
 
 
 class Exchange(Value):

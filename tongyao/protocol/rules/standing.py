@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from tongyao.protocol.model.ids import ALIAS, Pair, all_pairs, round_of, speaker_of
-from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
+from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
 from tongyao.protocol.model.projection import Item, ItemKind
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.model.value import Value
@@ -50,13 +50,20 @@ class Standing(Value):
         return tuple(item for item in self.items.values() if item.id not in self.replaced)
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The relations and notes that hold."""
+        return (*self.relations, *self.notes)
+
+    @property
     def gaps(self) -> tuple[Note, ...]:
         return tuple(note for note in self.notes if note.kind is NoteKind.GAP)
 
     @property
     def open_gaps(self) -> tuple[Note, ...]:
         """The gaps that nobody has answered."""
-        return tuple(gap for gap in self.gaps if not (gap.id in self.asked and self.asked[gap.id].outcome == "answered"))
+        return tuple(
+            gap for gap in self.gaps if not (gap.id in self.asked and self.asked[gap.id].outcome == "answered")
+        )
 
     def between(self, a: str, b: str) -> tuple[Relation, ...]:
         """The relations that hold between two participants, or between a participant and a line, oldest first."""
@@ -66,7 +73,7 @@ class Standing(Value):
         """Whether the pair was looked at: it has a relation, or was stated to have none."""
         return (a, b) in self.none or bool(self.between(a, b))
 
-    def rests_on_inference(self, statement: Relation | Note) -> bool:
+    def rests_on_inference(self, statement: Statement) -> bool:
         """Whether some speaker's items behind `statement` are all inferred: its text is then to be read as hedged."""
         cited = [self.items[source] for source in statement.sources if source in self.items]
         sides = {speaker_of(item.id) for item in cited}
@@ -77,7 +84,7 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
     """What holds after `rounds`, oldest first. The last one may still lack its observation."""
     items: dict[str, Item] = {}
     replaced: set[str] = set()
-    held: dict[str, Relation | Note] = {}
+    held: dict[str, Statement] = {}
     none: set[Pair] = set()
     asked: dict[str, Asked] = {}
     lapsed: tuple[str, ...] = ()
@@ -90,7 +97,9 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
             _drop(held, id, none)
         turns = {turn.alias for turn in exchange.projections}
         for id, question in asked.items():
-            if question.outcome == "open" and any(speaker_of(item.id) == question.alias and id in item.about for item in said):
+            if question.outcome == "open" and any(
+                speaker_of(item.id) == question.alias and id in item.about for item in said
+            ):
                 asked[id] = question.model_copy(update={"outcome": "answered"})
             elif question.outcome == "open" and question.alias in turns:
                 asked[id] = question.model_copy(update={"outcome": "unanswered"})
@@ -109,22 +118,18 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
     )
 
 
-def _state(
-    seen: Observation, held: dict[str, Relation | Note], none: set[Pair], asked: dict[str, Asked]
-) -> None:
+def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked: dict[str, Asked]) -> None:
     """Apply one observation."""
     gone = {ended.id for ended in seen.ended}
-    gone |= {old for statement in (*seen.relations, *seen.notes) for old in statement.replaces}
+    gone |= {old for statement in seen.statements for old in statement.replaces}
     for id in gone:
         _drop(held, id, none)
     none |= set(seen.none)
-    held |= {statement.id: statement for statement in (*seen.relations, *seen.notes)}
-    asked |= {
-        note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks
-    }
+    held |= {statement.id: statement for statement in seen.statements}
+    asked |= {note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks}
 
 
-def _has_lapsed(statement: Relation | Note, items: Mapping[str, Item], replaced: set[str]) -> bool:
+def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
     """Whether all items of one speaker behind `statement` were replaced."""
     sides: dict[str, list[str]] = {}
     for source in statement.sources:
@@ -133,7 +138,7 @@ def _has_lapsed(statement: Relation | Note, items: Mapping[str, Item], replaced:
     return any(all(source in replaced for source in cited) for cited in sides.values())
 
 
-def _drop(held: dict[str, Relation | Note], id: str, none: set[Pair]) -> None:
+def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
     """Take a statement out of what holds. A pair of participants stays looked at."""
     statement = held.pop(id, None)
     if isinstance(statement, Relation) and all(map(ALIAS.fullmatch, statement.between)):
@@ -167,8 +172,7 @@ def said_since(state: Standing, relation: Relation) -> bool:
 
 def concerned(seen: Observation) -> tuple[str, ...]:
     """Aliases that an observation concerns, in order: in `between`, `about` or `asks`, or with an item that it cites."""
-    statements = (*seen.relations, *seen.notes)
     found = {alias for relation in seen.relations for alias in relation.between}
     found |= {alias for note in seen.notes for alias in (*note.about, note.asks)}
-    found |= {speaker_of(source) for statement in statements for source in statement.sources}
+    found |= {speaker_of(source) for statement in seen.statements for source in statement.sources}
     return tuple(sorted(alias for alias in found if alias.startswith("P")))
