@@ -36,7 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.support import scripted_drafts
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
-from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.observation import RelationKind, Verdict
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
@@ -99,8 +99,13 @@ class Rule(BaseModel):
     cost: Decimal | None = None
 
     draft: dict[str, Any] = Field(default_factory=dict, description="Fields of the draft that are not the default's.")
-    relate: dict[str, Relation] = Field(
-        default_factory=dict, description='`{"P01-P02": "aligned"}`: sources are the first items of both.'
+    relate: dict[str, RelationKind] = Field(
+        default_factory=dict,
+        description='`{"P01-P02": "aligned", "P01-B1": "complementary"}`: sources are the first items of the participants. '
+        "A relation that stands already is not stated again.",
+    )
+    gaps: list[str] = Field(
+        default_factory=list, description="One gap for each: the alias that it asks, or an empty string for nobody."
     )
     spoil: list[scripted_drafts.Spoil] = Field(
         default_factory=list, description="What the guards have to find in the draft."
@@ -222,7 +227,7 @@ class ScriptedEngine:
                 return scripted_drafts.projection(request, self.script.quote_chars)
             case CatalystRequest():
                 verdict = self.script.verdicts[min(request.round, len(self.script.verdicts)) - 1]
-                return scripted_drafts.observation(request, verdict, rule.relate)
+                return scripted_drafts.observation(request, verdict, rule.relate, rule.gaps)
             case PlannerRequest():
                 return scripted_drafts.plan(request, self.script.residuals)
             case DeliveryRequest():
@@ -238,7 +243,7 @@ class ScriptedEngine:
         if self._journal is not None:
             _append(self._journal, received)
         rule = next(
-            (one for one in self.script.rules if self._holds(one) and one.fits(call.key, received.attempt)),
+            (rule for rule in self.script.rules if self._holds(rule) and rule.fits(call.key, received.attempt)),
             Rule(),
         )
         await self._wait(self.script.seconds if rule.seconds is None else rule.seconds, call.beat)

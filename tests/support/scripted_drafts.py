@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import (
-    CorrespondenceDraft,
     NoteDraft,
+    NoteKind,
     ObservationDraft,
-    PairDraft,
-    Relation,
+    RelationDraft,
+    RelationKind,
     Verdict,
-    all_pairs,
 )
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.model.projection import Dimension, ItemDraft, ProjectionDraft
+from tongyao.protocol.model.projection import ItemDraft, ItemKind, ProjectionDraft
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
@@ -26,6 +26,7 @@ from tongyao.protocol.model.requests import (
 from tongyao.protocol.model.sizes import cut
 from tongyao.protocol.model.tension import LineQuoteDraft, TensionDraft
 from tongyao.protocol.model.value import Draft
+from tongyao.protocol.rules.standing import not_examined, standing
 
 Spoil = Literal["invented_quote", "unquoted", "missing_pair", "recommendation", "unknown_source", "cycle"]
 """`invented_quote`, `unquoted`: of a projection. `missing_pair`, `recommendation`: of an observation.
@@ -47,47 +48,56 @@ def tension(request: FormulationRequest, quote_chars: int) -> TensionDraft:
 
 
 def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
-    """One capability item: a quote from the person's words, or from the profile, further on in it in each
-    round."""
-    source = request.words
-    if source is None:
-        whole = max((piece.text for piece in request.material.pieces), key=len, default="")
-        source = whole[(request.round - 1) * quote_chars :].lstrip() or whole
-    quote = _beginning(source, quote_chars)
+    """One capability item: a quote from the profile, further on in it in each round. It answers the gaps that ask this alias."""
+    whole = max((piece.text for piece in request.material.pieces), key=len, default="")
+    quote = _beginning(whole[(request.round - 1) * quote_chars :].lstrip() or whole, quote_chars)
     if not quote:
-        return ProjectionDraft(nothing_new=True)
+        return ProjectionDraft()
     target = next((name for name in request.tension.targets() if name.startswith("B")), "T")
     item = ItemDraft(
-        dimension=Dimension.CAPABILITY,
-        claim=f"{request.alias}, round {request.round}: {quote}",
-        targets=[target],
+        kind=ItemKind.CAPABILITY,
+        text=f"{request.alias}, round {request.round}: {quote}",
         quotes=[quote],
+        about=list(request.asked) or [target],
     )
     return ProjectionDraft(items=[item])
 
 
-def observation(request: CatalystRequest, verdict: Verdict, relate: Mapping[str, Relation]) -> ObservationDraft:
-    """Every wanted pair: `relate`d as the script says, on the items of both, the first one's in the slots of its form, else
-    `none_found`."""
-    said: dict[str, list[str]] = {}
-    for turn in request.exchange:
-        for one in turn.projections:
-            said.setdefault(one.alias, []).extend(item.id for item in one.items)
-    pairs = []
-    for a, b in request.only_pairs or all_pairs(request.contributors):
-        relation = relate.get(f"{a}-{b}", Relation.NONE_FOUND)
-        pair = PairDraft(a=a, b=b, relation=relation, text=f"{a}, {b}: {relation.value}")
-        left, right = (said.get(alias, []) if relation.related else [] for alias in (a, b))
-        pair.sources = left[:1] + right[:1]
-        match relation:
-            case Relation.COMPLEMENTARY:
-                pair.lack, pair.means = left[:1], right[:1]
-            case Relation.OFFSETTING:
-                pair.condition, pair.cancels = left[:1], right[:1]
-            case Relation.ALIGNED:
-                pair.steps = [CorrespondenceDraft(a=x, b=y) for x, y in zip(left, right, strict=False)]
-        pairs.append(pair)
-    return ObservationDraft(verdict=verdict, pairs=pairs, markdown=f"round {request.round}: {verdict.value}")
+def observation(
+    request: CatalystRequest, verdict: Verdict, relate: Mapping[str, RelationKind], gaps: Sequence[str] = ()
+) -> ObservationDraft:
+    """The relations of the script that do not stand yet, each on the first valid items of its participants, and its gaps.
+
+    All other pairs that nobody has looked at are in `none`.
+    """
+    state = standing(request.exchange)
+    first: dict[str, str] = {}
+    for item in state.valid_items:
+        first.setdefault(speaker_of(item.id), item.id)
+    relations = []
+    for between, kind in relate.items():
+        a, b = between.split("-")
+        if all(relation.kind is not kind for relation in state.between(a, b)):
+            sources = [first[side] for side in (a, b) if side in first]
+            relations.append(RelationDraft(between=[a, b], kind=kind, text=f"{a}, {b}: {kind.value}", sources=sources))
+    related = {tuple(relation.between) for relation in relations}
+    return ObservationDraft(
+        verdict=verdict,
+        why=f"round {request.round}",
+        relations=relations,
+        none=[list(pair) for pair in not_examined(state, request.contributors) if pair not in related],
+        notes=[
+            NoteDraft(
+                kind=NoteKind.GAP,
+                text=f"open after round {request.round}, number {number}",
+                about=["T"],
+                sources=[first[alias]] if alias in first else [],
+                asks=alias,
+            )
+            for number, alias in enumerate(gaps, 1)
+        ],
+        words=f"round {request.round}: {verdict.value}",
+    )
 
 
 def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
@@ -137,12 +147,13 @@ def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:
     match draft, spoil:
         case ProjectionDraft(), "invented_quote" | "unquoted":
             quotes = [INVENTED] if spoil == "invented_quote" else []
-            item = ItemDraft(dimension=Dimension.CAPABILITY, claim=INVENTED, quotes=quotes)
-            return draft.model_copy(update={"items": [*draft.items, item], "nothing_new": False})
+            item = ItemDraft(kind=ItemKind.CAPABILITY, text=INVENTED, quotes=quotes, about=["T"])
+            return draft.model_copy(update={"items": [*draft.items, item]})
         case ObservationDraft(), "missing_pair":
-            return draft.model_copy(update={"pairs": draft.pairs[1:]})
+            return draft.model_copy(update={"none": draft.none[1:]})
         case ObservationDraft(), "recommendation":
-            return draft.model_copy(update={"ignored": [*draft.ignored, NoteDraft(text=RECOMMENDATION)]})
+            note = NoteDraft(kind=NoteKind.IGNORED, text=RECOMMENDATION, about=["T"])
+            return draft.model_copy(update={"notes": [*draft.notes, note]})
         case PlanDraft(), "unknown_source":
             claim = ClaimDraft(text="a claim that nothing bears out", sources=[NO_SUCH_ID])
             return draft.model_copy(update={"panorama": [*draft.panorama, claim]})
