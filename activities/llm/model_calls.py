@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Final, Generic, NoReturn, Protocol, TypeVar
+from typing import Final, Generic, NoReturn, Protocol
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -30,6 +30,7 @@ from tongyao.llm.errors import (
     Unreadable,
 )
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
+from tongyao.protocol.guards.checks import Checks, complaints_of, merged, strike
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
@@ -39,8 +40,6 @@ from tongyao.records.call_slots import NoSlot
 from tongyao.records.model_calls import Ledger, SettledCall
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-
-ResultT = TypeVar("ResultT")
 
 HEARTBEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
@@ -72,24 +71,6 @@ class Settled(Generic[DraftT]):
     draft: DraftT
     text: str
     labels: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Repair(Generic[RequestT, DraftT, ResultT]):
-    """What a review wants asked again.
-
-    `merge` makes the result of the second answer and what stands of the first. `request` replaces the first request,
-    e.g. to ask for less. `counts` goes to the guards' counters once the second call is made.
-    """
-
-    complaints: tuple[str, ...]
-    merge: Callable[[DraftT], ResultT]
-    request: RequestT | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
-Review = Callable[[DraftT], tuple[ResultT, Repair[RequestT, DraftT, ResultT] | None]]
-"""Checks a draft: the result that it gives as it stands, and what to ask again, if anything."""
 
 
 SLOT_SECONDS: Final = 20.0
@@ -149,27 +130,33 @@ class ModelCalls:
     async def ask_and_review(
         self,
         question: Question[RequestT, DraftT],
-        review: Review[DraftT, ResultT, RequestT],
+        checks: Checks[DraftT, RequestT],
         guards: Counter[str] | None = None,
-    ) -> ResultT:
-        """Ask, have the draft reviewed, ask once more for what the review complains of, and merge.
+    ) -> Settled[DraftT]:
+        """Ask, check, ask once more for what is complained of, merge, check again, and strike what is still wrong.
 
-        An unreadable first answer uses up the one repair. Where the second answer cannot be had, the first one's result
-        stands and `guards` counts the reason. Raises as `ask`.
+        An unreadable first answer uses up the one repair. Where the second answer cannot be had, the first one is struck
+        instead. Raises as `ask`. `guards` counts `reasked` (complaints sent back), `struck`, each complaint that was not mended
+        under its own reason, and the reason why a second answer could not be had.
         """
-        settled, repaired = await self.ask(question)
-        result, repair = review(settled.draft)
-        if repair is None or repaired:
-            return result
         counted = Counter[str]() if guards is None else guards
-        counted.update(repair.counts)
-        again = question if repair.request is None else replace(question, request=repair.request)
-        try:
-            second = await self.call(again, Reask(previous=settled.text, complaints=repair.complaints))
-        except (StepFailed, Unreadable, OutOfBudget) as error:
-            counted[error.reason] += 1
-            return result
-        return repair.merge(second.draft)
+        settled, repaired = await self.ask(question)
+        draft = settled.draft
+        complaints = complaints_of(draft, question.request, checks)
+        told = tuple(complaint.text for complaint in complaints if complaint.text)
+        if told and not repaired:
+            counted["reasked"] += len(told)
+            try:
+                second = await self.call(question, Reask(previous=settled.text, complaints=told))
+            except (StepFailed, Unreadable, OutOfBudget) as error:
+                counted[error.reason] += 1
+            else:
+                draft = merged(draft, second.draft, complaints)
+                complaints = complaints_of(draft, question.request, checks)
+        draft, struck = strike(draft, complaints)
+        counted["struck"] += struck
+        counted.update(complaint.reason for complaint in complaints)
+        return replace(settled, draft=draft)
 
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
         """As `call`; an unreadable answer is sent back once. The second value: whether that repair was used.

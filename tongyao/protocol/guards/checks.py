@@ -1,0 +1,121 @@
+"""Checks of a model's answer: find what is wrong, merge the second answer, strike what is still wrong. Pure.
+
+A check is a function of an answer and its request that yields complaints. Each step has a tuple of checks. The loop that asks is
+`activities.llm.model_calls.ModelCalls.ask_and_review`; it is the same for all steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from tongyao.protocol.model.steps import DraftT, RequestT
+from tongyao.protocol.model.value import Draft, Value
+
+_SENTENCE: Final = re.compile(
+    r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
+    r"(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
+)
+"""One sentence with the marks that end it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
+
+
+class Complaint(Value):
+    """One fault of an answer.
+
+    `text`: what the model is told, in the language of its request; empty: the fault is struck without asking again.
+    `reason`: the name under which the fault is counted.
+    `fields`: fields of the draft that are to be given again; empty: the whole answer. A fault without a field is never struck.
+    `entry`: the position in the list `fields[0]`; None: the field as a whole, or something that is missing.
+    `sentence`: the sentence of that entry or field, as `sentences` cuts it; empty: all of it.
+    """
+
+    text: str
+    reason: str
+    fields: tuple[str, ...] = ()
+    entry: int | None = None
+    sentence: str = ""
+
+
+Check = Callable[[DraftT, RequestT], Iterable[Complaint]]
+Checks = Sequence[Check[DraftT, RequestT]]
+
+
+def sentences(text: str) -> list[str]:
+    """`text` cut into sentences, each with the marks and white space that end it. Joined they are `text`."""
+    return [match.group() for match in _SENTENCE.finditer(text) if match.group()]
+
+
+def complaints_of(draft: DraftT, request: RequestT, checks: Checks[DraftT, RequestT]) -> tuple[Complaint, ...]:
+    """The complaints of all checks, in the order of the checks."""
+    return tuple(complaint for check in checks for complaint in check(draft, request))
+
+
+def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> DraftT:
+    """`first` with the mended parts of `second`. `complaints`: those of `first`.
+
+    A complaint without fields replaces the whole answer. Of a list that is complained of, the entries of `second` take
+    the place of the first faulty one, and the other faulty ones go; an entry that only repeats one of `first` is left out. A text that is complained of is replaced.
+    All other fields are those of `first`: a verdict that nobody complained of does not change.
+    """
+    if any(complaint.text and not complaint.fields for complaint in complaints):
+        return second
+    changes: dict[str, Any] = {}
+    for name in {field for complaint in complaints for field in complaint.fields if complaint.text}:
+        old, new = getattr(first, name), getattr(second, name)
+        if isinstance(old, list):
+            faulty = {complaint.entry for complaint in complaints if complaint.text and complaint.fields[:1] == (name,)}
+            kept = {number: entry for number, entry in enumerate(old) if number not in faulty}
+            at = min((number for number in faulty if number is not None), default=len(old))
+            mended = [entry for entry in new if entry not in old]
+            new = [*(kept[n] for n in kept if n < at), *mended, *(kept[n] for n in kept if n > at)]
+        changes[name] = new
+    return first.model_copy(update=changes)
+
+
+def strike(draft: DraftT, complaints: Sequence[Complaint]) -> tuple[DraftT, int]:
+    """`draft` without the entries, texts and sentences that `complaints` name, and how many were struck.
+
+    An entry whose `text` has no sentence left is struck as a whole.
+    """
+    changes: dict[str, Any] = {}
+    struck = 0
+    for name in {complaint.fields[0]: None for complaint in complaints if complaint.fields}:
+        named = [complaint for complaint in complaints if complaint.fields[:1] == (name,)]
+        value = getattr(draft, name)
+        if isinstance(value, list):
+            kept = []
+            for number, entry in enumerate(value):
+                left, gone = _struck(entry, [complaint for complaint in named if complaint.entry == number])
+                struck += gone
+                kept += [] if left is None else [left]
+            changes[name] = kept
+        else:
+            left, gone = _struck(value, named)
+            struck += gone
+            changes[name] = left or ""
+    return draft.model_copy(update=changes), struck
+
+
+def _struck(value: Any, complaints: Sequence[Complaint]) -> tuple[Any, int]:
+    """What is left of an entry or a text, None for nothing, and how many things were struck."""
+    if not complaints:
+        return value, 0
+    faulty = {complaint.sentence for complaint in complaints}
+    if "" in faulty:
+        return None, 1
+    texts = {"": value} if isinstance(value, str) else _texts(value)
+    left = {
+        name: "".join(part for part in sentences(text) if part not in faulty).strip() for name, text in texts.items()
+    }
+    if isinstance(value, str):
+        return left[""] or None, len(faulty)
+    nothing = "text" in left and not left["text"]
+    return None if nothing else value.model_copy(update=left), len(faulty)
+
+
+def _texts(entry: Any) -> dict[str, str]:
+    """The free texts of an entry by field."""
+    if not isinstance(entry, Draft):
+        return {}
+    return {name: getattr(entry, name) for name in type(entry).model_fields if type(getattr(entry, name)) is str}
