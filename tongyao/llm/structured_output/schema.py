@@ -5,13 +5,9 @@ schemas.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.value import Draft
-
-_CODE_ONLY: Final = frozenset({Relation.NOT_EXAMINED.value})
-"""What code says of an answer, and no answer of itself."""
 
 
 @cache
@@ -31,7 +27,7 @@ def _strict(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, ob
     if "$ref" in schema:
         return _strict(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
     if "enum" in schema:
-        return {"type": "string", "enum": [word for word in schema["enum"] if word not in _CODE_ONLY]}
+        return {"type": "string", "enum": schema["enum"]}
     match schema["type"]:
         case "object":
             properties = {name: _strict(field, definitions) for name, field in schema["properties"].items()}
@@ -49,7 +45,7 @@ def _strict(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, ob
 
 @cache
 def shape_of(draft: type[Draft]) -> str:
-    """The same shape in a few lines for a prompt: `{"verdict": "more | exhausted", "pairs": [{…}], …}`."""
+    """The same shape in a few lines for a prompt: `{"verdict": "more | exhausted", "relations": [{…}], …}`."""
     return _sketch(schema_of(draft), indent=0)
 
 

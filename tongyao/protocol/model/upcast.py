@@ -1,0 +1,118 @@
+"""Stored texts of the shape before the round table, read as the present shape. Pure.
+
+Export and erasure read records that were written before this version. Nothing else calls this: a running process holds the
+present shape only. The old shape had a premise and a claim for each item, one verdict for each pair, and lists for
+contributions, translations, gaps, ignored information, frameworks and value to third parties.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tongyao.protocol.model.ids import note_id, relation_id, speaker_of
+
+Stored = dict[str, Any]
+
+
+def upcast(kind: str, stored: Stored) -> Stored:
+    """`stored`, the JSON of a text of this `kind` (`projection`, `observation`), in the present shape.
+
+    What has the present shape is returned as it is. Offsets of quotes and answers by old ids cannot be carried over.
+    """
+    if kind == "projection" and ("markdown" in stored or any("claim" in item for item in stored.get("items", []))):
+        return _projection(stored)
+    if kind == "observation" and "pairs" in stored:
+        return _observation(stored)
+    return stored
+
+
+def _projection(old: Stored) -> Stored:
+    kept = {name: old[name] for name in ("round", "alias", "outcome", "struck", "author") if name in old}
+    return kept | {"items": [_item(item) for item in old.get("items", []) if not item.get("repeated")]}
+
+
+def _item(old: Stored) -> Stored:
+    return {
+        "id": old["id"],
+        "kind": old["dimension"],
+        "text": " ".join(filter(None, (old.get("premise", "").strip(), old["claim"].strip()))),
+        "inferred": old.get("inferred", False),
+        "about": list(old.get("targets", ())),
+        "replaces": list(old.get("withdraws", ())),
+    }
+
+
+def _observation(old: Stored) -> Stored:
+    number = old["round"]
+    relations = [relation for pair in old["pairs"] for relation in _relations(pair, number)]
+    relations += [
+        {
+            "between": (old_note["alias"], old_note["target"]),
+            "kind": "complementary" if old_note["effect"] in ("dissolves", "helps") else "offsetting",
+            "text": old_note["text"],
+            "sources": old_note.get("sources", ()),
+        }
+        for old_note in old.get("contributions", [])
+    ]
+    looked_at = [(pair["a"], pair["b"]) for pair in old["pairs"] if _stated_now(pair, number)]
+    return {
+        "round": number,
+        "verdict": old["verdict"],
+        "relations": [{"id": relation_id(number, at)} | relation for at, relation in enumerate(relations, 1)],
+        "none": [pair for pair in looked_at if pair not in {relation["between"] for relation in relations}],
+        "notes": [{"id": note_id(number, at)} | note for at, note in enumerate(_notes(old), 1)],
+        "words": old.get("markdown", ""),
+        "struck": old.get("struck", 0),
+    }
+
+
+def _stated_now(pair: Stored, number: int) -> bool:
+    return pair["relation"] != "not_examined" and not pair.get("carried") and pair["id"].startswith(f"R{number}/")
+
+
+def _relations(pair: Stored, number: int) -> list[Stored]:
+    """The relations that a pair was stated to have in this round."""
+    stated = [part for part in (pair, pair.get("second")) if part and part["relation"] in _KINDS]
+    return [
+        {
+            "between": (pair["a"], pair["b"]),
+            "kind": part["relation"],
+            "text": part.get("text", ""),
+            "sources": part.get("sources", ()),
+        }
+        for part in stated
+        if _stated_now(pair, number)
+    ]
+
+
+_KINDS = ("complementary", "aligned", "offsetting")
+
+
+def _notes(old: Stored) -> list[Stored]:
+    notes: list[Stored] = [
+        {
+            "kind": "translation",
+            "text": f"{old_note['a']} “{old_note['a_words']}”, {old_note['b']} “{old_note['b_words']}”: {old_note['text']}",
+            "about": (old_note["a"], old_note["b"]),
+            "sources": old_note.get("sources", ()),
+        }
+        for old_note in old.get("translations", [])
+    ]
+    for old_note in old.get("gaps", []):
+        sources = old_note.get("sources", ())
+        asked = next(filter(None, map(speaker_of, sources)), "") if old_note["kind"] == "overlooked" else ""
+        about = (old_note["target"],) if old_note["target"] else ()
+        notes.append({"kind": "gap", "text": old_note["text"], "about": about, "sources": sources, "asks": asked})
+    for kind, name in (("ignored", "ignored"), ("framework", "frameworks"), ("third_party", "third_party_value")):
+        for old_note in old.get(name, []):
+            title = f"{old_note['name']}: " if old_note.get("name") else ""
+            sources = old_note.get("sources", ())
+            notes.append(
+                {
+                    "kind": kind,
+                    "text": f"{title}{old_note['text']}",
+                    "about": old_note.get("about", ()),
+                    "sources": sources,
+                }
+            )
+    return notes
