@@ -6,31 +6,29 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.llm.labels import label, line, with_sources
-from tongyao.protocol.model.plan import Claim, Plan, Standing, Task
+from tongyao.protocol.model.plan import Claim, Plan, Task, TaskStanding
 from tongyao.protocol.model.requests import Language
 
 
 def plan_text(plan: Plan, language: Language) -> str:
     """A plan's structure; its Markdown says the same for people and would only be read twice."""
-    lines = [*_claims("about", plan.about, language), *_claims("panorama", plan.panorama, language)]
+    lines = _claims("date", (plan.date,) if plan.date else (), language) + _claims("possible", plan.possible, language)
     for role in plan.roles:
-        tier = f" ({line(role.tier)})" if role.tier else ""
-        lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}{tier}")
-        for name in ("contributions", "benefits", "costs", "dependencies"):
-            lines += _claims(name, getattr(role, name), language, before=f"  {role.alias} ")
+        lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}")
+        lines += _claims("benefits", role.benefits, language, before=f"  {role.alias} ")
+        lines += _claims("conditions", role.conditions, language, before=f"  {role.alias} ")
     lines += [_task_of_plan(task, language) for task in plan.tasks]
-    lines += _claims("order", plan.order, language) + _claims("offset", plan.offsets, language)
+    lines += _claims("against", plan.offsets, language)
     for residual in plan.residuals:
         tension = residual.tension
         told = f"T {line(tension.transition)} I {line(tension.initial_state)} "
         told += f"B {line('; '.join(tension.barriers))} E {line(tension.exchange)}"
         title = f"{residual.id} {label('residual', language)} {line(residual.title)}"
         lines.append(f"{title}: {with_sources(told, residual.sources)}")
-    lines += [f"{label('open', language)}: {line(point)}" for point in plan.open_points]
     return "\n".join(lines)
 
 
-_STANDING: Final[Mapping[Standing, str]] = {
+_STANDING: Final[Mapping[TaskStanding, str]] = {
     "agreed": "agreed",
     "decides": "for whoever brought this to decide",
     "asked": "a question to them",

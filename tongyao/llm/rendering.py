@@ -264,7 +264,11 @@ def _item(item: Item, language: Language) -> str:
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
     """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1, asks P03: text [sources]`."""
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
-    asks = f", {label('asks', language)} {statement.asks}" if not isinstance(statement, Relation) and statement.asks else ""
+    asks = (
+        f", {label('asks', language)} {statement.asks}"
+        if not isinstance(statement, Relation) and statement.asks
+        else ""
+    )
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
     return f"{statement.id} {label(statement.kind, language)} {about}{asks}: {text}"
 

@@ -10,13 +10,13 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
+from tongyao.protocol.model.upcast import read_observation, read_projection
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
@@ -145,9 +145,7 @@ class Repositories:
                 name for one in known if one in summaries for name in others.get(one[0], summaries[one].identities)
             ),
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
-            observations=tuple(
-                Observation.model_validate_json(texts[one.text_id]) for one in observations if texts[one.text_id]
-            ),
+            observations=tuple(read_observation(texts[one.text_id]) for one in observations if texts[one.text_id]),
             plans=tuple(Plan.model_validate_json(texts[one.text_id]) for one in plans if texts[one.text_id]),
             deliveries=tuple(_delivery(one, texts[one.text_id]) for one in deliveries),
             answers={one.alias: one.decision for one in answers if one.revision == latest},
@@ -274,7 +272,7 @@ def _seated(seat: SeatRow, face: ProfileSummary | None, language: str) -> Partic
 
 def _projection(row: ProjectionRow, text: str) -> Projection:
     if text:
-        return Projection.model_validate_json(text)
+        return read_projection(text)
     return Projection(round=row.round, alias=row.alias, outcome=row.outcome, author=row.author, struck=row.struck)
 
 

@@ -96,19 +96,20 @@ class Record(Value):
         raise KeyError(f"{self.process_id} has no {alias}")
 
     def contributors(self) -> tuple[str, ...]:
-        """Aliases that have contributed at least one item so far, in order."""
-        return tuple(sorted({projection.alias for projection in self.projections if projection.items}))
+        """Aliases that have contributed at least one item so far, in order, the demander left out."""
+        spoke = {projection.alias for projection in self.projections if projection.items}
+        return tuple(sorted(spoke - {DEMANDER}))
 
     def items(self) -> tuple[Item, ...]:
         """Everything that participants said, round by round."""
         return tuple(item for projection in self.projections for item in projection.items)
 
     def item_ids(self) -> dict[str, str]:
-        """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/catalyst/1`."""
+        """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/r1`, `R1/n1`."""
         known: dict[str, str] = {}
         if self.tension is not None:
             known |= {f"T/{name}": text for name, text in self.tension.targets().items()}
-        known |= {item.id: item.statement for item in self.items()}
+        known |= {item.id: item.text for item in self.items()}
         for observation in self.observations:
             known |= observation.texts()
         return known

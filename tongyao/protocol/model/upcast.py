@@ -1,29 +1,31 @@
 """Stored texts of the shape before the round table, read as the present shape. Pure.
 
-Export and erasure read records that were written before this version. Nothing else calls this: a running process holds the
-present shape only. The old shape had a premise and a claim for each item, one verdict for each pair, and lists for
+Records that were written before this version can be exported and erased. The old shape had a premise and a claim for each item, one verdict for each pair, and lists for
 contributions, translations, gaps, ignored information, frameworks and value to third parties.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tongyao.protocol.model.ids import note_id, relation_id, speaker_of
+from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.projection import Projection
 
 Stored = dict[str, Any]
 
 
-def upcast(kind: str, stored: Stored) -> Stored:
-    """`stored`, the JSON of a text of this `kind` (`projection`, `observation`), in the present shape.
+def read_projection(text: str) -> Projection:
+    """The projection in a stored text of either shape. Offsets of quotes and answers by old ids are not carried over."""
+    stored = json.loads(text)
+    return Projection.model_validate(_projection(stored) if "markdown" in stored else stored)
 
-    What has the present shape is returned as it is. Offsets of quotes and answers by old ids cannot be carried over.
-    """
-    if kind == "projection" and ("markdown" in stored or any("claim" in item for item in stored.get("items", []))):
-        return _projection(stored)
-    if kind == "observation" and "pairs" in stored:
-        return _observation(stored)
-    return stored
+
+def read_observation(text: str) -> Observation:
+    """The observation in a stored text of either shape."""
+    stored = json.loads(text)
+    return Observation.model_validate(_observation(stored) if "pairs" in stored else stored)
 
 
 def _projection(old: Stored) -> Stored:

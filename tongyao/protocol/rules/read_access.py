@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
-from tongyao.protocol.documents.markdown import items_markdown
 from tongyao.protocol.documents.plan_answers import OwnAnswer
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
+from tongyao.protocol.model.projection import EndpointKind, Item, Outcome, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Record
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -194,12 +193,8 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own_words(record, alias) if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
-        observations=tuple(map(observation_for_others, map(names.model, record.observations)))
-        if sees(Part.OBSERVATIONS)
-        else None,
-        projections=tuple(_from(p, reader, names, record.language) for p in record.projections)
-        if open_projections
-        else None,
+        observations=tuple(map(names.model, record.observations)) if sees(Part.OBSERVATIONS) else None,
+        projections=tuple(_from(said, reader, names) for said in record.projections) if open_projections else None,
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
@@ -251,7 +246,7 @@ def for_export(record: Record) -> PartyView:
         tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
-        observations=tuple(map(observation_for_others, map(names.model, record.observations))),
+        observations=tuple(map(names.model, record.observations)),
         projections=tuple(names.model(as_said(one), author=one.alias) for one in record.projections),
         plan=answered_plan(record, names, given_answers(asked, answers_now(record), words, {}), earlier),
         asked=asked,
@@ -274,11 +269,6 @@ def own_anonymizer(record: Record, alias: str) -> Anonymizer:
     return Anonymizer({alias: [name for one in own for name in one.identities]})
 
 
-def observation_for_others(seen: Observation) -> Observation:
-    """An observation without what only its author is told."""
-    return seen.model_copy(update={"not_taken": ()})
-
-
 def _turns(record: Record) -> tuple[TurnCount, ...]:
     """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person."""
     closed = {observation.round for observation in record.observations}
@@ -298,32 +288,25 @@ def _not_taken_up(record: Record) -> tuple[str, ...]:
     return not_taken_up(record.intent, record.tension.spans) if record.tension is not None else ()
 
 
-def _from(projection: Projection, reader: str, names: Anonymizer, language: Literal["zh", "en"]) -> Projection:
+def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
     """A projection of the open record. Its own author reads it as it was said.
 
-    Others get no spans, which say whether a profile or somebody's words are quoted. They get the items as one text, and not the text of
-    the turn: of a person that is what they wrote.
+    Others read each item as text alone: kind, quotes and `inferred` would tell a proxy from a person (docs/protocol.md §6).
     """
     said = as_said(projection)
     if said.alias == reader:
         return said
-    items = tuple(names.model(item, author=said.alias).model_copy(update={"spans": ()}) for item in said.items)
-    spoken = items or said.outcome is Outcome.NOTHING_NEW
-    markdown = items_markdown(items, language) if spoken else ""
-    return said.model_copy(update={"items": items, "markdown": markdown})
+    items = (Item(id=item.id, text=item.text, replaces=item.replaces) for item in said.items)
+    return said.model_copy(update={"items": tuple(names.model(item, author=said.alias) for item in items)})
 
 
 def as_said(projection: Projection) -> Projection:
-    """A projection without what would tell a proxy from a person, or one silence from another.
-
-    Items that only repeat are left out: only a proxy's are marked, so the mark would tell.
-    """
+    """A projection without what would tell a proxy from a person, or one silence from another."""
     silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT)
     return projection.model_copy(
         update={
             "author": EndpointKind.PROXY,
             "struck": 0,
-            "items": tuple(item for item in projection.items if not item.repeated),
             "outcome": Outcome.LAPSED if silent else projection.outcome,
         }
     )

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Final
 
 from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
-from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.upcast import read_observation, read_projection
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.identity.program_words import strings_in
 from tongyao.protocol.rules.identity.redaction import Erasure, grams
@@ -116,10 +116,6 @@ class _Rewriting:
                     self.removed += await remove_texts(self._connection, [row.text_id])
         await self._calls(process_id)
         await self._deliveries(process_id)
-        if alias := self._seats.get(process_id):
-            await self._connection.execute(
-                "DELETE FROM relations WHERE process_id = %s AND %s IN (a, b)", [process_id, alias]
-            )
 
     def _tensions(
         self, rows: Sequence[_Row], texts: Mapping[str, str], kinds: Sequence[str] = ("tension", "intent")
@@ -155,13 +151,12 @@ class _Rewriting:
         new: Value
         match row.kind:
             case "projection":
-                said = Projection.model_validate_json(text)
+                said = read_projection(text)
                 new = erasure.projection(said, independent=row.independent)
                 if new == said:
                     return True
             case "observation":
-                seen = Observation.model_validate_json(text)
-                new = erasure.observation(seen)
+                new = erasure.observation(read_observation(text))
             case "plan":
                 if text.startswith("{"):
                     await self._plan(row.text_id, erasure.plan(Plan.model_validate_json(text)))
@@ -345,8 +340,7 @@ def _plain(kind: str, text: str) -> str:
         return text
     if kind == "delivery":
         return "\n".join(strings_in(json.loads(text)))
-    said = Projection.model_validate_json(text)
-    return "\n".join([said.markdown, *(item.statement for item in said.items)])
+    return read_projection(text).text
 
 
 def _without_markdown(text: str) -> str:

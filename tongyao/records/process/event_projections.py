@@ -34,11 +34,6 @@ async def rebuild(connection: Connection, process_id: str) -> None:
                     AND {written} < (SELECT max(began_at) FROM epochs e WHERE e.process_id = t.process_id)""".encode(),
             [process_id],
         )
-    await connection.execute(
-        """DELETE FROM relations r WHERE process_id = %s AND NOT EXISTS (
-               SELECT 1 FROM observations o WHERE (o.process_id, o.round) = (r.process_id, r.round))""",
-        [process_id],
-    )
     cursor = await connection.execute(
         """SELECT seq, kind, at, data FROM events
            WHERE process_id = %s AND NOT superseded AND kind = 'projection_received' ORDER BY seq""",

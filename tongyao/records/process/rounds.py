@@ -1,4 +1,4 @@
-"""The record of the rounds: who said how much, what the catalyst saw, which relations stand, by text ids."""
+"""The record of the rounds: who said how much and what the catalyst saw, by text ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
-from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, reading, transaction
@@ -43,18 +43,8 @@ class ObservationRow(Value):
     at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
 
 
-class RelationRow(Value):
-    """One relation of a pair in one round, `a` before `b`; `sources` are item ids."""
-
-    round: int
-    a: str
-    b: str
-    kind: Relation
-    sources: tuple[str, ...] = ()
-
-
 class Rounds:
-    """Projections, observations and relations of processes. Writing a turn or a round again replaces it."""
+    """Projections and observations of processes. Writing a turn or a round again replaces it."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -63,7 +53,7 @@ class Rounds:
         """Write a turn, unless the step that does is late for it: then nothing is written.
 
         It is late where the participant has left in this round; and where `run_id`, the run of the workflow that the step is of, has
-        heard other words since, or has let the turn lapse. `revision`: which of the turn's words were sorted. A run that has written
+        heard other words since, or has let the turn lapse. `revision`: which of the turn's words it holds. A run that has written
         nothing yet may have been reset: what stands in the events is not its own.
         """
         async with transaction(self._pool) as connection:
@@ -95,11 +85,8 @@ class Rounds:
                 },
             )  # fmt: skip
 
-    async def put_observation(
-        self, process_id: str, row: ObservationRow, relations: Sequence[RelationRow] = ()
-    ) -> None:
-        """The observation of a round together with its relations."""
-        async with transaction(self._pool) as connection:
+    async def put_observation(self, process_id: str, row: ObservationRow) -> None:
+        async with self._pool.connection() as connection:
             await connection.execute(
                 """INSERT INTO observations
                        (process_id, round, verdict, text_id, chars, struck, guards, seconds)
@@ -111,15 +98,6 @@ class Rounds:
                 [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
                  Jsonb(row.guards), row.seconds],
             )  # fmt: skip
-            await connection.execute(
-                "DELETE FROM relations WHERE process_id = %s AND round = %s", [process_id, row.round]
-            )
-            await connection.execute(
-                """INSERT INTO relations (process_id, round, a, b, kind, sources)
-                   SELECT %s, r.* FROM jsonb_to_recordset(%s)
-                       AS r (round int, a text, b text, kind text, sources text[])""",
-                [process_id, Jsonb([relation.model_dump(mode="json") for relation in relations])],
-            )
 
     async def projections(
         self, process_id: str, round: int | None = None, *, aliases: Sequence[str] | None = None
@@ -143,16 +121,5 @@ class Rounds:
                 """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
                    FROM observations WHERE process_id = %s ORDER BY round""",
                 [process_id],
-            )
-            return await cursor.fetchall()
-
-    async def relations(self, process_id: str, round: int | None = None) -> list[RelationRow]:
-        """Of all rounds, or of one; by round, then pair."""
-        async with reading(self._pool, RelationRow) as cursor:
-            await cursor.execute(
-                """SELECT round, a, b, kind, sources FROM relations
-                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                   ORDER BY round, a, b, kind""",
-                {"process": process_id, "round": round},
             )
             return await cursor.fetchall()

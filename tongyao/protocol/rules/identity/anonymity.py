@@ -36,7 +36,7 @@ SOMEBODY_ZH: Final = "[某人]"
 """In the place of a name in Latin or Chinese script that is not the author's."""
 
 FREE_TEXT: Final = frozenset(
-    "transition initial_state barriers exchange premise claim mapping markdown text a_words b_words name title role tier doubt "
+    "transition initial_state barriers exchange markdown text quotes words why name title role doubt "
     "open_points when outside remarks".split()
 )
 """Names of the fields that hold people's or models' words. No other string of a model is ever touched: enumerations, ids, aliases."""

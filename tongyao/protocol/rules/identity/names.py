@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tongyao.protocol.model.messages import Decision
-from tongyao.protocol.model.observation import Effect, GapKind, Relation, Verdict
+from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Dimension, EndpointKind, Outcome
+from tongyao.protocol.model.projection import EndpointKind, ItemKind, Outcome
 from tongyao.protocol.model.settings import Fallback, Residuals
 from tongyao.protocol.model.tension import MISSING, Grade
 from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
@@ -32,7 +32,7 @@ _HEADING: Final = re.compile(r"^#[ \t]+([^\n]+)", re.MULTILINE)
 _TITLE_FOLLOWS: Final = re.compile(r"\s[-–—|·:：]\s?|[,，(（|｜/:：;；“”\"]|——| - ")
 _CLOSED: Final = frozenset(
     folded(word.replace("_", " ")).text
-    for kind in (Effect, GapKind, Relation, Verdict, Phase, Dimension, EndpointKind, Outcome, Fallback, Residuals, Decision, Grade)
+    for kind in (NoteKind, RelationKind, Verdict, Phase, ItemKind, EndpointKind, Outcome, Fallback, Residuals, Decision, Grade)
     for word in kind
 ) | {folded(MISSING).text, "data_insufficient", "data insufficient", "erased", "true", "false", "yes", "no"}  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
-from tongyao.protocol.model.observation import Note, Observation, Pair
+from tongyao.protocol.model.observation import Observation, Statement
 from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
@@ -26,7 +26,7 @@ ERASED_ZH: Final = "[已抹去]"
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
 _WORD = re.compile(rf"[^\W_{_CJK}]+")
-_ID = re.compile(r"(?<![\w./-])(?:[\w.-]+/)*R\d+/(?:P\d{2,3}|catalyst)/\d+|\b(?:T/[TIBE]\d*|[TB]\d+|P\d{2,3}|R\d+)\b")
+_ID = re.compile(r"(?<![\w./-])(?:[\w.-]+/)*R\d+/(?:P\d{2,3}/|[rn])\d+|\b(?:T/[TIBE]\d*|[TB]\d+|P\d{2,3}|R\d+)\b")
 _ITEM = re.compile(r"(?:(?P<process>.+)/)?R\d+/(?P<alias>P\d{2,3})/\d+")
 _RUN: Final = 4
 """Characters of a CJK run, letters of a word: shorter ones are everybody's."""
@@ -128,45 +128,35 @@ class Erasure:
         return self._seats.get(match["process"] or self._process) == match["alias"]
 
     def observation(self, seen: Observation) -> Observation:
-        """What the catalyst saw between the others; its own Markdown is given up for what the structure says."""
+        """What the catalyst saw between the others. Its words for the participants are given up: they speak of all at once."""
         return seen.model_copy(
             update={
-                "pairs": tuple(self._pair(pair) for pair in seen.pairs if self.alias not in (pair.a, pair.b)),
-                "contributions": tuple(
-                    one.model_copy(update={"sources": self._sources(one.sources), "text": self._text(one.text)})
-                    for one in seen.contributions
-                    if one.alias != self.alias
+                "why": self._text(seen.why),
+                "relations": tuple(
+                    relation.model_copy(update={"sources": self._sources(relation.sources)})
+                    for relation in seen.relations
+                    if self.alias not in relation.between and not self._falls(relation)
                 ),
-                "translations": tuple(
-                    one
-                    for one in seen.translations
-                    if self.alias not in (one.a, one.b)
-                    and not self._stands_on(one.sources)
-                    and not any(map(self.touches, (one.a_words, one.b_words, one.text)))
+                "none": tuple(pair for pair in seen.none if self.alias not in pair),
+                "notes": tuple(
+                    note.model_copy(update={"sources": self._sources(note.sources)})
+                    for note in seen.notes
+                    if self.alias not in (*note.about, note.asks) and not self._falls(note)
                 ),
-                "gaps": tuple(gap for gap in seen.gaps if not self.touches(gap.text)),
-                "ignored": self._notes(seen.ignored),
-                "frameworks": self._notes(seen.frameworks),
-                "third_party_value": self._notes(seen.third_party_value),
-                "markdown": "",
+                "ended": tuple(ended.model_copy(update={"why": self._text(ended.why)}) for ended in seen.ended),
+                "words": "",
             }
         )
+
+    def _falls(self, statement: Statement) -> bool:
+        return self._stands_on(statement.sources) or self.touches(statement.text)
 
     def projection(self, said: Projection, *, independent: bool) -> Projection:
         """What another participant said. `independent`: before they could have heard of the person; names still go."""
         goes = self.names if independent else self.touches
-        kept = tuple(
-            item.model_copy(
-                update={
-                    "starts_from": self._sources(item.starts_from),
-                    "withdraws": self._sources(item.withdraws),
-                    "mapping": tuple(step for step in item.mapping if not goes(step)),
-                }
-            )
-            for item in said.items
-            if not goes(item.statement) and not self._stands_on(item.starts_from)
+        return said.model_copy(
+            update={"items": tuple(item for item in said.items if not any(map(goes, (item.text, *item.quotes))))}
         )
-        return said.model_copy(update={"items": kept, "markdown": "" if goes(said.markdown) else said.markdown})
 
     def plan(self, plan: Plan) -> Plan:
         """The plan without them; it says that something was removed, and is written anew from its structure."""
@@ -177,11 +167,10 @@ class Erasure:
         }
         left = plan.model_copy(
             update={
-                "about": self._claims(plan.about),
-                "panorama": self._claims(plan.panorama),
+                "date": next(iter(self._claims([plan.date] if plan.date else [])), None),
+                "possible": self._claims(plan.possible),
                 "roles": tuple(self._role(role) for role in plan.roles if role.alias != self.alias),
                 "tasks": tuple(self._task(task, tasks) for task in tasks.values()),
-                "order": self._claims(plan.order),
                 "offsets": self._claims(plan.offsets),
                 "residuals": tuple(residual for residual in plan.residuals if not self._residual(residual)),
                 "references": tuple(
@@ -190,7 +179,6 @@ class Erasure:
                 "unused": tuple(
                     one for one in plan.unused if not self.is_theirs(one.id) and not self.touches(one.text)
                 ),
-                "open_points": tuple(point for point in plan.open_points if not self.touches(point)),
                 "removed": tuple(sorted({*plan.removed, self.alias or ERASED})),
             }
         )
@@ -233,23 +221,6 @@ class Erasure:
         named = tuple(sources)
         return bool(named) and not self._sources(named)
 
-    def _pair(self, pair: Pair) -> Pair:
-        also = pair.second
-        if also is not None:
-            also = also.model_copy(update={"sources": self._sources(also.sources), "text": self._text(also.text)})
-        told = {"sources": self._sources(pair.sources), "text": self._text(pair.text), "second": also}
-        return pair.model_copy(update=told)
-
-    def _notes(self, notes: Iterable[Note]) -> tuple[Note, ...]:
-        return tuple(
-            note.model_copy(update={"sources": self._sources(note.sources)})
-            for note in notes
-            if self.alias not in note.about
-            and not self._stands_on(note.sources)
-            and not self.touches(note.text)
-            and not self.touches(note.name)
-        )
-
     def _claims(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
         return tuple(
             claim.model_copy(
@@ -260,9 +231,8 @@ class Erasure:
         )
 
     def _role(self, role: Role) -> Role:
-        groups = {name: self._claims(getattr(role, name)) for name in
-                  ("contributions", "benefits", "costs", "dependencies")}  # fmt: skip
-        return role.model_copy(update={"role": self._text(role.role), "tier": self._text(role.tier), **groups})
+        told = {"benefits": self._claims(role.benefits), "conditions": self._claims(role.conditions)}
+        return role.model_copy(update={"role": self._text(role.role), **told})
 
     def _task(self, task: Task, left: Mapping[str, Task]) -> Task:
         return task.model_copy(
