@@ -18,7 +18,7 @@ from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import MAX_ROUNDS, Fallback, ProcessSettings
+from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.steps import Step
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
@@ -190,10 +190,16 @@ class FreezeOutput(Value):
 
 
 class TurnInput(Value):
-    """One turn. With `submission`, what a person or their agent said is sorted; otherwise the proxy is asked."""
+    """One turn: what a person or their agent said, or a proxy's, which is asked.
+
+    A proxy's turn of the demander, who has no seat, answers the gaps that ask the demander.
+    """
 
     alias: str
-    submission: str = ""
+    submissions: tuple[str, ...] = Field(
+        default=(),
+        description="Text ids of what was said, in the order in which it was said. Empty: the proxy is asked.",
+    )
     author: str = "proxy"
     revision: int = Field(default=1, ge=1, description="Counts corrections of one turn.")
 
@@ -203,7 +209,6 @@ class ProjectInput(ActivityInput):
 
     round: int
     turns: tuple[TurnInput, ...]
-    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be, as it is now.")
 
 
 class TurnOutput(Value):
@@ -221,18 +226,19 @@ class ProjectOutput(ModelOutput):
 
 class ObserveInput(ActivityInput):
     round: int
-    round_limit: int = Field(default=MAX_ROUNDS, ge=1, description="The most rounds there can be, as it is now.")
 
 
 class ObserveOutput(ModelOutput):
+    """What the process needs of an observation, and figures for people, which decide nothing."""
+
     verdict: Verdict
-    relations: int = Field(default=0, description="Related pairs whose form is filled with items.")
-    inferred: int = Field(default=0, description="Related pairs whose form is not: hedged, and counted apart.")
-    struck: int = 0
-    news: bool = Field(default=True, description="The round stated something as related for the first time.")
-    new_links: int = Field(default=0, description="So many links were news (docs/protocol.md §5.5).")
-    new_quotes: int = Field(default=0, description="Items of the round with a quote not used before.")
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
+    asks_demander: bool = Field(default=False, description="A gap of this observation asks `P00`.")
+    relations: int = Field(default=0, description="Relations that stand after this round.")
+    notes: int = Field(default=0, description="Notes that stand, gaps among them.")
+    gaps: int = Field(default=0, description="Gaps that nobody has answered.")
+    items: int = Field(default=0, description="Items of this round.")
+    struck: int = 0
 
 
 class PlanInput(ActivityInput):

@@ -58,8 +58,7 @@ def _rounds(state: State) -> list[str]:
     rows = [f"| | {' | '.join(aliases)} | catalyst |", "|" + "---|" * (len(aliases) + 2)]
     for result in state.results:
         marks = [_MARKS.get(result.outcomes[alias], "") if alias in result.outcomes else "" for alias in aliases]
-        said = result.verdict.value + ("" if result.news else ", no news")
-        rows.append(f"| R{result.number} | {' | '.join(marks)} | {said} |")
+        rows.append(f"| R{result.number} | {' | '.join(marks)} | {result.verdict.value} |")
     if len(state.results) < state.round:
         marks = [_turn_mark(state, alias) for alias in aliases]
         rows.append(f"| R{state.round} | {' | '.join(marks)} | |")

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from tongyao.protocol.life import clock
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, seating, turns
-from tongyao.protocol.life.state import State
+from tongyao.protocol.life.state import State, Words
 from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
@@ -58,10 +58,13 @@ def apply(state: State, message: m.Message, now: datetime) -> None:
 
 def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
     """Words enter the open round. Where its gate is closed they are kept for the next one."""
+    said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
+    if message.alias == DEMANDER:
+        state.demander_asked = 0
     if state.phase is Phase.CRYSTALLIZING and state.gate_open:
-        turns.hear_words(state, state.turns[message.alias], message.text_id, now)
+        turns.hear_words(state, message.alias, said, now)
     elif message.text_id:
-        state.late_words[message.alias] = message.text_id
+        state.late_words.setdefault(message.alias, []).append(said)
 
 
 def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:

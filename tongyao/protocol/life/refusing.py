@@ -14,7 +14,7 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import NewsRule, to_proxy
+from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.rules.refusals import Refusal
 
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
@@ -142,7 +142,10 @@ def _consent(state: State, message: m.Consent) -> Refusal | None:
 
 
 def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
-    if (refusal := _seat(state, message.alias)) is not None:
+    answers_gaps = message.alias == DEMANDER and DEMANDER not in state.seats
+    if answers_gaps and not (state.demander_asked or DEMANDER in state.turns):
+        return Refusal.DEMANDER_APART if state.seats else Refusal.NO_SEATS_YET
+    if not answers_gaps and (refusal := _seat(state, message.alias)) is not None:
         return refusal
     if message.nothing_new and message.text_id:
         return Refusal.TWO_ANSWERS
@@ -152,21 +155,17 @@ def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
         return Refusal.WRONG_ROUND
     if state.phase not in (Phase.CRYSTALLIZING, Phase.DECIDING, Phase.CONSENTING):
         return Refusal.ROUND_OVER
-    taken_later = state.start.settings.news_rule is NewsRule.LINKS and not message.nothing_new
     gate_open = state.phase is Phase.CRYSTALLIZING and state.gate_open
-    if (message.round < state.round or not gate_open) and not taken_later:
+    late = message.round < state.round or not gate_open
+    if message.nothing_new and late and not answers_gaps:
         return Refusal.ROUND_OVER
-    if state.seats[message.alias].endpoint is EndpointKind.PROXY:
+    if state.endpoint_of(message.alias) is EndpointKind.PROXY:
         return Refusal.PROXY_SPEAKS
-    return _turn_over(state, message) if gate_open else None
-
-
-def _turn_over(state: State, message: m.SubmitProjection) -> Refusal | None:
-    """What a proxy has said in a round is not taken back; everything else may be corrected while the gate is open, a few times."""
-    turn = state.turns[message.alias]
-    if turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
-        return Refusal.TURN_OVER
-    return Refusal.CORRECTED_ENOUGH if message.text_id and turn.revision >= m.MAX_SAID else None
+    turn = state.turns.get(message.alias) if gate_open else None
+    if turn is not None and turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
+        return Refusal.TURN_OVER  # what a proxy has said is not taken back
+    often = turn.revision if turn is not None else len(state.late_words.get(message.alias, ()))
+    return Refusal.CORRECTED_ENOUGH if message.text_id and often >= m.MAX_SAID else None
 
 
 def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:

@@ -72,10 +72,12 @@ def _of_phase(state: State, now: datetime) -> tuple[Waiting, ...]:
                 if one.waits
             )
         case Phase.CRYSTALLIZING:
-            return tuple(
+            gaps = (Waiting(ask=Ask.PROJECTION, alias=DEMANDER, round=state.demander_asked),)
+            turns = tuple(
                 Waiting(ask=Ask.PROJECTION, alias=turn.alias, round=state.round, **_until(state, turn.deadline, now))
                 for turn in state.waiting_for
             )
+            return (*(gaps if state.demander_asked else ()), *turns)
         case Phase.DECIDING:
             return (Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.round, **until),)
         case Phase.ANSWERING:

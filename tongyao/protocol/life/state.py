@@ -65,21 +65,29 @@ class Deadline(BaseModel):
         return self.due if self.check_at is None else max(self.due, self.check_at)
 
 
+class Words(BaseModel):
+    """A stored text of a person or their agent. `round`: the one that its message names."""
+
+    lane: str
+    round: int
+    text_id: str
+
+
 class Turn(BaseModel):
-    """One seat's turn in the present round."""
+    """One turn in the present round. A participant who is not asked has none, unless they speak unasked.
+
+    The demander without a seat has one in a round in which something is said for them. It counts for nothing but the record.
+    """
 
     alias: str
     outcome: Outcome | None = None
     deadline: Deadline | None = Field(default=None, description="Set while a person or their agent is waited for.")
-    text_id: str = Field(default="", description="What the person said, as stored.")
+    words: list[Words] = Field(default_factory=list, description="What was said, in the order in which it was said.")
     nothing_new: bool = Field(default=False, description="The person said that there is nothing new.")
     author: EndpointKind | None = Field(default=None, description="Who spoke, or speaks.")
     revision: int = Field(default=0, description="Counts what is said in this turn: the model call's key holds it.")
     batch: int = Field(default=0, description="The step that brings the turn into the record; 0: none yet.")
     reason: str = Field(default="", description="Of a failed turn: the closed word of the model call.")
-    standing: bool = Field(
-        default=False, description="`nothing_new` of an earlier round still holds; nobody was asked."
-    )
     extended_by_self: bool = False
     taken_back: int = Field(default=0, description="How often its person took over while their proxy's call ran.")
 
@@ -90,7 +98,7 @@ class Turn(BaseModel):
     @property
     def answered(self) -> bool:
         """Whether a person or their agent has said something in it."""
-        return bool(self.text_id) or self.nothing_new
+        return bool(self.words) or self.nothing_new
 
     @property
     def waits(self) -> bool:
@@ -170,9 +178,15 @@ class State(BaseModel):
     gate_open: bool = Field(default=False, description="The round still waits for turns; closed, its words are final.")
     turns: dict[str, Turn] = Field(default_factory=dict)
     batches: int = 0
-    correcting_until: timedelta | None = Field(default=None, description="All have spoken; corrections are taken.")
-    late_words: dict[str, str] = Field(default_factory=dict, description="Alias → words for the next round.")
-    concerned: tuple[str, ...] = Field(default=(), description="Aliases that the last observation concerns.")
+    correcting_until: timedelta | None = Field(default=None, description="Until when words may be corrected.")
+    late_words: dict[str, list[Words]] = Field(default_factory=dict, description="Alias → words for the next round.")
+    concerned: tuple[str, ...] = Field(
+        default=(), description="Aliases that observations have concerned since they were last asked."
+    )
+    ask_demander: bool = Field(default=False, description="A gap asks the demander in the next round.")
+    demander_asked: int = Field(
+        default=0, description="Since which round the demander, who has no seat, is asked in person; 0: they are not."
+    )
     results: list[RoundResult] = Field(default_factory=list)
     concluded: bool = False
     unconverged: bool = False
@@ -228,6 +242,15 @@ class State(BaseModel):
     def people(self) -> tuple[str, ...]:
         """Aliases in the room that a person or their own agent speaks for."""
         return tuple(alias for alias in self.present if self.seats[alias].endpoint is not EndpointKind.PROXY)
+
+    @property
+    def seat_turns(self) -> dict[str, Turn]:
+        """The turns that count for quorum, silence and coverage: those of seats, by alias in order."""
+        return {alias: turn for alias, turn in sorted(self.turns.items()) if alias in self.seats}
+
+    def endpoint_of(self, alias: str) -> EndpointKind:
+        """What speaks for a seat, or for the demander without one."""
+        return self.seats[alias].endpoint if alias in self.seats else self.start.settings.demander_endpoint
 
     @property
     def waiting_for(self) -> tuple[Turn, ...]:

@@ -35,8 +35,19 @@ def enter(state: State, target: Phase, now: datetime, *, seconds: int | None = N
         urgent=target in _WAITING_PHASES or target.ended,
         **{"from": origin.value, "to": target.value},
     )
+    if target is Phase.PLANNING or target.ended:
+        _end_rounds(state, now)
     if target.ended:
         _end(state, now)
+
+
+def _end_rounds(state: State, now: datetime) -> None:
+    """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
+    unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
+    for alias in sorted(unused):
+        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
+    state.late_words = {}
+    state.demander_asked, state.ask_demander = 0, False
 
 
 def _end(state: State, now: datetime) -> None:

@@ -140,7 +140,13 @@ def _people(state: State) -> list[Reason]:
             ]
             if state.correcting_until is not None and not waits and not state.suspended:
                 until = wall_time(state, state.correcting_until)
-                return [Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until)]
+                waits.append(Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until))
+            if state.demander_asked:
+                moved, moved_zh = (
+                    "a gap that they are asked to close (`tongyao say`)",
+                    "一个要他们补上的缺口（`tongyao say`）",
+                )
+                waits.append(_person(state, DEMANDER, None, moved, moved_zh))
             return waits
         case Phase.DECIDING:
             return [
@@ -249,9 +255,8 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         if alias == DEMANDER and state.undecided:
             said += _OPEN_POINTS[which]
         return said + ("过程现在没有在等你。" if zh else "The process does not wait for you now.")
-    what = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))[which].format(
-        round=state.round
-    )
+    asked = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))
+    what = (_GAP_ASKED if alias == DEMANDER and state.demander_asked else asked)[which].format(round=state.round)
     until = min((reason.until for reason in own if reason.until is not None), default=None)
     if until is None:
         return f"{what}。" if zh else f"{what}."
@@ -278,6 +283,10 @@ _ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {
     ),
 }
 """What is asked of a party in each phase, in English and in Chinese."""
+_GAP_ASKED: Final = (
+    "You are asked about a gap that perhaps only you can close. The rounds do not wait for it",
+    "有一个缺口可能只有你能补上。各轮不会等你",
+)
 _GOES_ON: Final[Mapping[Phase, tuple[str, str]]] = {
     Phase.FORMULATING: ("The intent is being written in four parts. ", "正在把意图写成四小段。"),
     Phase.DISCOVERING: ("People are being looked for. ", "正在找人。"),

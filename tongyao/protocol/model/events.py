@@ -33,12 +33,14 @@ class EventKind(StrEnum):
     PARTICIPANT_LEFT = "participant_left"
     ROUND_OPENED = "round_opened"
     TURN_WAITING = "turn_waiting"
+    DEMANDER_ASKED = "demander_asked"
     REMINDER = "reminder"
     DEADLINE_EXTENDED = "deadline_extended"
     ESCALATED = "escalated"
     ENDPOINT_SWITCHED = "endpoint_switched"
     MANDATE_CHANGED = "mandate_changed"
     WORDS_ARRIVED = "words_arrived"
+    WORDS_UNUSED = "words_unused"
     PROJECTION_RECEIVED = "projection_received"
     GATE_COMPLETE = "gate_complete"
     OBSERVATION_READY = "observation_ready"
@@ -77,15 +79,17 @@ DATA: Final[Mapping[EventKind, str]] = {
     EventKind.PARTICIPANT_LEFT: "alias, round",
     EventKind.ROUND_OPENED: "round, aliases",
     EventKind.TURN_WAITING: "alias, round, due",
+    EventKind.DEMANDER_ASKED: "round; a gap asks the demander, who has no seat, and a person or their agent speaks for them",
     EventKind.REMINDER: "alias, round, share; of somebody who is invited: [number, share]",
     EventKind.DEADLINE_EXTENDED: "alias, due",
     EventKind.ESCALATED: "alias, round",
     EventKind.ENDPOINT_SWITCHED: "alias, to, fallback",
     EventKind.MANDATE_CHANGED: "alias",
-    EventKind.WORDS_ARRIVED: "alias, round; of a person or their agent, not yet sorted",
+    EventKind.WORDS_ARRIVED: "alias, round; of a person or their agent, until the gate closes",
+    EventKind.WORDS_UNUSED: "alias, round; words for a round that never opened, or never closed",
     EventKind.PROJECTION_RECEIVED: "alias, round, outcome, items, struck",
     EventKind.GATE_COMPLETE: "round",
-    EventKind.OBSERVATION_READY: "round, verdict, relations, inferred, struck, news, new_links, new_quotes",
+    EventKind.OBSERVATION_READY: "round, verdict, relations, notes, gaps, items, struck",
     EventKind.CONVERGED: "round, reason",
     EventKind.CONCLUDED: "round, phase",
     EventKind.DECISION_NEEDED: "cause",

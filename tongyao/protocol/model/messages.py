@@ -216,7 +216,7 @@ CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 """Kinds that never wait behind another message, and are exempt from the bound on messages."""
 
 MAX_SAID: Final = 10
-"""How often somebody may hand in words in one turn (ours). Each time is a model call, which the demander pays."""
+"""How often somebody may hand in words in one turn (ours). It bounds what the state keeps of a turn."""
 
 MAX_TAKEN_BACK: Final = 3
 """How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""

@@ -46,15 +46,6 @@ class Residuals(StrEnum):
     AUTO = "auto"
 
 
-class NewsRule(StrEnum):
-    """What a round without news means for convergence (docs/protocol.md §5.5)."""
-
-    SEED = "seed"
-    """Only the catalyst's verdicts count; everybody is asked in every round."""
-    LINKS = "links"
-    """A round without a new link counts as exhausted; who has nothing new is asked again when something concerns them."""
-
-
 class ProcessSettings(Value):
     """Everything that may differ between two processes. The defaults are those of the protocol."""
 
@@ -72,7 +63,7 @@ class ProcessSettings(Value):
         default=False, description="P00 sits in the room as one more participant; not verified by the seeds."
     )
     demander_endpoint: EndpointKind = Field(
-        default=EndpointKind.HUMAN, description="What speaks for P00, where the demander takes part."
+        default=EndpointKind.HUMAN, description="What speaks for P00, in a seat of their own or about gaps."
     )
     strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
 
@@ -86,7 +77,6 @@ class ProcessSettings(Value):
         description="Fewer active participants: the demander decides how to go on.",
     )
     max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
-    news_rule: NewsRule = Field(default=NewsRule.LINKS, description="What a round without news means.")
     fallback: Fallback = Field(
         default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
     )
@@ -95,7 +85,9 @@ class ProcessSettings(Value):
     proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
     turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
     correcting_seconds: int = Field(
-        default=0, ge=0, description="How long a round stays open after the last words of a person, for corrections."
+        default=2 * MINUTE,
+        ge=0,
+        description="How long a round stays open after the last words of a person, for corrections.",
     )
     deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
     answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from tongyao.protocol.contracts.process import (
     OBSERVE,
@@ -21,16 +21,12 @@ from tongyao.protocol.life.state import Cause, State, Turn
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.observation import Verdict
-from tongyao.protocol.model.process import DecidingCause, Phase
+from tongyao.protocol.model.process import DEMANDER, DecidingCause, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.model.settings import NewsRule
-from tongyao.protocol.rules.convergence import Course, RoundResult, course
+from tongyao.protocol.rules.convergence import Course, RoundResult, asks_everybody, course
 
 ENDPOINTS_FAILED = "endpoints_failed"
 """The cause of a suspension when every endpoint of a round failed for one reason."""
-
-STANDING_FROM_ROUND = 3
-"""Everybody is asked in rounds 1 and 2; later only whom something concerns (`NewsRule.LINKS`)."""
 
 
 def wanted(state: State) -> dict[str, Step]:
@@ -40,7 +36,7 @@ def wanted(state: State) -> dict[str, Step]:
         return _projections(state)
     if state.deciding_cause is not None:
         return deciding.proposals_wanted(state)
-    observe = ObserveInput(process_id=state.process_id, round=state.round, round_limit=state.round_limit)
+    observe = ObserveInput(process_id=state.process_id, round=state.round)
     return {
         f"observe/{state.round}": Step(OBSERVE, observe, f"catalyst · round {state.round} · {len(state.seats)} people")
     }
@@ -56,80 +52,116 @@ def _projections(state: State) -> dict[str, Step]:
         inputs = tuple(
             TurnInput(
                 alias=turn.alias,
-                submission=turn.text_id,
+                submissions=tuple(words.text_id for words in turn.words),
                 author=(turn.author or EndpointKind.PROXY).value,
                 revision=turn.revision,
             )
             for turn in members
         )
-        ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs, round_limit=state.round_limit)
+        ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
         summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
         steps[f"project/{state.round}/{batch}"] = Step(PROJECT, ask, summary)
     return steps
 
 
 def open_round(state: State, now: datetime) -> None:
+    """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
     state.round += 1
     state.gate_open = True
     state.correcting_until = None
-    state.turns = {alias: Turn(alias=alias) for alias in state.present}
-    note(state, EventKind.ROUND_OPENED, now, urgent=False, round=state.round, aliases=list(state.turns))
+    asked = _asked(state)
+    state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
+    state.turns = {alias: Turn(alias=alias) for alias in asked}
+    note(state, EventKind.ROUND_OPENED, now, urgent=False, round=state.round, aliases=list(asked))
+    late, state.late_words = state.late_words, {}
+    for alias, words in sorted(late.items()):
+        for said in words:
+            turns.hear_words(state, alias, said, now)
     for turn in state.turns.values():
-        if words := state.late_words.pop(turn.alias, ""):
-            turns.hear_words(state, turn, words, now)
-        elif _stands(state, turn.alias):
-            turn.standing = True
-            turns.end(state, turn, Outcome.NOTHING_NEW, now)
-        elif state.seats[turn.alias].endpoint is not EndpointKind.PROXY:
+        if not turn.answered and not _is_proxy(state, turn.alias):
             turns.wait_for(state, turn, now)
+    _ask_demander(state, now)
 
 
-def _stands(state: State, alias: str) -> bool:
-    """Whether "nothing new" of the last round still holds: nothing has concerned them since."""
-    if state.start.settings.news_rule is not NewsRule.LINKS or state.round < STANDING_FROM_ROUND or not state.results:
-        return False
-    said = state.results[-1].outcomes.get(alias)
-    return said is Outcome.NOTHING_NEW and alias not in state.concerned
+def _asked(state: State) -> tuple[str, ...]:
+    """Aliases that have a turn in the round that opens, in order (docs/protocol.md §5.5).
+
+    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody.
+    """
+    if asks_everybody(state.results):
+        return state.present
+    asked = [
+        alias
+        for alias in state.present
+        if alias in state.concerned
+        or alias in state.late_words
+        or _last_outcome(state, alias) is not Outcome.NOTHING_NEW
+    ]
+    return tuple(asked) or state.present
+
+
+def _last_outcome(state: State, alias: str) -> Outcome | None:
+    return next((result.outcomes[alias] for result in reversed(state.results) if alias in result.outcomes), None)
+
+
+def _ask_demander(state: State, now: datetime) -> None:
+    """Ask the demander what gaps of the last observation ask them. In a seat they are asked by their turn.
+
+    A proxy needs a profile. A person has one ask, and the round does not wait for it.
+    """
+    if state.ask_demander and DEMANDER not in state.seats:
+        if not _is_proxy(state, DEMANDER):
+            if not state.demander_asked:
+                state.demander_asked = state.round
+                note(state, EventKind.DEMANDER_ASKED, now, round=state.round)
+        elif state.start.demander_profile is not None:
+            state.turns[DEMANDER] = Turn(alias=DEMANDER)
+    state.ask_demander = False
 
 
 def advance(state: State, now: datetime) -> None:
     """Give open turns to steps, and close the gate when every turn has an outcome."""
     if state.phase is not Phase.CRYSTALLIZING or not state.gate_open:
         return
+    if state.correcting_until is not None and process_time(state, now) >= state.correcting_until:
+        state.correcting_until = None
     _assign(state, now)
     if any(turn.open for turn in state.turns.values()):
         return
-    if _time_to_correct(state, now):
-        return
     if (reason := _one_reason_of_failure(state)) is not None:
-        state.correcting_until = None
         _suspend_for(state, reason, now)
         return
     state.gate_open = False
-    state.correcting_until = None
     note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
     if not _anyone_spoke(state):
-        _close_round(state, Verdict.MORE, True, now)
+        _close_round(state, Verdict.MORE, now)
 
 
 def _assign(state: State, now: datetime) -> None:
-    """Proxies of a round speak in one step; what a person said is sorted in a step of its own."""
+    """Proxies of a round speak in one step.
+
+    What people said is brought into the record in one step too, once nobody else is waited for and the time to correct is over.
+    """
     idle = [turn for _, turn in sorted(state.turns.items()) if turn.open and not turn.batch]
     proxies = [turn for turn in idle if not turn.answered and _is_proxy(state, turn.alias)]
-    if proxies:
-        state.batches += 1
     for turn in proxies:
-        turn.batch, turn.author, turn.revision = state.batches, EndpointKind.PROXY, max(1, turn.revision)
-    for turn in idle:
-        if turn.nothing_new:
-            turns.end(state, turn, Outcome.NOTHING_NEW, now)
-        elif turn.text_id:
-            state.batches += 1
-            turn.batch = state.batches
+        turn.author, turn.revision = EndpointKind.PROXY, max(1, turn.revision)
+    _give_to_step(state, proxies)
+    if state.correcting_until is None and all(turn.answered or not turn.open for turn in state.turns.values()):
+        for turn in idle:
+            if turn.nothing_new:
+                turns.end(state, turn, Outcome.NOTHING_NEW, now)
+        _give_to_step(state, [turn for turn in idle if turn.words])
+
+
+def _give_to_step(state: State, members: list[Turn]) -> None:
+    state.batches += bool(members)
+    for turn in members:
+        turn.batch = state.batches
 
 
 def projected(state: State, batch: int, output: ProjectOutput, now: datetime) -> None:
-    """Outcomes of one step. Words that came while it ran stay open: they are sorted next."""
+    """Outcomes of one step. A turn in which something was said meanwhile stays open."""
     for one in output.turns:
         turn = state.turns.get(one.alias)
         if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
@@ -146,18 +178,7 @@ def split(state: State, batch: int) -> None:
     members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
     if len(members) > 1:
         for turn in members:
-            state.batches += 1
-            turn.batch = state.batches
-
-
-def _time_to_correct(state: State, now: datetime) -> bool:
-    """Whether the gate stays open for corrections: people see how their words were sorted, and may say it anew."""
-    seconds = state.start.settings.correcting_seconds
-    if not seconds or not any(turn.text_id for turn in state.turns.values()):
-        return False
-    if state.correcting_until is None:
-        state.correcting_until = process_time(state, now) + timedelta(seconds=seconds)
-    return process_time(state, now) < state.correcting_until
+            _give_to_step(state, [turn])
 
 
 def _one_reason_of_failure(state: State) -> str | None:
@@ -165,7 +186,7 @@ def _one_reason_of_failure(state: State) -> str | None:
 
     A budget is for the demander to decide on.
     """
-    ended = [turn for turn in state.turns.values() if turn.outcome is not Outcome.LEFT]
+    ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
     reasons = {turn.reason for turn in ended}
     all_failed = all(turn.outcome is Outcome.FAILED for turn in ended)
     somebody = any(state.seats[turn.alias].active for turn in ended)
@@ -179,7 +200,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
     """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
     suspend(state, ENDPOINTS_FAILED, cause, now, since=now)
-    for turn in state.turns.values():
+    for turn in state.seat_turns.values():
         if state.seats[turn.alias].active:
             turn.outcome, turn.batch, turn.reason = None, 0, ""
             if not turn.answered and not _is_proxy(state, turn.alias):
@@ -188,9 +209,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
 
 
 def observed(state: State, output: ObserveOutput, now: datetime) -> None:
-    news = output.news or _first_lapse(state) or any(turn.outcome is Outcome.FAILED for turn in state.turns.values())
-    if state.start.settings.news_rule is NewsRule.SEED:
-        news = True
+    figures = output.model_dump(include={"relations", "notes", "gaps", "items", "struck"})
     note(
         state,
         EventKind.OBSERVATION_READY,
@@ -198,32 +217,21 @@ def observed(state: State, output: ObserveOutput, now: datetime) -> None:
         urgent=False,
         round=state.round,
         verdict=output.verdict.value,
-        relations=output.relations,
-        inferred=output.inferred,
-        struck=output.struck,
-        news=news,
-        new_links=output.new_links,
-        new_quotes=output.new_quotes,
+        **figures,
     )
-    state.concerned = output.concerned
-    _close_round(state, output.verdict, news, now)
+    state.concerned = tuple(sorted({*state.concerned, *output.concerned}))
+    state.ask_demander = state.ask_demander or output.asks_demander
+    _close_round(state, output.verdict, now)
 
 
-def _first_lapse(state: State) -> bool:
-    """Whether somebody let their time pass for the first time: they may still have news."""
-    before = {alias for result in state.results for alias, one in result.outcomes.items() if one is Outcome.LAPSED}
-    return any(turn.outcome is Outcome.LAPSED and turn.alias not in before for turn in state.turns.values())
+def _close_round(state: State, verdict: Verdict, now: datetime) -> None:
+    """Add the round to the results, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
 
-
-def _close_round(state: State, verdict: Verdict, news: bool, now: datetime) -> None:
-    """Add the round to the record of rounds, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
-
-    Two exhausted verdicts in a row, counted from round 3, converge; a round without news counts as exhausted whatever its verdict
-    says. So does one round from the second on in which everybody said "nothing new". What converged is planned; at the limit of
-    rounds, or for want of budget or quorum, the demander decides.
+    What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
     """
-    outcomes = {alias: turn.outcome for alias, turn in state.turns.items() if turn.outcome is not None}
-    state.results.append(RoundResult(number=state.round, outcomes=outcomes, verdict=verdict, news=news))
+    outcomes = {alias: turn.outcome for alias, turn in state.seat_turns.items() if turn.outcome is not None}
+    everybody = set(state.present) <= set(outcomes)
+    state.results.append(RoundResult(number=state.round, outcomes=outcomes, everybody_asked=everybody, verdict=verdict))
     cause = _why_decide(state)
     reached = course(state.results, limit=state.round_limit)
     if cause is None and reached.converged:
@@ -251,8 +259,8 @@ def _why_decide(state: State) -> DecidingCause | None:
 
 def _anyone_spoke(state: State) -> bool:
     """Whether the round has anything to observe. "Nothing new" is said, too; who lapsed, failed or left has not spoken."""
-    return any(turn.outcome is not None and turn.outcome.spoken for turn in state.turns.values())
+    return any(turn.outcome is not None and turn.outcome.spoken for turn in state.seat_turns.values())
 
 
 def _is_proxy(state: State, alias: str) -> bool:
-    return state.seats[alias].endpoint is EndpointKind.PROXY
+    return state.endpoint_of(alias) is EndpointKind.PROXY

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from tongyao.protocol.life.clock import ask_until, wall_time
+from tongyao.protocol.life.clock import ask_until, process_time, wall_time
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import State, Turn
+from tongyao.protocol.life.state import State, Turn, Words
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import SubmitProjection
 from tongyao.protocol.model.process import Phase
@@ -21,19 +21,25 @@ def wait_for(state: State, turn: Turn, now: datetime) -> None:
     note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
 
 
-def hear_words(state: State, turn: Turn, text_id: str, now: datetime) -> None:
-    """What a person or their agent says; an empty `text_id`: that there is nothing new. Again is a correction."""
-    turn.text_id = text_id
-    turn.nothing_new = not text_id
-    endpoint = state.seats[turn.alias].endpoint
+def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
+    """What a person or their agent says in the open round. Without a text: that there is nothing new.
+
+    What one lane says again for the open round replaces what it said before. Everything else is added. Each time gives the time to
+    correct anew.
+    """
+    turn = state.turns.setdefault(alias, Turn(alias=alias))
+    corrected = [words for words in turn.words if words.lane == said.lane and words.round == said.round == state.round]
+    turn.words = [words for words in turn.words if words not in corrected] + [said] * bool(said.text_id)
+    turn.nothing_new = not turn.words
+    endpoint = state.endpoint_of(alias)
     turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # said before the proxy took over
     turn.revision += 1
     turn.batch = 0
     turn.outcome = None
     turn.reason = ""
-    turn.standing = False
-    state.correcting_until = None  # each correction gives the time to correct again
-    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=turn.alias, round=state.round)
+    if seconds := state.start.settings.correcting_seconds:
+        state.correcting_until = process_time(state, now) + timedelta(seconds=seconds)
+    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=alias, round=state.round)
 
 
 def later_round(state: State, message: SubmitProjection) -> int:
@@ -77,12 +83,13 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
 
 
 def leave(state: State, alias: str, now: datetime) -> None:
-    """Somebody leaves the room: their open turn ends as `left`, what they said before stays."""
+    """Somebody leaves the room. What they said in the open round, or before, stays; a turn without words ends as `left`."""
     state.seats[alias].active = False
-    state.late_words.pop(alias, None)
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
+    if state.late_words.pop(alias, None):
+        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
     turn = state.turns.get(alias)
-    if turn is not None and turn.open:
+    if turn is not None and turn.open and not turn.answered:
         end(state, turn, Outcome.LEFT, now)
 
 
