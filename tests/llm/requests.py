@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tongyao.llm.engine import Call, CallKey, Reask
-from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.plan import Claim, Plan, Role
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
@@ -58,28 +58,31 @@ def formulation(
     return FormulationRequest(language="en", intent=intent, material=material())
 
 
-def turn(round: int, alias: str, claim: str = "keeps a register", outcome: Outcome = Outcome.REPLIED) -> Projection:
+def turn(round: int, alias: str, text: str = "keeps a register", outcome: Outcome = Outcome.REPLIED) -> Projection:
     item = Item(
         id=f"R{round}/{alias}/1",
-        dimension=Dimension.CAPABILITY,
-        claim=claim,
-        targets=("B1",),
-        spans=(Span(source="profile", start=0, end=5),),
+        kind=ItemKind.CAPABILITY,
+        text=text,
+        quotes=("I have kept the lighthouse register",),
+        about=("B1",),
     )
     return Projection(round=round, alias=alias, outcome=outcome, items=(item,) if outcome is Outcome.REPLIED else ())
 
 
 def seen(round: int, *aliases: str, text: str = "") -> Observation:
     first, second = aliases[:2]
-    pair = Pair(
-        id=f"R{round}/catalyst/1",
-        a=first,
-        b=second,
-        relation=Relation.COMPLEMENTARY,
+    relation = Relation(
+        id=f"R{round}/r1",
+        between=(first, second),
+        kind=RelationKind.COMPLEMENTARY,
         text=text or "the one has what the other names as missing",
         sources=(f"R{round}/{first}/1", f"R{round}/{second}/1"),
     )
-    return Observation(round=round, verdict=Verdict.MORE, pairs=(pair,))
+    return Observation(round=round, relations=(relation,))
+
+
+def gap(id: str = "R1/n1", *, asks: str = "", text: str = "nobody drives at night") -> Note:
+    return Note(id=id, kind=NoteKind.GAP, text=text, about=("B2",), asks=asks)
 
 
 def endpoint(
@@ -87,18 +90,19 @@ def endpoint(
     alias: str = "P01",
     *,
     profile: str = PROFILE,
-    words: str | None = None,
     mandate: Mandate | None = None,
 ) -> EndpointRequest:
+    stands = (relation for number in range(1, round) for relation in seen(number, "P01", "P02").statements)
     return EndpointRequest(
         language="en",
         alias=alias,
         round=round,
         tension=TENSION,
         material=material(profile),
-        words=words,
-        own=tuple(turn(number, alias) for number in range(1, round)),
-        observations=tuple(seen(number, "P01", "P02") for number in range(1, round)),
+        first=round == 1,
+        items=tuple(item for number in range(1, round) for item in turn(number, alias).items),
+        stands=tuple(relation.model_copy(update={"sources": ()}) for relation in stands),
+        words="what became visible" if round > 1 else "",
         mandate=mandate or Mandate(),
     )
 
@@ -120,7 +124,6 @@ def catalyst(
     aliases: tuple[str, ...] = ("P01", "P02", "P03"),
     *,
     strategy: str = "",
-    only: tuple[tuple[str, str], ...] = (),
 ) -> CatalystRequest:
     return CatalystRequest(
         language="en",
@@ -130,7 +133,6 @@ def catalyst(
         contributors=aliases,
         strategy=strategy,
         verdict_counts=round >= 3,
-        only_pairs=only,
     )
 
 
@@ -140,7 +142,7 @@ def planner(aliases: tuple[str, ...] = ("P01", "P02", "P03")) -> PlannerRequest:
 
 def delivery() -> DeliveryRequest:
     plan = Plan(
-        panorama=(Claim(text="one register", sources=("R1/P01/1",)),),
+        possible=(Claim(text="one register", sources=("R1/P01/1",)),),
         roles=(Role(alias="P01", role="keeper"), Role(alias="P02", role="reader")),
     )
     return DeliveryRequest(language="en", alias="P01", plan=plan)
