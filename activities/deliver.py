@@ -33,7 +33,7 @@ class Delivering:
         async with model_step(repositories, calls, DELIVER.step, what) as run:
             record = await repositories.record(run.process)
             plan = next(plan for plan in record.plans if plan.revision == what.revision)
-            done = {one.alias for one in record.deliveries if one.plan_revision == what.revision}
+            done = {delivery.alias for delivery in record.deliveries if delivery.plan_revision == what.revision}
             parts = [self._one(run, record, plan, alias) for alias in what.aliases if alias not in done]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
             ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # one failure does not cancel the others
@@ -43,14 +43,13 @@ class Delivering:
         return DeliverOutput(delivered=what.aliases, spent=await calls.spent(what.process_id))
 
     async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> None:
-        """Ask for one delivery and store it; where none can be had, the participant's part as the plan states it."""
+        """Ask for one delivery and store it. Without an answer it is the participant's part as the plan states it."""
         request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
         profile = record.participant(alias).profile
         owner = profile.profile_id if profile else f"process:{record.process_id}"
         question = run.question(request, owner=owner, alias=alias, revision=plan.revision)
         try:
-            settled, _ = await self._deps.model_calls.ask(question)
-            draft = settled.draft
+            draft = (await self._deps.model_calls.ask_and_review(question, ())).draft
         except (StepFailed, Unreadable, OutOfBudget):
             draft = DeliveryDraft()
         if not draft.about and not draft.asked:

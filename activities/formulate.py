@@ -8,12 +8,12 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import NAME_THREADS, Deps
-from activities.llm.model_calls import Repair, model_step
+from activities.llm.model_calls import model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
+from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import (
     MOST_NAMES,
     NameFound,
@@ -46,9 +46,8 @@ class Formulating:
             request = await asyncio.to_thread(request_access.for_formulation, record, material)
             owner = run.process.demander
             try:
-                draft = within_limits(
-                    await calls.ask_and_review(run.question(request, owner=owner), partial(_review, request))
-                )
+                settled = await calls.ask_and_review(run.question(request, owner=owner), (faults,))
+                draft = within_limits(settled.draft)
                 profile = await self._profile(record)
                 shown = material.spans if material is not None else ()
                 spans = spans_of(draft, intent=record.intent, profile=profile, shown=shown)
@@ -72,7 +71,7 @@ class Formulating:
         lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
         listed = names_of(draft, texts)
         found = await NAME_THREADS.run(partial(self._deps.find_names, lines))
-        return (*listed, *(one for one in found if all(one.name not in other.name for other in listed)))[:MOST_NAMES]
+        return (*listed, *(name for name in found if all(name.name not in other.name for other in listed)))[:MOST_NAMES]
 
     async def _profile(self, record: Record) -> str:
         """What may be read of the demander's profile; empty without one, and where their mandate keeps it back."""
@@ -89,11 +88,3 @@ class Formulating:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         intent = from_raw(record.intent, language=record.language)
         return await self._deps.retriever.retrieve(record.demander.profile, text, intent)
-
-
-def _review(
-    request: FormulationRequest, draft: TensionDraft
-) -> tuple[TensionDraft, Repair[FormulationRequest, TensionDraft, TensionDraft] | None]:
-    """Complains of a draft that is too long, and of lines that rest on no quote. A line without one stands after the repair."""
-    complaints = faults(draft, request)
-    return draft, Repair(complaints=complaints, merge=lambda again: again) if complaints else None

@@ -1,4 +1,4 @@
-"""Makes the plan (docs/protocol.md §7): a model writes it, with one repair; if that fails, it is assembled from the record."""
+"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. If that fails, it is assembled from the record."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
-from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.model.observation import GapKind
+from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_plan
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import request_access
-from tongyao.protocol.rules.plans.child_plan import child_plan, child_sources
+from tongyao.protocol.rules.plans.child_plan import child_plan
 from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.privacy.texts import text_id
@@ -44,38 +43,20 @@ class Planning:
         async with model_step(repositories, calls, PLAN.step, what) as run:
             row = run.process
             record = await repositories.record(row, before_plan=what.revision)
-            open_points = _open_points(record) if what.unconverged else ()
             children = [(await repositories.record(child), _title(record, child)) for child in what.children]
             request = await asyncio.to_thread(
                 request_access.for_planner,
                 record,
                 materials=await self._materials(record, row, what.readable),
                 converged=not what.unconverged,
-                open_points=open_points,
                 without=what.without,
                 proposals=what.proposals,
                 children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
             )
             draft, reduced = await self._drafted(run.question(request, revision=what.revision))
-            plan = settle_plan(
-                draft,
-                revision=what.revision,
-                language=record.language,
-                contributors=request.aliases,
-                known=dict(
-                    record.item_ids(), **{k: v for child, _ in children for k, v in child_sources(child).items()}
-                ),
-                tension=request.tension,
-                absent=request.absent,
-                lineage=Lineage(
-                    root=row.root_id, parent=row.id, residual=f"plan/{what.revision}/residual/0", depth=row.depth + 1
-                ),
-                open_points=request.open_points,
-                reduced=reduced,
-                hidden=not record.open_record,
-                said=record.items(),
-            )
+            lineage = Lineage(root=row.root_id, parent=row.id, residual="", depth=row.depth + 1)
+            plan = settle_plan(draft, request, lineage=lineage, hidden=not record.open_record, reduced=reduced)
             plan = await self._write(what, row.epoch, plan)
         claims = plan.claims()
         left = await not_asked_before(repositories, what.process_id, plan.residuals)
@@ -89,25 +70,27 @@ class Planning:
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
         """An answer or its repair. Without one, a block of JSON in the text. Without that, a minimal plan from the record, and True."""
-        request = question.request
         try:
-            settled, _ = await self._deps.model_calls.ask(question)
+            settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
         except Unreadable as error:
-            found = block_in_text(error.text)
-            return (found, False) if found is not None else (minimal_plan(request), True)
+            draft = block_in_text(error.text)
         except (Refused, OutOfBudget):
-            return minimal_plan(request), True
-        return (minimal_plan(request), True) if says_nothing(settled.draft) else (settled.draft, False)
+            draft = None
+        else:
+            draft = settled.draft
+        if draft is None or says_nothing(draft):
+            return minimal_plan(question.request), True
+        return draft, False
 
     async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
         """The profiles of those who contributed, as far as their owners let their proxies speak. `readable`: aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
-        speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
-        profiles = {one.alias: one.profile for one in speakers if one.profile is not None}
-        consenting = await repositories.readable_in(process, [one.profile_id for one in profiles.values()])
-        profiles = {alias: one for alias, one in profiles.items() if one.profile_id in consenting}
-        mandates = await repositories.mandates_in(record.scene, [one.profile_id for one in profiles.values()])
+        present = [record.participant(alias) for alias in record.contributors() if alias in readable]
+        profiles = {seat.alias: seat.profile for seat in present if seat.profile is not None}
+        consenting = await repositories.readable_in(process, [profile.profile_id for profile in profiles.values()])
+        profiles = {alias: profile for alias, profile in profiles.items() if profile.profile_id in consenting}
+        mandates = await repositories.mandates_in(record.scene, [profile.profile_id for profile in profiles.values()])
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)
@@ -148,16 +131,7 @@ class Planning:
 
 def _title(record: Record, child: str) -> str:
     """What the plan called the residual that `child` answers to, or whose hole it fills."""
-    titles = {one.id: one.title for plan in record.plans for one in plan.residuals}
+    titles = {residual.id: residual.title for plan in record.plans for residual in plan.residuals}
     for plan in record.plans:
         titles |= {hole_id(plan.revision, role.alias): hole_title(role.alias, plan.language) for role in plan.roles}
     return next((title for id, title in titles.items() if child_id(record.process_id, id) == child), child)
-
-
-def _open_points(record: Record) -> tuple[str, ...]:
-    """What the last observation left open: overlooked gaps, and information nobody answered to. What is absent is asked apart."""
-    if not record.observations:
-        return ()
-    last = record.observations[-1]
-    overlooked = (gap for gap in last.gaps if gap.kind is GapKind.OVERLOOKED)
-    return tuple(gap.text or gap.target for gap in overlooked) + tuple(note.text for note in last.ignored)

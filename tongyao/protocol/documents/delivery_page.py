@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
-from tongyao.protocol.documents.plan_page import introduced, needed_first, people, residual_entries, step_name
+from tongyao.protocol.documents.plan_page import introduced, people, step_name
 from tongyao.protocol.documents.to_reader import to_reader
+from tongyao.protocol.model.ids import ALIAS
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
 
@@ -21,7 +21,6 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "others": "You meet these people below.",
         "waits": "Whom you wait for, and who waits for you",
         "waits_for": "Your {own} waits for {step}.",
-        "needs": "You need this first: {needed}.",
         "comes_before": "Your {own} must be done before {step}.",
         "about": "What this is about",
         "asked": "What is asked of you",
@@ -46,7 +45,6 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "others": "下面会提到这些人。",
         "waits": "你要等谁，谁在等你",
         "waits_for": "你的{own}要等 {step}。",
-        "needs": "你要先有：{needed}。",
         "comes_before": "你的{own}做完，才轮到 {step}。",
         "about": "这是怎么一回事",
         "asked": "要你做的",
@@ -64,7 +62,6 @@ WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "notes": "依据",
     },
 }
-_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
 
 
 def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
@@ -95,7 +92,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     you = words["you" if mine else "you_bare"].format(alias=delivery.alias, words=mine)
     touching = [one for one in plan.residuals if delivery.alias in speakers(one.sources)]
     spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
-    met = sorted({alias for alias in _ALIAS.findall(spoken) if alias in known} - {delivery.alias})
+    met = sorted({alias for alias in ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = (Entry(text=words["others"]), *introduced({alias: known[alias] for alias in met}, language))
     takes_part = plan.has_part(delivery.alias)
     no_part = () if takes_part else (Entry(text=words["no_part"]),)
@@ -109,7 +106,12 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         section("open", delivery.open),
     ]
     lacking = tuple(
-        Group(heading=one.title, ref=one.id, entries=residual_entries(one, language, notes)) for one in touching
+        Group(
+            heading=residual.title,
+            ref=residual.id,
+            entries=(Entry(text=residual.tension.transition, note=notes.mark("sources", residual.sources)),),
+        )
+        for residual in touching
     )
     sections.append(Section(kind="lacking", heading=words["lacking"], groups=lacking))
     sections.append(
@@ -126,7 +128,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
-    """Which steps of the reader wait for those of others and why, and which of others wait for the reader's."""
+    """Which steps of the reader wait for those of others, and which of others wait for the reader's."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
     told: list[str] = []
@@ -139,11 +141,6 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
             own = step_name(plan, numbers[mine.id], language, whose=False)
             named = step_name(plan, numbers[other.id], language)
             told.append(words["waits_for" if waits else "comes_before"].format(own=own, step=named))
-        if task.assignee == reader:
-            told += [
-                words["needs"].format(needed=to_reader(one, reader, language).rstrip(".。"))
-                for one in needed_first(plan, task)
-            ]
     return tuple(Entry(text=one) for one in dict.fromkeys(told))
 
 

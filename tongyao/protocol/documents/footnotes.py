@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.page import Note, NoteKind, NoteLine
+from tongyao.protocol.model.ids import ANY_ID, in_order, speaker_of
 from tongyao.protocol.model.plan import Claim, Source
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
@@ -30,7 +31,7 @@ LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "item": "{who}, round {round}, item {number}",
         "you": "you, round {round}, item {number}",
-        "catalyst": "the observation of round {round}",
+        "statement": "made visible in round {round}",
         "T": "the intent, the change that is wanted",
         "I": "the intent, how things stand",
         "B": "the intent, what is in the way ({number})",
@@ -40,7 +41,7 @@ LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
     "zh": {
         "item": "{who}，第 {round} 轮第 {number} 条",
         "you": "你，第 {round} 轮第 {number} 条",
-        "catalyst": "第 {round} 轮的催化观察",
+        "statement": "第 {round} 轮的催化观察",
         "T": "意图，想要的变化",
         "I": "意图，眼下的处境",
         "B": "意图，第 {number} 个阻碍",
@@ -50,8 +51,7 @@ LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 _NOTE_UNITS: Final = 60
 """The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
-_ITEM: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/(?P<number>\d+)")
-_PART: Final = re.compile(r"T/(?P<lens>[TIBE])(?P<number>\d*)")
+_ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
 
 
 class Footnotes:
@@ -60,7 +60,7 @@ class Footnotes:
     def __init__(self, language: Language, references: Iterable[Source], *, reader: str = "") -> None:
         """`reader`: the alias of the person the page is written to, who is called "you"."""
         self._language, self._reader = language, reader
-        self._texts = {one.id: one.premise or one.text for one in references}
+        self._texts = {source.id: source.text for source in references}
         self._numbers: dict[tuple[NoteKind, tuple[str, ...], str], int] = {}
 
     def of_claim(self, claim: Claim) -> int:
@@ -93,16 +93,17 @@ class Footnotes:
         )
 
     def _label(self, source: str) -> str:
-        words = LABELS[self._language]
-        if part := _PART.fullmatch(source):
-            return words[part["lens"]].format(number=part["number"])
-        if item := _ITEM.fullmatch(source):
-            if item["who"] == "catalyst":
-                return words["catalyst"].format(round=item["round"])
-            name = "you" if item["who"] == self._reader else "item"
-            return words[name].format(who=item["who"], round=item["round"], number=item["number"])
-        process, _, rest = source.partition("/")
-        return words["child"].format(process=process, rest=self._label(rest)) if rest else source
+        words, found = LABELS[self._language], _ID.fullmatch(source)
+        if found is None:
+            return source
+        if found["process"]:
+            return words["child"].format(process=found["process"], rest=self._label(found["own"]))
+        if source.startswith("T/"):
+            return words[source[2]].format(number=source[3:])
+        round_number, _, number = in_order(source)
+        who = speaker_of(source)
+        name = "statement" if not who else "you" if who == self._reader else "item"
+        return words[name].format(who=who, round=round_number, number=number)
 
 
 def _shortened(text: str) -> str:

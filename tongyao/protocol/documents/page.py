@@ -44,13 +44,12 @@ class Entry(Value):
 
 
 class Group(Value):
-    """Entries under a heading of their own. `alias`: whom it is about. `ref`: the residual it is about. `ordered`: steps."""
+    """Entries under a heading of their own. `alias`: the person it is about. `ref`: the residual it is about."""
 
     heading: str = ""
     alias: str = ""
     ref: str = ""
     entries: tuple[Entry, ...] = ()
-    ordered: bool = False
 
 
 class Section(Value):
@@ -63,12 +62,16 @@ class Section(Value):
 
 
 class Page(Value):
+    """`lead`: the first line. `sections`: the body. `notes` and `appendix` follow it under `notes_heading`."""
+
     title: str
     language: Language = "en"
+    lead: Entry | None = None
     remarks: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     notes_heading: str = ""
     notes: tuple[Note, ...] = ()
+    appendix: tuple[Section, ...] = ()
 
 
 def markdown(page: Page) -> str:
@@ -80,19 +83,26 @@ def markdown(page: Page) -> str:
     numbers = {id: number for number, id in enumerate(sources, 1)}
     marks = {note.number: _mark(note, numbers, page.language) for note in page.notes}
     lines = [f"# {page.title}", ""]
+    lines += [_entry(page.lead, marks, page.language), ""] if page.lead is not None else []
     lines += [line for remark in page.remarks for line in (f"> {remark}", "")]
-    for section in page.sections:
-        lines += [f"## {section.heading}", ""]
+    lines += _sections(page.sections, marks, page.language, level="##")
+    if sources or page.appendix:
+        lines += [f"## {page.notes_heading}", ""]
+        lines += [*(f"{numbers[id]}. {_source(line, page.language)}" for id, line in sources.items()), ""]
+        lines += _sections(page.appendix, marks, page.language, level="###")
+    return "\n".join(lines).strip() + "\n"
+
+
+def _sections(sections: Iterable[Section], marks: Mapping[int, str], language: Language, *, level: str) -> list[str]:
+    lines: list[str] = []
+    for section in sections:
+        lines += [f"{level} {section.heading}", ""]
         lines += [section.lead, ""] if section.lead else []
         for group in section.groups:
-            lines += [f"### {group.heading}", ""] if group.heading else []
-            for at, entry in enumerate(group.entries, 1):
-                lines.append(f"{f'{at}.' if group.ordered else '-'} {_entry(entry, marks, page.language)}")
+            lines += [f"{level}# {group.heading}", ""] if group.heading else []
+            lines += [f"- {_entry(entry, marks, language)}" for entry in group.entries]
             lines += [""] if group.entries else []
-    if sources:
-        lines += [f"## {page.notes_heading}", ""]
-        lines += [f"{numbers[id]}. {_source(line, page.language)}" for id, line in sources.items()]
-    return "\n".join(lines).strip() + "\n"
+    return lines
 
 
 def _entry(entry: Entry, marks: Mapping[int, str], language: Language) -> str:

@@ -83,7 +83,7 @@ def machine_of(plan: Plan, process_id: str) -> Machine:
     nodes = [
         Node(
             name=START,
-            title=plan.panorama[0].text if plan.panorama else "",
+            title=plan.possible[0].text if plan.possible else "",
             forwards=tuple(
                 Forward(name=f"begin {names[task.id]}", to=names[task.id], permission=begin.name, guards=_agreed(task))
                 for task in first

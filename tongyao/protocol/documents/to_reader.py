@@ -56,7 +56,12 @@ def called(alias: str, reader: str, language: Language) -> str:
 
 def addressed(page: Page, reader: str) -> Page:
     """A page as this person reads it. The words of its sources stay as they were said."""
-    return page.model_copy(update={"sections": tuple(_section(one, reader, page.language) for one in page.sections)})
+
+    def told(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+        return tuple(_section(section, reader, page.language) for section in sections)
+
+    lead = None if page.lead is None else _entry(page.lead, reader, page.language)
+    return page.model_copy(update={"lead": lead, "sections": told(page.sections), "appendix": told(page.appendix)})
 
 
 def _section(section: Section, reader: str, language: Language) -> Section:

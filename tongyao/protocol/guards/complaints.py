@@ -8,25 +8,18 @@ from tongyao.protocol.model.requests import Language
 
 Fault = Literal[
     "item",
-    "empty_claim",
-    "disclosed",
+    "empty_text",
     "no_quote",
     "quote_not_found",
-    "nothing_new",
+    "disclosed",
+    "address",
     "missing_pair",
-    "pair",
+    "relation",
+    "note",
+    "between",
     "one_sided",
-    "boundary_held",
-    "no_lack_and_means",
-    "no_condition_and_cancels",
-    "no_steps",
-    "second_relation",
-    "same_kind",
-    "same_matter",
-    "kept",
-    "second_kept",
-    "gap_kept_absent",
-    "framework_not_taken",
+    "protected",
+    "protected_ended",
     "sentence",
     "recommendation",
     "private_talk",
@@ -36,79 +29,54 @@ Fault = Literal[
     "no_transition",
     "line_quote_not_found",
     "line_without_quote",
+    "claim_without_source",
+    "residual_too_long",
+    "plan_too_long",
     "unreadable",
 ]
 
 _WORDS: Final[dict[Fault, tuple[str, str]]] = {
-    "item": ("The item “{claim}”: {what}", "条目「{claim}」：{what}"),
-    "empty_claim": ("its claim is empty.", "claim 是空的。"),
-    "disclosed": (
-        "it discloses what this person does not let you speak of. Leave it out, without mentioning it.",
-        "它透露了这个人不许你说的东西。去掉它，不要提到它。",
-    ),
+    "item": ("The item “{text}”: {what}", "条目「{text}」：{what}"),
+    "empty_text": ("its text is empty.", "text 是空的。"),
     "no_quote": (
-        "a premise that is not inferred needs a quote. Quote it word for word, or set `inferred` and say in `starts_from` or "
-        "`quotes` what it is read out of.",
-        "不是推断的前提要有引文。逐字引出来；或者把 inferred 设为 true，在 starts_from 或 quotes 里说明从哪里读出来。",
+        "it has no quote. Copy at least one passage on which the fact rests into `quotes`, or leave the item out.",
+        "它没有引文。把事实所依据的原话至少一段抄进 quotes；没有依据就去掉这一条。",
     ),
     "quote_not_found": (
         "this quote does not stand in the source: “{quote}”. Copy the words as they stand there.",
         "原文里没有这段引文：「{quote}」。照原文逐字抄。",
     ),
-    "nothing_new": (
-        "it says nothing new. Quote what this person has not quoted before, or put in `answers` the id of what it answers of the "
-        "last observation; otherwise leave it out.",
-        "它没有新内容。引一段这个人以前没有引过的原文，或者在 answers 里填上一份观察中它所回应的编号；否则去掉。",
+    "disclosed": (
+        "it discloses what this person does not let you speak of. Leave it out, without mentioning it.",
+        "它透露了这个人不许你说的东西。去掉它，不要提到它。",
     ),
-    "missing_pair": ("The pair {a}-{b} is missing.", "缺少配对 {a}-{b}。"),
-    "pair": ("The pair {a}-{b}: {what}", "配对 {a}-{b}：{what}"),
-    "one_sided": ("its sources name no item of {aliases}.", "sources 里没有 {aliases} 的条目。"),
-    "boundary_held": (
-        "it was stated as {relation} on a boundary with a quote. It keeps this relation, unless you cite an item said since then, "
-        "with a new quote.",
-        "它原来是 {relation}，依据一条带引文的边界。除非引用此后说出、带新引文的条目，否则保持原来的关系。",
+    "address": (
+        "“{words}” tells where this person can be found. Say the fact without a street address or a house number.",
+        "「{words}」会让人找到这个人。说事实，不写街道地址和门牌号。",
     ),
-    "no_lack_and_means": (
-        "`complementary` needs ids of items that say what one side lacks in `lack`, and ids of the other side's items that meet it "
-        "in `means`.",
-        "complementary 要在 lack 里填一方说自己缺什么的条目编号，在 means 里填另一方补得上它的条目编号。",
+    "missing_pair": (
+        "The pair {a}-{b} stands neither in `relations` nor in `none`.",
+        "配对 {a}-{b} 既不在 relations 里，也不在 none 里。",
     ),
-    "no_condition_and_cancels": (
-        "`offsetting` needs ids of the items that set one side's condition in `condition`, and ids of the other side's items that "
-        "it cancels in `cancels`.",
-        "offsetting 要在 condition 里填一方提出条件的条目编号，在 cancels 里填另一方被它抵消的条目编号。",
+    "relation": ("The relation of {between}, “{text}”: {what}", "{between} 的关系「{text}」：{what}"),
+    "note": ("The note “{text}”: {what}", "说明「{text}」：{what}"),
+    "between": (
+        "`between` names two different people of {people}, or one of them and a line of the tension ({lines}).",
+        "between 填 {people} 中两个不同的人，或者其中一个人和张力的一行（{lines}）。",
     ),
-    "no_steps": (
-        "`aligned` needs in `steps` either two entries that rest on four different items, two of {a} and two of {b}, or one entry with a "
-        "`direction` item of {a} and one of {b}. A common topic, place or date is no relation, nor is a likeness in one point.",
-        "aligned 的 steps 要么填两项，用到四个不同的条目：{a} 的两个，{b} 的两个；要么填一项，是 {a} 和 {b} 的“方向”条目各一个。"
-        "话题、地点或日期相同不算关系，只有一处相像也不算。",
+    "one_sided": (
+        "its `sources` name no item of {aliases} that holds.",
+        "sources 里没有 {aliases} 仍然有效的条目。",
     ),
-    "second_relation": ("its second relation, in `also`: {what}", "它在 also 里的第二个关系：{what}"),
-    "same_kind": (
-        "it is of the kind of the first. Leave `also` empty and say both matters in the text of the first.",
-        "它和第一个是同一种。also 留空，两件事都写进第一个的文字。",
+    "protected": (
+        "it replaces {id}. That collision rests on a boundary that somebody stated, and none of the two has said anything "
+        "since that is not inferred: it stands. State only what holds besides it.",
+        "它取代了 {id}。那个对冲依据有人说过的边界，此后两人都没有说出不是推断的新内容，所以它仍然有效。只写它之外还成立的。",
     ),
-    "same_matter": (
-        "its slots hold, on one side, no item that the first relation does not hold: it is the same matter. Leave `also` empty.",
-        "有一方在它的栏位里没有第一个关系之外的条目：说的是同一件事。also 留空。",
-    ),
-    "kept": (
-        "it stands as stated in round {round}. The new statement cites no item said since then.",
-        "仍按第 {round} 轮的陈述。新的陈述没有引用此后说出的条目。",
-    ),
-    "second_kept": (
-        "its second relation stands as stated in round {round}. What `also` said of it cites no item said since then.",
-        "第二个关系仍按第 {round} 轮的陈述。also 里写的没有引用此后说出的条目。",
-    ),
-    "gap_kept_absent": (
-        "The gap on {target} that repeats {earlier} stays absent: its sources hold no fact said since then.",
-        "{target} 上沿用 {earlier} 的缺口仍是 absent：它的 sources 里没有此后说出的事实。",
-    ),
-    "framework_not_taken": (
-        "A new framework was not opened. One is open at a time, and a new one rests on quoted items of at least two participants "
-        "on which no earlier one rested.",
-        "有一个新的框架没有打开。同时只有一个开着。新的要依据至少两个参与者带引文、以前的框架没有用过的条目。",
+    "protected_ended": (
+        "{id} cannot end: that collision rests on a boundary that somebody stated, and none of the two has said anything "
+        "since that is not inferred. Leave it out of `ended`.",
+        "{id} 不能结束：那个对冲依据有人说过的边界，此后两人都没有说出不是推断的新内容。把它从 ended 里去掉。",
     ),
     "sentence": (
         "The words “{words}” in the sentence “{sentence}” {what} If they mean nothing of the kind, say the same without these words.",
@@ -140,6 +108,19 @@ _WORDS: Final[dict[Fault, tuple[str, str]]] = {
     "line_without_quote": (
         "{line} has no quote. Put into `quotes` what it rests on, word for word, or leave the line out if it rests on nothing.",
         "{line} 没有引文。把它所依据的原话逐字放进 quotes；没有依据就把这一行去掉。",
+    ),
+    "claim_without_source": (
+        "The claim “{claim}” has no source that exists. Cite what says it, or leave it out.",
+        "「{claim}」没有存在的出处。引说了它的编号，或者去掉。",
+    ),
+    "residual_too_long": (
+        "The residual “{title}” has {units} words, at most {limit} are allowed. Shorten the wording; keep figures, dates, places and conditions.",
+        "残余「{title}」有 {units} 字，最多 {limit} 字。把话说短，数目、日期、地点、条件留下。",
+    ),
+    "plan_too_long": (
+        "As it is laid out, the plan has {units} words without sources, at most {limit} are allowed. Join claims that say the same, then leave "
+        "out the claims that change nothing for anybody. Dates and conditions of people stay.",
+        "排出来的方案不算出处有 {units} 字，最多 {limit} 字。先合并说同一件事的，再去掉对谁都没有影响的。各人的日期和条件留下。",
     ),
     "unreadable": (
         "The whole answer: it could not be read as the wanted JSON structure: {error}",

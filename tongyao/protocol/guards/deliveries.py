@@ -8,7 +8,7 @@ from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.model.plan import Claim, ClaimDraft, Delivery, DeliveryDraft, Plan
+from tongyao.protocol.model.plan import Claim, ClaimDraft, Delivery, DeliveryDraft, Plan, Role
 from tongyao.protocol.model.requests import Language
 
 
@@ -17,18 +17,18 @@ def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: L
 
     - Ids in sentences become sources; a source that the plan does not cite is struck, and a claim without one marked.
     - What the plan says of this person and the draft left out is added as the plan words it: their tasks, and the claims
-      of their role, where no claim of the draft rests on any of the same sources.
+      of their role, if no claim of the draft rests on any of the same sources.
     """
-    known = {one.id: one.text for one in plan.references}
+    known = {source.id: source.text for source in plan.references}
 
     def claims(drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
-        return tuple(claim for one in drafts if (claim := _claim(one, known, language, plan)).text)
+        return tuple(claim for entry in drafts if (claim := _claim(entry, known, language, plan)).text)
 
     delivery = Delivery(
         alias=alias,
         plan_revision=plan.revision,
         language=language,
-        about=claims(draft.about) or plan.about or plan.panorama,
+        about=claims(draft.about) or plan.possible,
         asked=claims(draft.asked),
         gains=claims(draft.gains),
         conditions=claims(draft.conditions),
@@ -64,35 +64,29 @@ def _completed(delivery: Delivery, plan: Plan) -> Delivery:
         for task in plan.tasks
         if task.assignee == delivery.alias and not asked & set(task.sources)
     )
-    role = next((one for one in plan.roles if one.alias == delivery.alias), None)
-    if role is None:
-        return delivery.model_copy(update={"asked": (*delivery.asked, *tasks)})
-    given = () if tasks else missing(role.contributions)
+    role = next((role for role in plan.roles if role.alias == delivery.alias), Role(alias=delivery.alias, role=""))
     return delivery.model_copy(
         update={
-            "asked": (*delivery.asked, *tasks, *given),
+            "asked": (*delivery.asked, *tasks),
             "gains": (*delivery.gains, *missing(role.benefits)),
-            "conditions": (*delivery.conditions, *missing((*role.costs, *role.dependencies))),
+            "conditions": (*delivery.conditions, *missing(role.conditions)),
         }
     )
 
 
 def delivery_of_plan(plan: Plan, alias: str) -> DeliveryDraft:
-    """A delivery assembled from the plan alone, in the plan's words: what it is about, tasks, gains, conditions, collisions."""
-    role = next((one for one in plan.roles if one.alias == alias), None)
-    tasks = [task for task in plan.tasks if task.assignee == alias]
-    asked = [ClaimDraft(text=task.title, sources=list(task.sources)) for task in tasks]
-    done = {source for task in tasks for source in task.sources}
-    if role is not None:
-        asked += _drafts(claim for claim in role.contributions if not done & set(claim.sources))
+    """A delivery assembled from the plan alone, in the plan's words."""
+    role = next((role for role in plan.roles if role.alias == alias), Role(alias=alias, role=""))
     return DeliveryDraft(
-        about=_drafts((*plan.about, *(claim for claim in plan.panorama if alias in claim.text or not plan.about))),
-        asked=asked,
-        gains=_drafts(role.benefits if role else ()),
-        conditions=_drafts((*role.costs, *role.dependencies) if role else ()),
+        about=_drafts(plan.possible),
+        asked=[
+            ClaimDraft(text=task.title, sources=list(task.sources)) for task in plan.tasks if task.assignee == alias
+        ],
+        gains=_drafts(role.benefits),
+        conditions=_drafts(role.conditions),
         open=_drafts(claim for claim in plan.offsets if alias in claim.text),
     )
 
 
 def _drafts(claims: Iterable[Claim]) -> list[ClaimDraft]:
-    return [ClaimDraft(text=one.text, sources=list(one.sources), concluded=one.concluded) for one in claims]
+    return [ClaimDraft(text=claim.text, sources=list(claim.sources), concluded=claim.concluded) for claim in claims]

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tongyao.protocol.model.observation import Effect
+from tongyao.protocol.model.ids import ALIAS, speaker_of
+from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.model.projection import Dimension, Item
+from tongyao.protocol.model.projection import Item, ItemKind
 from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.rules.standing import standing
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
 SAYS = {
     "en": "Participants who contributed: {count}. Rounds: {rounds}. What follows is taken from the record.",
-    "zh": "{count} 位参与者在 {rounds} 轮中作出了投影；以下内容直接取自记录。",
+    "zh": "{count} 位参与者说过话，共 {rounds} 轮。以下内容取自记录。",
 }
 
 
@@ -34,64 +36,58 @@ def block_in_text(text: str) -> PlanDraft | None:
 
 
 def says_nothing(draft: PlanDraft) -> bool:
-    """Whether an answer that can be read holds no claim with any words: then it is no better than one that cannot."""
-    of_roles = (
-        claim
-        for role in draft.roles
-        for group in (role.contributions, role.benefits, role.costs, role.dependencies)
-        for claim in group
-    )
-    return not any(claim.text.strip() for claim in (*draft.about, *draft.panorama, *of_roles, *draft.order))
+    """Whether an answer that can be read holds no claim and no task with any words: then it is no better than one that cannot."""
+    texts = [claim.text for claim in draft.possible]
+    texts += [claim.text for role in draft.roles for claim in (*role.benefits, *role.conditions)]
+    return not any(text.strip() for text in (*texts, *(task.title for task in draft.tasks)))
 
 
 def minimal_plan(request: PlannerRequest) -> PlanDraft:
-    """A plan assembled from the record alone: each contributor's capabilities, their boundaries as costs, and every
-    barrier that nobody dissolves as a residual tension."""
-    items = [item for exchange in request.exchange for said in exchange.projections for item in said.items]
-    by_alias = {alias: [item for item in items if item.id.split("/")[1] == alias] for alias in request.aliases}
-    says = SAYS[request.language]
-    first = [item.id for alias in request.aliases for item in by_alias[alias][:1]]
-    about = [ClaimDraft(text=text, sources=[f"T/{name}"]) for name, text in request.tension.targets().items()]
+    """A plan assembled from what stands in the record.
+
+    Capabilities are tasks, boundaries and people's own words are conditions. Complements and alignments of two participants are
+    possible, offsets are offsets. Every barrier without a complement is a residual tension. `settle_plan` adds the open gaps.
+    """
+    state = standing(request.exchange)
+    items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}
+    told = SAYS[request.language].format(count=len(request.aliases), rounds=len(request.exchange))
+    first = [said[0].id for said in items.values() if said]
+    able = [(alias, item) for alias, said in items.items() for item in said if item.kind is ItemKind.CAPABILITY]
+    tension = request.tension
+    pairs = [relation for relation in state.relations if all(map(ALIAS.fullmatch, relation.between))]
+    helped = {relation.between[1] for relation in state.relations if relation.kind is RelationKind.COMPLEMENTARY}
     return PlanDraft(
-        about=about,
-        panorama=[
-            ClaimDraft(
-                text=says.format(count=len(request.aliases), rounds=len(request.exchange)),
-                sources=first or ["T/T"],
-            )
-        ],
+        possible=[ClaimDraft(text=told, sources=first or ["T/T"])]
+        + [_claim(relation) for relation in pairs if relation.kind is not RelationKind.OFFSETTING],
         roles=[
             RoleDraft(
                 alias=alias,
-                contributions=_claims(by_alias[alias], Dimension.CAPABILITY),
-                costs=_claims(by_alias[alias], Dimension.BOUNDARY),
+                conditions=[_claim(item) for item in said if item.kind in (ItemKind.BOUNDARY, None)],
             )
-            for alias in request.aliases
+            for alias, said in items.items()
         ],
         tasks=[
-            TaskDraft(id=f"T{number}", title=said[0].statement, assignee=alias, sources=[said[0].id])
-            for number, (alias, said) in enumerate(
-                (
-                    (alias, [i for i in by_alias[alias] if i.dimension is Dimension.CAPABILITY])
-                    for alias in request.aliases
-                ),
-                1,
-            )
-            if said
+            TaskDraft(id=f"t{number}", title=item.text, assignee=alias, sources=[item.id])
+            for number, (alias, item) in enumerate(able, 1)
         ],
         residuals=[
             ResidualDraft(
                 title=barrier,
                 transition=barrier,
-                initial_state=request.tension.initial_state,
+                initial_state=tension.initial_state,
                 barriers=[barrier],
-                exchange=request.tension.exchange,
+                exchange=tension.exchange,
                 sources=[f"T/{name}"],
             )
-            for name, barrier in request.tension.targets().items()
-            if name.startswith("B") and name not in _met(request)
+            for name, barrier in tension.targets().items()
+            if name.startswith("B") and name not in helped
         ],
+        offsets=[_claim(relation) for relation in state.relations if relation.kind is RelationKind.OFFSETTING],
     )
+
+
+def _claim(said: Item | Relation) -> ClaimDraft:
+    return ClaimDraft(text=said.text, sources=[said.id])
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -99,17 +95,3 @@ def _candidates(text: str) -> Iterator[str]:
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         yield text[start : end + 1]
-
-
-def _claims(items: list[Item], dimension: Dimension) -> list[ClaimDraft]:
-    return [ClaimDraft(text=item.statement, sources=[item.id]) for item in items if item.dimension is dimension]
-
-
-def _met(request: PlannerRequest) -> set[str]:
-    return {
-        contribution.target
-        for exchange in request.exchange
-        if exchange.observation is not None
-        for contribution in exchange.observation.contributions
-        if contribution.effect is Effect.DISSOLVES
-    }

@@ -1,19 +1,23 @@
-"""Every claim of a plan has its source, tasks form no cycle, no contributor is forgotten (docs/protocol.md §7). Pure."""
+"""Every claim of a plan has its source, tasks form no cycle, no contributor and no open gap is forgotten (docs/protocol.md §7). Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from tongyao.protocol.documents.plan_page import body_limit, body_units
+from tongyao.protocol.guards.checks import Checks, Complaint
+from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.model.ids import speaker_of
+from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import (
     NOBODY,
     OUTSIDE,
-    Absence,
     Claim,
     ClaimDraft,
     Plan,
@@ -28,12 +32,11 @@ from tongyao.protocol.model.plan import (
     speakers,
 )
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.projection import Item
-from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.sizes import cut
-from tongyao.protocol.model.tension import MISSING, Lineage, Tension
-from tongyao.protocol.rules.plans.lineage import LENS_UNITS, NEAR, cosine, grams
-from tongyao.protocol.rules.plans.unused import unused_facts
+from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension, TensionDraft, from_draft, within_limits
+from tongyao.protocol.rules.plans.lineage import NEAR, cosine, grams
+from tongyao.protocol.rules.standing import Standing, standing
 
 _QUESTION = re.compile(
     r"(?:say|tell|state|name|answer) (?:whether|if|who|whom|what|which|when|where|how)\b|(?:说明|回答|答复|说清)(?:是否|能否|可否|愿不愿|能不能|会不会|要不要|行不行|谁|多少|几|哪)",
@@ -41,92 +44,128 @@ _QUESTION = re.compile(
 )
 """A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Of an answer, besides what is absent: each is compared with those before it."""
+"""Of an answer: each is compared with those before it."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
-
-TITLE_UNITS = 20
+_TITLE_UNITS = 20
 """Of a residual that was given no title: so much of its transition."""
 
 
 def settle_plan(
     draft: PlanDraft,
+    request: PlannerRequest,
     *,
-    revision: int,
-    language: Language,
-    contributors: Collection[str],
-    known: Mapping[str, str],
-    lineage: Lineage,
-    tension: Tension | None = None,
-    absent: Sequence[Absence] = (),
-    open_points: Sequence[str] = (),
-    reduced: bool = False,
+    lineage: Lineage | None = None,
     hidden: bool = False,
-    said: Sequence[Item] = (),
+    reduced: bool = False,
 ) -> Plan:
-    """The plan in `draft`, as far as the record bears it out.
+    """The plan in `draft`, as far as the record in `request` bears it out.
 
-    - Ids in sentences become sources. Sources that do not exist are struck; a claim left without one is kept and marked
-      unsupported.
-    - Roles of unknown aliases are dropped; a contributor without one gets an empty one, so that nobody is forgotten.
-    - Tasks are numbered. Those of unknown assignees belong to nobody; prerequisites that are unknown or would close a cycle are
-      dropped. `agreed` needs the assignee's own word and somebody else's among the sources.
-    - Residuals without a transition are dropped; too long ones are cut lens by lens; those that stand on one gap, or say the
-      same, are one. What is `absent`, and no residual and no task of somebody here cites, becomes one, with I and E of
-      `tension`.
+    - Ids in sentences become sources. A source is a line of the tension, an item or statement that holds, or a source of a
+      child's plan. Others are struck. A claim left without one is kept and marked unsupported.
+    - Roles of unknown aliases are dropped. A contributor without one gets an empty one.
+    - Tasks are numbered. Those of unknown assignees belong to nobody. Prerequisites that are unknown or would close a cycle
+      are dropped. `agreed` needs the assignee's own word and somebody else's among the sources.
+    - Residuals without a transition are dropped, and those that rest on the same gaps or say the same are one.
+    - An open gap that no task and no residual cites becomes a question to the person whom it asks, or a residual.
 
     Args:
-        known: every id a source may name, with its text (`Record.item_ids`, and those of children).
-        said: all items of the record, oldest first. Facts of `contributors` that nothing cites are listed as `unused`.
+        lineage: of the residual tensions, without their ids.
         hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
+        reduced: the draft was assembled from the record.
     """
-    claims = _Claims(known, language)
+    state = standing(request.exchange)
+    claims = _Claims(request, state)
+    people = {*request.aliases, DEMANDER}
     wanted = _unique(draft.tasks, claims)
-    tasks = _tasks(wanted, {*contributors, DEMANDER}, claims)
+    tasks = _tasks(wanted, people, claims)
+    residuals = _merged(draft.residuals, {gap.id for gap in state.open_gaps}, claims)
+    cited = {source for task in tasks for source in task.sources} | {s for one in residuals for s in one.sources}
+    for gap in state.open_gaps:
+        if gap.id not in cited and gap.asks in people:
+            tasks = (*tasks, _question(gap, len(tasks) + 1))
+        elif gap.id not in cited:
+            residuals.append(_residual_of(gap, request.tension))
     claims.steps = {draft_id: number for number, draft_id in enumerate(wanted, 1)}
-    roles = {
-        named_alias(role.alias): claims.role(role) for role in draft.roles if named_alias(role.alias) in contributors
-    }
-    taken_up = {source for task in tasks if task.has_doer for source in task.sources}
+    roles = {named_alias(role.alias): claims.role(role) for role in draft.roles}
     plan = Plan(
-        revision=revision,
-        language=language,
-        about=claims.all(draft.about),
-        panorama=claims.all(draft.panorama),
-        roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(contributors)),
+        revision=request.revision,
+        language=request.language,
+        date=next(iter(claims.all([draft.date])), None),
+        possible=claims.all(draft.possible),
+        roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(request.aliases)),
         tasks=tasks,
-        order=claims.all(draft.order),
+        residuals=tuple(
+            _residual(one, f"plan/{request.revision}/residual/{number}", claims, lineage)
+            for number, one in enumerate(residuals, 1)
+        ),
         offsets=claims.all(draft.offsets),
-        residuals=_residuals(draft.residuals, absent, tension, claims, lineage, revision, taken_up),
-        open_points=tuple(dict.fromkeys(claims.words(point) for point in open_points)),
         remarks=tuple(draft.remarks),
         reduced=reduced,
     )
-    parts = [name for name in known if name.startswith("T/")]
-    premises = {item.id: item.premise for item in said if item.premise}
-    references = (
-        Source(id=name)
-        if hidden and name not in parts
-        else Source(id=name, text=known[name], premise=premises.get(name, ""))
-        for name in dict.fromkeys((*parts, *plan.cited()))
+    lines = [id for id in claims.known if id.startswith("T/")]
+    references = tuple(
+        Source(id=id, text="" if hidden and id not in lines else claims.known[id])
+        for id in dict.fromkeys((*lines, *plan.cited()))
     )
-    theirs = [item for item in said if not speakers([item.id]).isdisjoint(contributors)]
-    unused = () if hidden else unused_facts(theirs, plan.cited())
-    return plan.model_copy(update={"references": tuple(references), "unused": unused})
+    unused = () if hidden else _unused(state, people, plan.cited())
+    return plan.model_copy(update={"references": references, "unused": unused})
+
+
+def _every_claim_has_a_source(draft: PlanDraft, request: PlannerRequest) -> Iterable[Complaint]:
+    language = request.language
+    for claim in settle_plan(draft, request).claims():
+        if not claim.supported:
+            text = complaint(language, "claim_without_source", claim=claim.text)
+            yield Complaint(text=text, reason="claim_without_source")
+
+
+def _residuals_are_no_longer_than_a_tension(draft: PlanDraft, request: PlannerRequest) -> Iterable[Complaint]:
+    for residual in draft.residuals:
+        parts = (residual.transition, residual.initial_state, *residual.barriers, residual.exchange)
+        if (size := sum(map(units, parts))) > TENSION_UNITS:
+            text = complaint(
+                request.language, "residual_too_long", title=residual.title, units=size, limit=TENSION_UNITS
+            )
+            yield Complaint(text=text, reason="residual_too_long")
+
+
+def _the_body_is_short(draft: PlanDraft, request: PlannerRequest) -> Iterable[Complaint]:
+    limit = body_limit(request.language, len(request.aliases))
+    if (size := body_units(settle_plan(draft, request))) > limit:
+        text = complaint(request.language, "plan_too_long", units=size, limit=limit)
+        yield Complaint(text=text, reason="plan_too_long")
+
+
+PLAN_CHECKS: Final[Checks[PlanDraft, PlannerRequest]] = (
+    _every_claim_has_a_source,
+    _residuals_are_no_longer_than_a_tension,
+    _the_body_is_short,
+)
+"""The second answer replaces the first as a whole. A fault that stays is marked by `settle_plan` or counted."""
 
 
 class _Claims:
-    def __init__(self, known: Mapping[str, str], language: Language) -> None:
-        self._known, self.language = known, language
+    """Claims out of drafts. `known`: every id that a source may name, with its text."""
+
+    def __init__(self, request: PlannerRequest, state: Standing) -> None:
+        self.language = request.language
         self.steps: Mapping[str, int] = {}
+        self.known = {f"T/{name}": text for name, text in request.tension.targets().items()}
+        self.known |= {item.id: item.text for item in state.valid_items}
+        self.known |= {statement.id: statement.text for statement in state.statements}
+        self.known |= {source.id: source.text for child in request.children for source in child.plan.references}
 
     def sources(self, named: Sequence[str]) -> tuple[str, ...]:
-        return named_ids(named, self._known)
+        return named_ids(named, self.known)
 
     def words(self, text: str) -> str:
         """`text` without ids."""
         return without_ids(text, self.language, self.steps)[0]
 
-    def one(self, draft: ClaimDraft) -> Claim:
+    def all(self, drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
+        return tuple(claim for draft in drafts if (claim := self._claim(draft)).text)
+
+    def _claim(self, draft: ClaimDraft) -> Claim:
         text, found = without_ids(draft.text, self.language, self.steps)
         sources = self.sources([*draft.sources, *found])
         return Claim(
@@ -134,21 +173,15 @@ class _Claims:
             sources=sources,
             supported=bool(sources),
             concluded=draft.concluded and bool(sources),
-            doubt=doubt(text, [self._known[source] for source in sources], self.language) if sources else "",
+            doubt=doubt(text, [self.known[source] for source in sources], self.language) if sources else "",
         )
-
-    def all(self, drafts: Sequence[ClaimDraft]) -> tuple[Claim, ...]:
-        return tuple(claim for draft in drafts if (claim := self.one(draft)).text)
 
     def role(self, draft: RoleDraft) -> Role:
         return Role(
             alias=named_alias(draft.alias),
             role=self.words(draft.role),
-            tier=draft.tier.strip(),
-            contributions=self.all(draft.contributions),
             benefits=self.all(draft.benefits),
-            costs=self.all(draft.costs),
-            dependencies=self.all(draft.dependencies),
+            conditions=self.all(draft.conditions),
         )
 
 
@@ -161,25 +194,26 @@ def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft
     return unique
 
 
-def _tasks(unique: Mapping[str, TaskDraft], assignable: Collection[str], claims: _Claims) -> tuple[Task, ...]:
+def _tasks(unique: Mapping[str, TaskDraft], people: Collection[str], claims: _Claims) -> tuple[Task, ...]:
     """The tasks under ids of their own: those of the draft may be any words, and nobody would anonymise them."""
     own = {draft_id: f"t{number}" for number, draft_id in enumerate(unique, 1)}
     wanted = {
-        own[id]: [own[one.strip()] for one in draft.prerequisites if one.strip() in own] for id, draft in unique.items()
+        own[id]: [own[before.strip()] for before in draft.prerequisites if before.strip() in own]
+        for id, draft in unique.items()
     }
     prerequisites = _without_cycles({task: list(dict.fromkeys(before)) for task, before in wanted.items()})
     return tuple(
-        _task(task_id, draft, prerequisites[task_id], assignable, claims)
+        _task(task_id, draft, prerequisites[task_id], people, claims)
         for task_id, draft in zip(own.values(), unique.values(), strict=True)
     )
 
 
 def _task(
-    task_id: str, draft: TaskDraft, prerequisites: Sequence[str], assignable: Collection[str], claims: _Claims
+    task_id: str, draft: TaskDraft, prerequisites: Sequence[str], people: Collection[str], claims: _Claims
 ) -> Task:
     sources = claims.sources([*draft.sources, *without_ids(draft.title, claims.language)[1]])
     named, outside = named_alias(draft.assignee), claims.words(draft.outside)
-    if named not in assignable:
+    if named not in people:
         away = named.casefold() == OUTSIDE or (named.casefold() in ("", NOBODY) and bool(outside))
         named = OUTSIDE if away else NOBODY
     said_by = speakers(sources)
@@ -216,67 +250,63 @@ def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
     return kept
 
 
-def _residuals(
-    drafts: Sequence[ResidualDraft],
-    absent: Sequence[Absence],
-    tension: Tension | None,
-    claims: _Claims,
-    lineage: Lineage,
-    revision: int,
-    taken_up: Collection[str],
-) -> tuple[Residual, ...]:
-    """What is said once of what stayed unresolved, numbered; then what is absent and neither there nor `taken_up`.
+def _question(gap: Note, number: int) -> Task:
+    return Task(id=f"t{number}", title=gap.text, assignee=gap.asks, sources=(gap.id,), question=True)
 
-    Two drafts are the same residual if both stand on one absent thing and name nothing else absent, or have one wording.
-    """
-    kept: list[tuple[ResidualDraft, set[int], Counter[str]]] = []
+
+def _merged(drafts: Sequence[ResidualDraft], gaps: Collection[str], claims: _Claims) -> list[ResidualDraft]:
+    """The residuals with a transition. Two are one if they cite the same of `gaps`, or have one wording."""
+    kept: list[tuple[ResidualDraft, set[str], Counter[str]]] = []
     for draft in [one for one in drafts if one.transition.strip()][:MOST_RESIDUALS]:
         sources, wording = claims.sources(draft.sources), grams(draft.transition)
-        stands_on = {at for at, gap in enumerate(absent) if not set(gap.gaps).isdisjoint(sources)}
+        rests_on = set(gaps).intersection(sources)
         for other, others, words in kept:
-            if (others and others == stands_on) or cosine(words, wording) >= NEAR:
+            if (others and others == rests_on) or cosine(words, wording) >= NEAR:
                 other.sources = list(dict.fromkeys([*other.sources, *sources]))
-                others |= stands_on
+                others |= rests_on
                 break
         else:
-            kept.append((draft.model_copy(update={"sources": list(sources)}), stands_on, wording))
-    said = [draft for draft, _, _ in kept]
-    named = {source for one in said for source in one.sources} | set(taken_up)
-    said += [_of_absence(one, tension) for one in absent if tension is not None and not named & set(one.gaps)]
-    return tuple(_residual(one, number, claims, lineage, revision) for number, one in enumerate(said, 1))
+            kept.append((draft.model_copy(update={"sources": list(sources)}), rests_on, wording))
+    return [draft for draft, _, _ in kept]
 
 
-def _of_absence(absence: Absence, tension: Tension) -> ResidualDraft:
-    barrier = tension.targets().get(absence.target, "") if absence.target.startswith("B") else ""
+def _residual_of(gap: Note, tension: Tension) -> ResidualDraft:
+    """A gap that nobody here can close, with what else the tension of the process says."""
+    lines = tension.targets()
+    barriers = [lines[line] for line in gap.about if line.startswith("B") and line in lines]
     return ResidualDraft(
-        title=_FIRST_CLAUSE.split(absence.text.strip(), maxsplit=1)[0],
-        transition=absence.text,
-        initial_state=tension.initial_state,
-        barriers=[barrier or absence.text],
-        exchange=tension.exchange,
-        sources=[*absence.gaps, *([f"T/{absence.target}"] if absence.target in tension.targets() else [])],
+        title=_FIRST_CLAUSE.split(gap.text.strip(), maxsplit=1)[0],
+        transition=gap.text,
+        initial_state=lines.get("I", ""),
+        barriers=barriers or [gap.text],
+        exchange=lines.get("E", ""),
+        sources=[gap.id, *(f"T/{line}" for line in gap.about if line in lines)],
     )
 
 
-def _residual(draft: ResidualDraft, number: int, claims: _Claims, lineage: Lineage, revision: int) -> Residual:
-    residual_id = f"plan/{revision}/residual/{number}"
-
-    def lens(text: str) -> str:
-        words = claims.words(text)
-        short = cut(words, LENS_UNITS)
-        return short if len(short) == len(words) else f"{short}…"
-
-    barriers = tuple(said for barrier in draft.barriers if (said := lens(barrier)))[:2]
+def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: Lineage | None) -> Residual:
+    """The residual, its tension shortened in proportion only where it is longer than a tension may be."""
+    words = TensionDraft(
+        transition=claims.words(draft.transition),
+        initial_state=claims.words(draft.initial_state),
+        barriers=[claims.words(barrier) for barrier in draft.barriers],
+        exchange=claims.words(draft.exchange),
+    )
+    tension = from_draft(within_limits(words), language=claims.language)
+    where = None if lineage is None else lineage.model_copy(update={"residual": residual_id})
     return Residual(
         id=residual_id,
-        title=claims.words(draft.title) or cut(claims.words(draft.transition), TITLE_UNITS),
-        tension=Tension(
-            transition=lens(draft.transition) or MISSING,
-            initial_state=lens(draft.initial_state) or MISSING,
-            barriers=barriers or (MISSING,),
-            exchange=lens(draft.exchange) or MISSING,
-            language=claims.language,
-            lineage=lineage.model_copy(update={"residual": residual_id}),
-        ),
+        title=claims.words(draft.title) or cut(words.transition, _TITLE_UNITS),
+        tension=tension.model_copy(update={"lineage": where}),
         sources=claims.sources(draft.sources),
     )
+
+
+def _unused(state: Standing, people: Collection[str], cited: Collection[str]) -> tuple[Source, ...]:
+    """The items of `people` that hold, are not inferred and that nothing cites, of those with one text the first."""
+    told = {state.items[id].text for id in cited if id in state.items}
+    found: dict[str, Source] = {}
+    for item in state.valid_items:
+        if speaker_of(item.id) in people and not item.inferred and item.text not in told:
+            found.setdefault(item.text, Source(id=item.id, text=item.text))
+    return tuple(found.values())

@@ -18,7 +18,7 @@ from tongyao.protocol.rules.identity.pseudonyms import MARKED
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[a-z][a-z'’-]{2,}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_ALIAS = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual|catalyst)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
+_ALIAS = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
 
 _FUNCTION_WORDS: Final = frozenset(
     "the and for with that this from into their they have has are was were will can its not but who what when which "

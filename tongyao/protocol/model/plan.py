@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Draft, Value
@@ -18,25 +19,16 @@ OUTSIDE: Final = "outside"
 """The assignee of a task of somebody who is known and not in the room; `Task.outside` says who."""
 
 
-Standing = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""How a task stands with its doer, in order: both sides said it, the demander is to decide, it asks the doer something, the doer
-alone offered it, the doer has not offered it."""
-
-
-class Absence(Value):
-    """One thing that nobody here has: the gaps that say so, oldest first, and the words of the last."""
-
-    gaps: tuple[str, ...]
-    target: str
-    text: str
+TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
+"""How a task stands with its doer: both sides said it, the demander is to decide, it asks the doer something, the doer alone
+offered it, the doer has not offered it."""
 
 
 class Source(Value):
-    """One id that a plan cites, with what stands there."""
+    """One id that a plan cites, with the text behind it."""
 
     id: str
     text: str = Field(default="", description="Empty where readers of the plan may not see it (`open_record` off).")
-    premise: str = Field(default="", description="Of an item with a bearing: the premise alone. Pages show it.")
 
 
 class Claim(Value):
@@ -50,18 +42,17 @@ class Claim(Value):
 
 
 class Role(Value):
-    """One participant's part of the plan."""
+    """One participant's part of the plan, besides their tasks."""
 
     alias: str
     role: str = Field(description="A few words that tell this person from all others here.")
-    tier: str = Field(default="", description="data giver, integrator, target user, … where such tiers show.")
-    contributions: tuple[Claim, ...] = Field(default=(), description="What they would do or give.")
     benefits: tuple[Claim, ...] = Field(default=(), description="What they would get.")
-    costs: tuple[Claim, ...] = Field(default=(), description="What it costs them; what they do not do.")
-    dependencies: tuple[Claim, ...] = Field(default=(), description="What must be there first.")
+    conditions: tuple[Claim, ...] = Field(
+        default=(), description="What must be there first, what it costs them, what they do not do."
+    )
 
     def claims(self) -> tuple[Claim, ...]:
-        return (*self.contributions, *self.benefits, *self.costs, *self.dependencies)
+        return (*self.conditions, *self.benefits)
 
 
 class Task(Value):
@@ -90,7 +81,7 @@ class Task(Value):
         return self.has_doer and not self.question and self.assignee in speakers(self.sources)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> TaskStanding:
         """How it stands with its doer; of a task that nobody here does, `unasked`."""
         if self.agreed:
             return "agreed"
@@ -115,21 +106,16 @@ class Plan(Value):
 
     revision: int = Field(default=1, ge=1)
     language: str = "en"
-    about: tuple[Claim, ...] = Field(default=(), description="What this is about.")
-    panorama: tuple[Claim, ...] = Field(description="What is possible now that was not before.")
+    date: Claim | None = Field(default=None, description="The date that matters, and what hangs on it.")
+    possible: tuple[Claim, ...] = Field(default=(), description="What is possible now, and through what.")
     roles: tuple[Role, ...] = ()
+    tasks: tuple[Task, ...] = Field(default=(), description="What is done or settled, in that order.")
+    residuals: tuple[Residual, ...] = Field(default=(), description="What nobody here has.")
     offsets: tuple[Claim, ...] = Field(
         default=(), description="What stands against it: offsets and dissent, both ends."
     )
-    residuals: tuple[Residual, ...] = Field(default=(), description="What nobody here has.")
-    tasks: tuple[Task, ...] = ()
-    order: tuple[Claim, ...] = Field(default=(), description="Sequence and nodes, in words.")
-    open_points: tuple[str, ...] = Field(default=(), description="What was open when rounds ended without converging.")
     references: tuple[Source, ...] = Field(default=(), description="Every id cited, and the lines of the tension.")
-    unused: tuple[Source, ...] = Field(
-        default=(),
-        description="Facts that the participants stated and that nothing above cites (`rules.plans.unused`).",
-    )
+    unused: tuple[Source, ...] = Field(default=(), description="Items that hold and that nothing above cites.")
     remarks: tuple[str, ...] = Field(default=(), description="What its author has to say of how it was made.")
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."
@@ -144,14 +130,13 @@ class Plan(Value):
 
     def claims(self) -> tuple[Claim, ...]:
         """Every claim of the plan, in reading order."""
-        of_roles = (claim for role in self.roles for claim in role.claims())
-        return (*self.about, *self.panorama, *of_roles, *self.offsets, *self.order)
+        dates = () if self.date is None else (self.date,)
+        return (*dates, *self.possible, *(claim for role in self.roles for claim in role.claims()), *self.offsets)
 
     def cited(self) -> tuple[str, ...]:
         """Every id that a claim, a task or a residual names, each once, in reading order."""
-        groups = [one.sources for one in self.claims()]
-        groups += [one.sources for one in self.tasks] + [one.sources for one in self.residuals]
-        return tuple(dict.fromkeys(source for sources in groups for source in sources))
+        parts = (*self.claims(), *self.tasks, *self.residuals)
+        return tuple(dict.fromkeys(source for part in parts for source in part.sources))
 
 
 class Delivery(Value):
@@ -183,11 +168,8 @@ class ClaimDraft(Draft):
 class RoleDraft(Draft):
     alias: str
     role: str = ""
-    tier: str = ""
-    contributions: list[ClaimDraft] = Field(default_factory=list)
     benefits: list[ClaimDraft] = Field(default_factory=list)
-    costs: list[ClaimDraft] = Field(default_factory=list)
-    dependencies: list[ClaimDraft] = Field(default_factory=list)
+    conditions: list[ClaimDraft] = Field(default_factory=list)
 
 
 class TaskDraft(Draft):
@@ -212,13 +194,12 @@ class ResidualDraft(Draft):
 
 
 class PlanDraft(Draft):
-    about: list[ClaimDraft] = Field(default_factory=list)
-    panorama: list[ClaimDraft] = Field(default_factory=list)
+    date: ClaimDraft = ClaimDraft(text="")
+    possible: list[ClaimDraft] = Field(default_factory=list)
     roles: list[RoleDraft] = Field(default_factory=list)
-    offsets: list[ClaimDraft] = Field(default_factory=list)
-    residuals: list[ResidualDraft] = Field(default_factory=list)
     tasks: list[TaskDraft] = Field(default_factory=list)
-    order: list[ClaimDraft] = Field(default_factory=list)
+    residuals: list[ResidualDraft] = Field(default_factory=list)
+    offsets: list[ClaimDraft] = Field(default_factory=list)
     remarks: SkipJsonSchema[list[str]] = Field(default_factory=list)
 
 
@@ -232,12 +213,5 @@ class DeliveryDraft(Draft):
 
 
 def speakers(sources: Iterable[str]) -> frozenset[str]:
-    """Whose words these ids are: aliases of items; the demander of the exchange, for that is what they offer."""
-    found = set()
-    for source in sources:
-        parts = source.split("/")
-        if source == "T/E":
-            found.add(DEMANDER)
-        elif len(parts) == 3 and parts[1].startswith("P"):
-            found.add(parts[1])
-    return frozenset(found)
+    """The aliases whose words these ids are. The exchange (E) is the demander's: it is what they offer."""
+    return frozenset(DEMANDER if source == "T/E" else speaker_of(source) for source in sources) - {""}

@@ -3,51 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.checks import Complaint
+from tongyao.protocol.guards.complaints import Fault, complaint
 from tongyao.protocol.guards.naming import named_targets
 from tongyao.protocol.guards.quoting import REPLACED, Shown, find_pieces, find_quote
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.sizes import units
-from tongyao.protocol.model.tension import (
-    MAX_BARRIERS,
-    TENSION_UNITS,
-    LineSpan,
-    Source,
-    TensionDraft,
-)
+from tongyao.protocol.model.tension import MAX_BARRIERS, TENSION_UNITS, LineSpan, Source, TensionDraft
 
 SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
 _LEAST: Final = 3
 """Units of a sentence: what is shorter says nothing that could be lost."""
 
 
-def faults(draft: TensionDraft, request: FormulationRequest) -> tuple[str, ...]:
-    """What is wrong with a draft, in the language of its request: its size, lines without a quote, quotes that stand nowhere."""
-    language = request.language
+def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
+    """What is wrong with a draft: its size, lines without a quote, quotes that stand nowhere. A check (`guards.checks`)."""
+
+    def fault(name: Fault, **named: object) -> Complaint:
+        return Complaint(text=complaint(request.language, name, **named), reason=name)
+
     lines = _lines(draft)
-    found = []
     if not draft.transition.strip():
-        found.append(complaint(language, "no_transition"))
+        yield fault("no_transition")
     count = sum(name.startswith("B") for name in lines)
     if count > MAX_BARRIERS:
-        found.append(complaint(language, "too_many_barriers", count=count, limit=MAX_BARRIERS))
+        yield fault("too_many_barriers", count=count, limit=MAX_BARRIERS)
     sizes = {name: units(text) for name, text in lines.items()}
     if (total := sum(sizes.values())) > TENSION_UNITS:
         by_part = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        found.append(complaint(language, "too_long", units=total, limit=TENSION_UNITS, parts=by_part))
+        yield fault("too_long", units=total, limit=TENSION_UNITS, parts=by_part)
     shown = (request.intent, request.material.text if request.material else "")
     quoted: set[str] = set()
     for said in draft.quotes:
         named = named_targets([said.line], lines)
         quoted.update(named)
         if named and not any(find_pieces(text, said.quote) for text in shown):
-            found.append(complaint(language, "line_quote_not_found", line=named[0], quote=said.quote.strip()))
-    found += [complaint(language, "line_without_quote", line=name) for name in lines if name not in quoted]
-    return tuple(found)
+            yield fault("line_quote_not_found", line=named[0], quote=said.quote.strip())
+    for name in lines:
+        if name not in quoted:
+            yield fault("line_without_quote", line=name)
 
 
 def spans_of(
@@ -88,7 +86,7 @@ def _in_original(text: str, quote: str) -> tuple[tuple[int, int], ...]:
         return spans
     parts = [part.strip() for part in REPLACED.split(quote)]
     kept = [span for part in parts if units(part) > 1 and (span := find_quote(text, part)) is not None]
-    if len(parts) < 2 or not kept or any(one[1] > two[0] for one, two in pairwise(kept)):
+    if len(parts) < 2 or not kept or any(first[1] > second[0] for first, second in pairwise(kept)):
         return ()
     return ((kept[0][0], kept[-1][1]),)
 

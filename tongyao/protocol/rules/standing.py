@@ -10,7 +10,7 @@ from typing import Literal
 
 from tongyao.protocol.model.ids import ALIAS, Pair, all_pairs, round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
-from tongyao.protocol.model.projection import Item, ItemKind
+from tongyao.protocol.model.projection import Item, ItemKind, Projection
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.model.value import Value
 
@@ -78,6 +78,21 @@ class Standing(Value):
         cited = [self.items[source] for source in statement.sources if source in self.items]
         sides = {speaker_of(item.id) for item in cited}
         return any(all(item.inferred for item in cited if speaker_of(item.id) == side) for side in sides)
+
+
+def rounds_of(projections: Iterable[Projection], observations: Iterable[Observation]) -> tuple[Exchange, ...]:
+    """The rounds, oldest first: what was said in each in alias order, and its observation where there is one."""
+    said = sorted(projections, key=lambda projection: projection.alias)
+    seen = {observation.round: observation for observation in observations}
+    last = max((*(projection.round for projection in said), *seen), default=0)
+    return tuple(
+        Exchange(
+            round=number,
+            projections=tuple(projection for projection in said if projection.round == number),
+            observation=seen.get(number),
+        )
+        for number in range(1, last + 1)
+    )
 
 
 def standing(rounds: Sequence[Exchange]) -> Standing:

@@ -8,17 +8,14 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Final
 
+from tongyao.protocol.model.ids import ALIAS
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.sizes import cut
-from tongyao.protocol.model.tension import MISSING, Tension
+from tongyao.protocol.model.tension import MISSING, Tension, TensionDraft, from_draft, within_limits
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.model.value import Value
 
 NEAR: Final = 0.8
 """From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
-
-LENS_UNITS: Final = 60
-"""Of each lens of a residual, and of each of its two barriers, at most so much (docs/protocol.md §7.7)."""
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -27,7 +24,6 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 
 _RESIDUAL = re.compile(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))")
 _HOLE = re.compile(r"plan/(\d+)/hole/(P\d{2,3})")
-_ALIAS = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![A-Za-z0-9/])")
 _NAMELESS: Final = {
     "en": ("the demander", "one participant", "another participant", "a third participant"),
     "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
@@ -76,29 +72,26 @@ def _nameless(text: str, language: Language, called: dict[str, str]) -> str:
     """`called`: what aliases are called already; those of this text are added."""
     demander, *words = _NAMELESS[language]
     called.setdefault("P00", demander)
-    for alias in _ALIAS.findall(text):
+    for alias in ALIAS.findall(text):
         called.setdefault(alias, words[min(len(called), len(words)) - 1])
-    return _ALIAS.sub(lambda found: called[found[0]], text)
+    return ALIAS.sub(lambda found: called[found[0]], text)
 
 
 def for_another_room(tension: Tension) -> Tension:
-    """`tension` without the aliases of the process it comes from: in a child's room they are other people's.
-
-    Each lens stays within `LENS_UNITS` (docs/protocol.md §7.7).
-    """
+    """`tension` without the aliases of the process it comes from: in a child's room they are other people's."""
     called: dict[str, str] = {}
 
     def said(text: str) -> str:
-        return cut(_nameless(text, tension.language, called), LENS_UNITS)
+        return _nameless(text, tension.language, called)
 
-    return Tension(
+    draft = TensionDraft(
         transition=said(tension.transition),
         initial_state=said(tension.initial_state),
-        barriers=tuple(said(barrier) for barrier in tension.barriers[:2]),
+        barriers=[said(barrier) for barrier in tension.barriers],
         exchange=said(tension.exchange),
-        language=tension.language,
-        lineage=tension.lineage,
     )
+    there = from_draft(within_limits(draft), language=tension.language)
+    return there.model_copy(update={"lineage": tension.lineage})
 
 
 def nearest(tension: Tension, lineage: Mapping[str, Tension]) -> Likeness | None:

@@ -92,10 +92,8 @@ def _claims(plan: Plan) -> list[Fault]:
         if claim.supported != bool(claim.sources):
             what = "supported without a source" if claim.supported else "unsupported although it has sources"
             found.append(Fault(where=where, what=what))
-    if not (plan.about or plan.panorama or plan.roles or plan.tasks):
-        found.append(
-            Fault(where="(document)", what="an empty plan: neither what it is about, nor panorama, roles or tasks")
-        )
+    if not (plan.possible or plan.roles or plan.tasks):
+        found.append(Fault(where="(document)", what="an empty plan: neither what is possible, nor roles, nor tasks"))
     return found
 
 
@@ -123,12 +121,11 @@ def _sources(plan: Plan, known: Mapping[str, str] | None) -> list[Fault]:
 
 
 def _placed(plan: Plan) -> list[tuple[str, Claim]]:
-    """Every claim with where it stands."""
-    found = [(f"about/{at}", claim) for at, claim in enumerate(plan.about)]
-    found += [(f"panorama/{at}", claim) for at, claim in enumerate(plan.panorama)]
-    for number, role in enumerate(plan.roles):
-        for name in ("contributions", "benefits", "costs", "dependencies"):
-            found += [(f"roles/{number}/{name}/{at}", claim) for at, claim in enumerate(getattr(role, name))]
-    for name in ("order", "offsets"):
+    """Every claim with its place in the document."""
+    found = [] if plan.date is None else [("date", plan.date)]
+    for name in ("possible", "offsets"):
         found += [(f"{name}/{at}", claim) for at, claim in enumerate(getattr(plan, name))]
+    for number, role in enumerate(plan.roles):
+        for name in ("benefits", "conditions"):
+            found += [(f"roles/{number}/{name}/{at}", claim) for at, claim in enumerate(getattr(role, name))]
     return found
