@@ -13,41 +13,13 @@ import pytest
 from tests.llm import requests
 from tongyao.llm import prompts, rendering
 from tongyao.llm.prompts import OVERRIDDEN, load, split_front_matter
-from tongyao.protocol.guards.complaints import complaint
-from tongyao.protocol.model.observation import Note
-from tongyao.protocol.model.plan import Absence
 from tongyao.protocol.model.requests import Language, Mandate, Request
 from tongyao.protocol.model.settings import MAX_PARTICIPANTS
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.tension import MAX_BARRIERS, TENSION_UNITS, LineQuoteDraft
-from tongyao.protocol.rules.plans.lineage import LENS_UNITS
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-
-FORBIDDEN_BY_EXAMPLE = {
-    ("formulate", "en"): ("psychology", "a persona", "predicting who fits", "advice"),
-    ("formulate", "zh"): ("心理分析", "人物画像", "预测谁适合", "建议"),
-    ("project", "en"): (
-        "a question",
-        "advice",
-        "empathy, praise",
-        "service",
-        "psychology",
-        "a guess about others",
-    ),
-    ("project", "zh"): ("提问", "建议", "共情、赞美", "服务", "心理分析", "猜测别人"),
-    ("observe", "en"): (
-        "a recommendation, a private talk",
-        "a plan",
-        "a judgement of a person",
-        "a forecast",
-    ),
-    ("observe", "zh"): ("推荐、撮合私谈", "方案", "评价人", "预言"),
-}
-"""A rule that forbids by example holds where a description does not (seed 000): each clause has its
-sentence.
-"""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -59,15 +31,6 @@ def test_every_step_has_a_versioned_prompt_in_both_languages(step: str, language
     assert prompt.text in prompt.whole and all(part in prompt.whole for part in prompt.parts.values())
     for field in STEPS[step].draft.model_json_schema()["properties"]:
         assert f'"{field}"' in prompt.text, "the shape of the answer is in words too, for servers without schemas"
-    assert "not_examined" not in prompt.text
-
-
-@pytest.mark.parametrize(("step", "language"), FORBIDDEN_BY_EXAMPLE)
-def test_what_is_forbidden_is_forbidden_by_example(step: str, language: Language) -> None:
-    text = load(step, language).text
-    for clause in FORBIDDEN_BY_EXAMPLE[step, language]:
-        line = next((line for line in text.splitlines() if line.startswith("- ") and clause in line), "")
-        assert line.startswith(("- “", '- "')), f"{clause}: a sentence in quotes stands before it"
 
 
 def test_an_override_takes_the_place_of_the_steps_text_only() -> None:
@@ -137,14 +100,13 @@ def test_parts_stand_in_the_task_of_the_requests_that_they_are_about(language: L
     first = requests.endpoint().model_copy(update={"language": language})
     later = requests.endpoint(3, mandate=Mandate(addition="say less")).model_copy(update={"language": language})
     assert [name for name, text in parts.items() if text in told(first)] == ["first"]
-    assert [name for name, text in parts.items() if text in told(later)] == ["later", "repeats", "mandate"]
+    assert [name for name, text in parts.items() if text in told(later)] == ["later", "mandate"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_system_prompt_describes_nothing_that_only_some_requests_hold(language: Language) -> None:
-    for word in ("mandate", "words", "strategy", "remarks", "carried", "only these pairs"):
-        for step in ("project", "observe"):
-            assert f"`{word}`" not in load(step, language).text, word
+    for word in ("mandate", "strategy", "stands", "replaces"):
+        assert f"`{word}`" not in load("observe", language).text, word
 
 
 @pytest.mark.parametrize("step", list(STEPS))
@@ -156,13 +118,6 @@ def test_a_scenes_prompt_keeps_the_parts_that_it_does_not_replace() -> None:
     shipped = load("project", "en").parts
     ours = load("project", "en", "Project what they plant.\n\n<!-- part: first -->\nPlant by plant.").parts
     assert ours == {**shipped, "first": "Plant by plant."}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_how_sizes_are_counted_is_said_once_and_in_every_step(language: Language) -> None:
-    rule = {"en": "what stands between two spaces", "zh": "每个汉字算一字"}[language]
-    for step in STEPS:
-        assert load(step, language).text.count(rule) == 1, step
 
 
 @pytest.mark.parametrize(("language", "text"), [("en", "P03 needs 40 crates, now."), ("zh", "P03 要四箱 40。")])
@@ -229,80 +184,82 @@ def test_every_request_says_in_its_task_when_the_process_began(ask: Callable[[],
     )
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_prompts_say_what_the_day_in_the_task_is(language: Language) -> None:
-    assert all(load(step, language).text.count("`began`") == 1 for step in STEPS)
-
-
-@pytest.mark.parametrize(("language", "limit"), [("en", "at most 60 words each"), ("zh", "各不超过 60 字")])
-def test_the_limit_of_a_residual_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
-    assert limit in load("plan", language).text
-    assert LENS_UNITS == 60
-
-
 @pytest.mark.parametrize(("language", "limit"), [("en", "at most {} words"), ("zh", "不超过 {} 字")])
 def test_the_limit_of_a_tension_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
     assert limit.format(TENSION_UNITS) in load("formulate", language).text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompts_say_what_the_day_in_the_task_is(language: Language) -> None:
+    assert all(load(step, language).text.count("`began`") == 1 for step in STEPS)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_plans_prompt_describes_only_the_blocks_that_the_request_holds(language: Language) -> None:
+    parts = load("plan", language).parts
+
     def told(request: Request) -> set[str]:
         task = rendering.blocks(request, parts)[-1].text
         return {name for name, text in parts.items() if text in task}
 
-    parts = load("plan", language).parts
     plain = requests.planner().model_copy(update={"language": language})
-    optional = {"absent", "open_points", "declined", "proposal", "child_plan", "taken_back", "profiles", "pieces"}
-    assert told(plain) == set(parts) - optional
-    gap = Absence(target="B1", text="nobody", gaps=("R1/catalyst/2",))
-    more = {"absent": (gap,), "open_points": ("who pays",), "without": ("P03",), "proposals": {"P02": "later"}}
-    assert told(plain.model_copy(update=more)) == set(parts) - {"child_plan", "taken_back", "profiles", "pieces"}
-    for word in ("absent", "open_points", "proposal", "child_plan", "relations_that_stand"):
-        assert f"`{word}`" not in load("plan", language).text, word
+    assert told(plain) == set()
+    more = {"without": ("P03",), "proposals": {"P02": "later"}}
+    assert told(plain.model_copy(update=more)) == {"declined", "proposal"}
+
+
+BUDGETS = {
+    ("observe", "en"): 7_000,
+    ("observe", "zh"): 2_800,
+    ("project", "en"): 5_000,
+    ("project", "zh"): 2_000,
+    ("formulate", "en"): 3_580,
+    ("formulate", "zh"): 1_394,
+    ("plan", "en"): 6_354,
+    ("plan", "zh"): 2_500,
+}
+"""Characters, every part included (docs/prompts.md): a longer prompt has not found more."""
+
+
+@pytest.mark.parametrize(("step", "language"), BUDGETS)
+def test_a_prompt_keeps_to_its_budget(step: str, language: Language) -> None:
+    assert len((prompts.PROMPTS / language / f"{step}.md").read_text("utf-8")) <= BUDGETS[step, language]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_an_endpoint_is_told_which_framework_it_may_answer(language: Language) -> None:
-    parts = load("project", language).parts
-    note = Note(id="R1/catalyst/5", name="order", text="its cases")
-    plain = requests.endpoint(3).model_copy(update={"language": language})
-    observations = (*plain.observations[:-1], plain.observations[-1].model_copy(update={"frameworks": (note,)}))
-    for seen, holds in ((plain.observations, False), (observations, True)):
-        task = rendering.blocks(plain.model_copy(update={"observations": seen}), parts)[-1].text
-        assert (": R1/catalyst/5\n" in task, parts["framework"] in task) == (holds, holds)
+def test_no_prompt_says_how_many_rounds_are_usual(language: Language) -> None:
+    for step in STEPS:
+        text = load(step, language).whole
+        assert not re.search(
+            r"(?:most|usually|often|多半|通常|一般)[^.。]{0,40}(?:rounds? \d|\d rounds|第 ?\d ?轮|\d ?轮)", text
+        )
+        assert not re.search(r"round [4-9]|第[四五六七]轮", text)
 
 
-@pytest.mark.parametrize(
-    ("language", "items", "directions"),
-    [("en", "rest on four different items", "`direction` item"), ("zh", "用到四个不同的条目", "“方向”")],
-)
-def test_prompt_and_complaint_say_the_same_of_the_steps_of_an_aligned_relation(
-    language: Language, items: str, directions: str
-) -> None:
-    told = complaint(language, "no_steps", a="P91", b="P92")
-    bullet = next(line for line in load("observe", language).text.splitlines() if line.startswith("- `aligned`"))
-    for rule in (items, directions):
-        assert rule in told
-        assert rule in bullet
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_endpoint_is_told_no_word_of_the_protocol_that_it_does_not_need(language: Language) -> None:
+    """Seed 001: an endpoint speaks as its person does."""
+    text = load("project", language).whole.lower()
+    for word in (
+        "catalyst",
+        "crystalliz",
+        "endpoint",
+        "relation",
+        "complementary",
+        "offsetting",
+        "催化",
+        "结晶",
+        "端侧",
+        "互补",
+        "对冲",
+    ):
+        assert word not in text.replace("projection", ""), word
 
 
-SAID: dict[tuple[str, Language], tuple[str, ...]] = {
-    ("observe", "en"): ("both, also where each of the two lacks something", "60 words for each matter"),
-    ("observe", "zh"): ("两人各有对方所缺的时候也一样", "每件事 100 字"),
-    ("project", "en"): ('an "absent" gap too, that contradicts what this person has said',),
-    ("project", "zh"): ("和这个人说过的话矛盾的任何一行，包括“在场没有”的缺口",),
-    ("formulate", "en"): ("in each form in which it stands there",),
-    ("formulate", "zh"): ("出现过几种写法", "每种都列"),
-    ("plan", "en"): ("without questions and residuals", "What anybody could find out is a question to P00"),
-    ("plan", "zh"): ("问题和残余不算在内", "谁去都查得到的，问 P00"),
-    ("deliver", "en"): ("at most 50 words", "id that begins a task or a residual is none of them"),
-    ("deliver", "zh"): ("一条不超过 80 字", "任务和残余自己的编号不算"),
-}
-"""What readers in a role had to guess about, each said once."""
-
-
-@pytest.mark.parametrize(("step", "language"), SAID)
-def test_what_readers_had_to_guess_about_is_said_once(step: str, language: Language) -> None:
-    for rule in SAID[step, language]:
-        assert load(step, language).whole.count(rule) == 1, rule
+def test_every_paragraph_of_the_two_prompts_of_the_rounds_has_its_reason_on_the_page() -> None:
+    """`docs/prompts.md` names each part, and each paragraph by its first words."""
+    page = (prompts.PROMPTS.parent / "docs" / "prompts.md").read_text("utf-8")
+    for step in ("project", "observe"):
+        prompt = load(step, "en")
+        for name in prompt.parts:
+            assert f"`{name}`" in page, name
