@@ -28,7 +28,7 @@ from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitPro
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
-from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
+from tongyao.llm.extractive.steps import OWN_SENTENCES
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record

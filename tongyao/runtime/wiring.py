@@ -58,7 +58,7 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
     """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
-    from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
+    from tongyao.llm.extractive.steps import OWN_SENTENCES
     from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
 

@@ -1,4 +1,4 @@
-"""The extractive engine: the five steps without any language model. See docs/extractive.md."""
+"""The extractive engine: the five steps without any language model. See docs/models.md."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from tongyao import limited_process
 from tongyao.fair_threads import FairThreads
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.errors import StepFailed
-from tongyao.llm.extractive import catalyst, endpoint, formulation, planner, wording
-from tongyao.protocol.model.requests import EndpointRequest
+from tongyao.llm.extractive import steps
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
 _STEPS: Final = FairThreads(limited_process.PROCESSES, "steps")
 """Threads that wait for the processes: whose steps have used least goes first."""
 
 MOST_SECONDS: Final = 60.0
-"""Of processor time of one step. A step with the longest turns of two people takes under ten (docs/extractive.md)."""
+"""Of processor time of one step."""
+
+LABEL: Final = "extractive"
+"""The label of every answer: no model was asked."""
 
 _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "formulate": formulation.formulate,
-    "project": endpoint.project,
-    "observe": catalyst.observe,
-    "plan": planner.plan,
-    "deliver": planner.deliver,
+    "formulate": steps.formulate,
+    "project": steps.project,
+    "observe": steps.observe,
+    "plan": steps.plan,
+    "deliver": steps.deliver,
 }
 """Step → the function from its request to its draft."""
 
 
 class ExtractiveEngine:
-    """An `Engine` that selects and aligns sentences. Deterministic: the same request gives the same draft.
+    """An `Engine` that quotes sentences and judges nothing. Deterministic: the same request gives the same draft.
 
-    It needs no key and no network, raises nothing but `StepFailed` for texts that take too long, and marks every answer with the label
-    `extractive`. A scene's prompt override means nothing to it. A re-ask of a projection brings no items:
-    what it quotes is verbatim already, so it has no better version of an item that a guard refused.
+    It needs no key and no network, raises nothing but `StepFailed` for texts that take too long, and marks every answer with the
+    label `extractive`. A scene's prompt override means nothing to it. It has no better answer for a repair than the first.
     """
 
     name: str = "extractive"
@@ -49,15 +50,11 @@ class ExtractiveEngine:
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
         """Run the step in a process with limits: what it reads may be hostile. Raises `StepFailed`."""
-        if call.reask is not None and isinstance(request, EndpointRequest):
-            nothing = {"nothing_new": False, "items": [], "markdown": wording.NOTICE[request.language]}
-            draft = step.draft.model_validate(nothing)
-        else:
-            try:
-                draft = await limited_process.run(_STEPS, _answer, step.name, request, seconds=MOST_SECONDS)
-            except limited_process.LimitReached as error:
-                raise StepFailed(str(error)) from None
-        return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(wording.LABEL,))
+        try:
+            draft = await limited_process.run(_STEPS, _answer, step.name, request, seconds=MOST_SECONDS)
+        except limited_process.LimitReached as error:
+            raise StepFailed(str(error)) from None
+        return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(LABEL,))
 
 
 def _answer(step: str, request: Any) -> Any:

@@ -1,0 +1,46 @@
+"""Words that few sentences hold, by which sentences are chosen and laid side by side."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_CJK: Final = r"\u3400-\u9fff"
+_TOKEN: Final = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}]{{5,40}}")
+_LEAST: Final = 2
+"""Characters of a Chinese word: every two in a row count as one."""
+
+
+def words(text: str) -> frozenset[str]:
+    """English words of five letters and more in small letters, and every two Chinese characters in a row."""
+    found: set[str] = set()
+    for match in _TOKEN.finditer(text):
+        token = match.group().lower()
+        if "\u3400" <= token[0] <= "\u9fff":
+            found |= {token[at : at + _LEAST] for at in range(len(token) - 1)}
+        else:
+            found.add(token)
+    return frozenset(found)
+
+
+def frequencies(texts: Iterable[str]) -> Counter[str]:
+    """In how many of `texts` each word is."""
+    return Counter(word for text in texts for word in words(text))
+
+
+def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
+    """At most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
+    counted, wanted = frequencies(sentences), words(to)
+
+    def score(sentence: str) -> float:
+        return sum(1 / counted[word] for word in words(sentence) & wanted)
+
+    chosen = sorted(range(len(sentences)), key=lambda at: (-score(sentences[at]), at))[:most]
+    return [sentences[at] for at in sorted(chosen)]
+
+
+def shared(one: str, other: str, counted: Counter[str], most: int) -> list[str]:
+    """Words that both texts hold and at most `most` texts in all, in the order of the alphabet."""
+    return sorted(word for word in words(one) & words(other) if counted[word] <= most)

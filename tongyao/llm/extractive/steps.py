@@ -1,0 +1,125 @@
+"""The five steps without a language model. Nothing is judged: sentences are quoted as they are (docs/models.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Final
+
+from tongyao.llm.extractive.names_in_text import names_in_text
+from tongyao.llm.extractive.rare_words import frequencies, nearest, shared
+from tongyao.llm.extractive.sentences import sentences
+from tongyao.protocol.model.observation import ObservationDraft, Verdict
+from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, RoleDraft
+from tongyao.protocol.model.projection import Item, ItemDraft, ItemKind, ProjectionDraft
+from tongyao.protocol.model.requests import (
+    CatalystRequest,
+    DeliveryRequest,
+    EndpointRequest,
+    FormulationRequest,
+    Language,
+    PlannerRequest,
+)
+from tongyao.protocol.model.sizes import cut, units
+from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, NameDraft, TensionDraft
+from tongyao.protocol.rules.standing import standing
+
+MOST_QUOTED: Final = 8
+"""Sentences of one profile."""
+
+MOST_READ: Final = 200_000
+"""Characters of a profile that are read, from its beginning."""
+
+MOST_ROWS: Final = 12
+"""Rows of the table of pairs of sentences."""
+
+RARE: Final = 2
+"""A word is rare that at most so many of the quoted sentences hold."""
+
+NOTICE: Final[Mapping[Language, str]] = {
+    "en": "No language model took part: nobody has judged what fits.",
+    "zh": "没有语言模型参与：没有人判断过什么合得上。",
+}
+TABLE: Final[Mapping[Language, str]] = {
+    "en": "Pairs of sentences that share rare words",
+    "zh": "含有相同少见词的句子",
+}
+COLUMNS: Final[Mapping[Language, str]] = {"en": "| | | words |", "zh": "| | | 词 |"}
+IN_OWN_WORDS: Final[Mapping[Language, str]] = {"en": "in their own sentences", "zh": "本人的原话"}
+
+OWN_SENTENCES: Final = tuple(text for table in (NOTICE, TABLE, COLUMNS, IN_OWN_WORDS) for text in table.values())
+"""The engine's own sentences. Erasure counts none of their words as a person's."""
+
+
+def formulate(request: FormulationRequest) -> TensionDraft:
+    """The raw intent as T. Everything else stays unknown, so the grade is C and an explicit yes is needed."""
+    known = TENSION_UNITS - 3 * units(MISSING)
+    names = [NameDraft(name=found.name, kind=found.kind) for found in names_in_text(request.intent)]
+    return TensionDraft(transition=cut(request.intent.strip(), known), names=names)
+
+
+def project(request: EndpointRequest) -> ProjectionDraft:
+    """At most eight sentences of the profile as they are. In later turns there is nothing new."""
+    if not request.first:
+        return ProjectionDraft()
+    text = "\n".join(piece.text for piece in request.material.pieces)[:MOST_READ]
+    chosen = nearest(sentences(text), " ".join(request.tension.lines()), MOST_QUOTED)
+    return ProjectionDraft(
+        items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence]) for sentence in chosen]
+    )
+
+
+def observe(request: CatalystRequest) -> ObservationDraft:
+    """No relation and no note. Beside the notice stands a table of pairs of sentences that share rare words."""
+    language = request.language
+    rows = _pairs(standing(request.exchange).valid_items)
+    table = [f"**{TABLE[language]}**", "", COLUMNS[language], "|---|---|---|", *rows] if rows else []
+    words = "\n".join([NOTICE[language], "", *table]).strip()
+    return ObservationDraft(verdict=Verdict.EXHAUSTED if request.verdict_counts else Verdict.MORE, words=words)
+
+
+def _pairs(items: Iterable[Item]) -> list[str]:
+    """Rows of the table, those with the most shared words first."""
+    said = list(items)
+    counted = frequencies(item.text for item in said)
+    found = []
+    for one, other in combinations(said, 2):
+        alias, another = (item.id.split("/")[1] for item in (one, other))
+        if alias != another and (rare := shared(one.text, other.text, counted, RARE)):
+            found.append(
+                (len(rare), f"| {alias}: {_cell(one.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |")
+            )
+    return [row for _, row in sorted(found, key=lambda row: -row[0])[:MOST_ROWS]]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def plan(request: PlannerRequest) -> PlanDraft:
+    """The record as the plan: per participant their own sentences, and no task."""
+    items = standing(request.exchange).valid_items
+    return PlanDraft(
+        possible=[ClaimDraft(text=NOTICE[request.language], concluded=True)],
+        roles=[
+            RoleDraft(
+                alias=alias,
+                role=IN_OWN_WORDS[request.language],
+                conditions=[
+                    ClaimDraft(text=item.text, sources=[item.id]) for item in items if item.id.split("/")[1] == alias
+                ],
+            )
+            for alias in request.aliases
+        ],
+    )
+
+
+def deliver(request: DeliveryRequest) -> DeliveryDraft:
+    """The participant's own sentences of the plan."""
+    own = [role for role in request.plan.roles if role.alias == request.alias]
+    return DeliveryDraft(
+        about=[ClaimDraft(text=NOTICE[request.language], concluded=True)],
+        conditions=[
+            ClaimDraft(text=claim.text, sources=list(claim.sources)) for role in own for claim in role.conditions
+        ],
+    )
