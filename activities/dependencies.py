@@ -32,8 +32,11 @@ class Retriever(Protocol):
         """What the ledger and the manifest call it."""
         ...
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
-        """Pieces of `text` that bear on `tension`, in text order; each `text[start:start + len(piece)]`."""
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
+        """Pieces of `text` that bear on `tension` or a text of `focus`, in text order; each `text[start:start + len(piece)]`.
+
+        `focus` is what the round is about, so a profile is searched anew in every round.
+        """
         ...
 
 

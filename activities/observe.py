@@ -10,19 +10,16 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import Repair, model_step
+from activities.llm.model_calls import model_step
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
-from tongyao.protocol.guards.advice import breaches, strike
-from tongyao.protocol.guards.complaints import complaint
-from tongyao.protocol.guards.coverage import PairStatements, missing_pairs, ordered
-from tongyao.protocol.guards.observation_review import settle_observation
-from tongyao.protocol.model.observation import Basis, Observation, ObservationDraft
-from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
+from tongyao.protocol.model.observation import Observation, ObservationDraft
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import request_access
-from tongyao.protocol.rules.news import concerned, news
+from tongyao.protocol.rules.standing import concerned, standing
 from tongyao.records.privacy.texts import text_id
-from tongyao.records.process.rounds import ObservationRow, RelationRow
+from tongyao.records.process.rounds import ObservationRow
 
 
 class Observing:
@@ -31,36 +28,34 @@ class Observing:
 
     @activity.defn(name=OBSERVE.name)
     async def observe(self, what: ObserveInput) -> ObserveOutput:
-        """Observe one round. Without a readable answer every pair is `not_examined` and the verdict is `more`."""
+        """Observe one round. Without a readable answer nothing is stated and the verdict is `more`."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         guards: Counter[str] = Counter()
         async with model_step(repositories, calls, OBSERVE.step, what) as run:
             began = time.monotonic()
             record = (await repositories.record(run.process)).model_copy(update={"round": what.round})
             strategy = await repositories.texts.get(run.settings.strategy) if run.settings.strategy else ""
-            make = partial(request_access.for_catalyst, record, strategy=strategy, round_limit=what.round_limit)
+            make = partial(request_access.for_catalyst, record, strategy=strategy)
             request = await asyncio.to_thread(make)
             question = run.question(request, round=what.round)
             try:
-                draft = await calls.ask_and_review(question, partial(_review, request), guards)
+                draft = (await calls.ask_and_review(question, OBSERVATION_CHECKS, guards)).draft
             except (Unreadable, Refused, OutOfBudget) as error:
                 guards[error.reason] += 1
                 draft = ObservationDraft()
-            draft, struck = strike(draft)
-            guards["struck"] += struck
-            observation = settle_observation(draft, request, struck=struck, guards=guards)
+            observation = observation_of(draft, request, struck=guards["struck"])
             observation = await self._write(what, run.process.epoch, observation, guards, time.monotonic() - began)
         rounds = (*request.exchange[:-1], request.exchange[-1].model_copy(update={"observation": observation}))
-        figures = news(rounds)
+        state = standing(rounds)
         return ObserveOutput(
             verdict=observation.verdict,
-            news=bool(figures.links),
-            new_links=len(figures.links),
-            new_quotes=figures.new_quotes,
-            concerned=concerned(rounds),
-            relations=sum(pair.relation.related and pair.basis is Basis.STATED for pair in observation.pairs),
-            inferred=sum(pair.relation.related and pair.basis is Basis.INFERRED for pair in observation.pairs),
-            struck=struck,
+            concerned=concerned(observation),
+            asks_demander=any(note.asks == DEMANDER for note in observation.notes),
+            relations=len(state.relations),
+            notes=len(state.notes),
+            gaps=len(state.open_gaps),
+            items=sum(len(turn.items) for turn in rounds[-1].projections),
+            struck=observation.struck,
             out_of_budget=bool(guards[OutOfBudget.reason]),
             spent=await calls.spent(what.process_id),
         )
@@ -81,66 +76,10 @@ class Observing:
                 round=what.round,
                 verdict=observation.verdict,
                 text_id=stored,
-                chars=len(observation.markdown),
+                chars=len(observation.words),
                 struck=observation.struck,
                 guards={**guards},
                 seconds=seconds,
             ),
-            [
-                RelationRow(round=what.round, a=pair.a, b=pair.b, kind=one.relation, sources=one.sources)
-                for pair in observation.pairs
-                for one in (pair, pair.second)
-                if one is not None
-            ],
         )
         return observation
-
-
-def _review(
-    request: CatalystRequest, draft: ObservationDraft
-) -> tuple[ObservationDraft, Repair[CatalystRequest, ObservationDraft, ObservationDraft] | None]:
-    """Complains of pairs that are missing or cannot stand as they are, and of sentences that a catalyst may not say.
-
-    Only those pairs are asked for again, each once.
-    """
-    statements = PairStatements(request)
-    missing = missing_pairs(draft.pairs, statements.wanted)
-    faults = statements.faults(draft.pairs)
-    found = breaches(draft)
-    if not (missing or faults or found):
-        return draft, None
-    language = request.language
-    complaints = [complaint(language, "missing_pair", a=a, b=b) for a, b in missing]
-    complaints += [complaint(language, "pair", a=a, b=b, what=fault) for a, b, fault in faults]
-    complaints += [
-        complaint(
-            language, "sentence", sentence=breach.sentence, words=breach.words, what=complaint(language, breach.reason)
-        )
-        for breach in found
-        if breach.reason
-    ]
-    wanted = tuple(sorted({*missing, *((a, b) for a, b, _ in faults)}))
-    return draft, Repair(
-        tuple(complaints),
-        partial(_merged, draft, wanted=wanted, reworded=bool(found)),
-        request=request.model_copy(update={"only_pairs": wanted}),
-        counts={"missing_pairs": len(missing), "faulty_pairs": len(faults), "breaches": len(found)},
-    )
-
-
-def _merged(
-    first: ObservationDraft, again: ObservationDraft, wanted: tuple[tuple[str, str], ...], reworded: bool
-) -> ObservationDraft:
-    """`first` with the `wanted` pairs of `again`; with all that `again` worded anew, if that was asked for as well.
-
-    The verdict stays the first one: a repair is no second chance to end the process.
-    """
-    asked = set(wanted)
-    repaired = {ordered(pair.a, pair.b): pair for pair in again.pairs if reworded or ordered(pair.a, pair.b) in asked}
-    kept = [repaired.pop(ordered(pair.a, pair.b), pair) for pair in first.pairs]
-    changes: dict[str, object] = {"pairs": [*kept, *repaired.values()]}
-    if reworded:
-        for name in ("contributions", "translations", "gaps", "ignored", "frameworks", "third_party_value", "markdown"):
-            if value := getattr(again, name):
-                changes[name] = value
-    return first.model_copy(update=changes)

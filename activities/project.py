@@ -1,39 +1,36 @@
-"""Turns of a round (docs/protocol.md §4): asks a proxy, or sorts a person's words into items, and checks the answer."""
+"""Turns of a round (docs/protocol.md §4): asks a proxy and checks its answer, or cuts a person's words into items."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
 
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import TIMED_OUT, Repair, StepRun, model_step
+from activities.llm.model_calls import TIMED_OUT, StepRun, model_step
 from tongyao.llm.errors import DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
-from tongyao.protocol.documents.markdown import items_markdown
-from tongyao.protocol.guards.complaints import complaint
-from tongyao.protocol.guards.evidence import Checked, check_items
-from tongyao.protocol.model.process import ProfileRef
+from tongyao.protocol.guards.checks import complaints_of, strike
+from tongyao.protocol.guards.items import item_checks, items_of, own_items
+from tongyao.protocol.guards.quoting import Shown
+from tongyao.protocol.model.ids import item_id
+from tongyao.protocol.model.process import DEMANDER, ProfileRef
 from tongyao.protocol.model.projection import (
     EndpointKind,
-    Item,
-    ItemDraft,
     Outcome,
     Projection,
     ProjectionDraft,
-    item_id,
+    read_submission,
 )
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.rules import request_access
-from tongyao.protocol.rules.news import REPEATS_FROM_ROUND, answerable, is_repeated
 from tongyao.records.privacy.texts import TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
@@ -87,7 +84,7 @@ class Projecting:
 
     async def _room(self, what: ProjectInput, run: StepRun[EndpointRequest, ProjectionDraft]) -> _Room:
         repositories = self._deps.repositories
-        record = await repositories.record(run.process, turns_of=[turn.alias for turn in what.turns])
+        record = await repositories.record(run.process)
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
         readable = await repositories.readable_in(run.process, [profile.profile_id for profile in profiles])
         return _Room(
@@ -127,51 +124,82 @@ class Projecting:
             alias=turn.alias,
             revision=turn.revision,
             outcome=projection.outcome,
-            items=_fresh(projection),
+            items=len(projection.items),
             struck=projection.struck,
             reason=reason,
         )
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
-        """What the proxy said, or the person's own words sorted."""
-        repositories, record = self._deps.repositories, room.record
+        """What the proxy said, or what the person or their agent said."""
+        record = room.record
+        if turn.submissions:
+            return await self._submitted(what, turn, room, guards)
         profile = record.participant(turn.alias).profile
         mandate = room.mandates[room.owner(turn.alias)]
-        words = await repositories.texts.get(turn.submission) if turn.submission else None
-        consents = profile is None or profile.profile_id in room.readable
-        if words is None and not (mandate.may_speak and consents):
+        if not mandate.may_speak or (profile is not None and profile.profile_id not in room.readable):
             return _silent(what, turn, Outcome.LAPSED)
-        if words is not None:
-            material, source_text = Material(), words
-        elif profile is not None and profile in room.texts:
-            source_text = room.texts[profile]
-            material = await self._material(record, profile, source_text)
-        else:  # erased: only the demander may have no profile, and then nobody is their proxy
+        if (found := await self._material(room, turn.alias)) is None:
             return _silent(what, turn, Outcome.LEFT)
+        text, material = found
         request = await asyncio.to_thread(
-            request_access.for_endpoint,
-            record,
-            turn.alias,
-            material=material,
-            mandate=mandate,
-            words=words,
-            round_limit=what.round_limit,
+            request_access.for_endpoint, record, turn.alias, material=material, mandate=mandate
         )
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
         )
-        review = partial(_review, request, source_text, material.spans, EndpointKind(turn.author))
-        projection = await self._deps.model_calls.ask_and_review(question, review, guards)
-        guards["struck"] += projection.struck
-        if repeated := len(projection.items) - _fresh(projection):
-            guards["repeated"] += repeated
-        return projection if words is None else projection.model_copy(update={"markdown": words})
+        source = Shown(text, material.spans)
+        answer = await self._deps.model_calls.ask_and_review(question, item_checks(source), guards)
+        items = items_of(answer.draft.items, request, source)
+        silent = _silent(what, turn, Outcome.REPLIED if items else Outcome.NOTHING_NEW)
+        return silent.model_copy(update={"items": items, "struck": guards["struck"]})
 
-    async def _material(self, record: Record, profile: ProfileRef, text: str) -> Material:
-        if len(text) <= WHOLE_PROFILE_CHARS:
-            return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+    async def _submitted(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
+        """The words of a person as items, and an agent's items as they hold. No model is asked."""
+        texts = [await self._deps.repositories.texts.get(id) for id in turn.submissions]
+        agent = turn.author == EndpointKind.AGENT
+        read = [(text, read_submission(text) if agent else None) for text in texts]
+        words = "\n\n".join(text for text, submission in read if submission is None)
+        items = list(own_items(words, round_number=what.round, alias=turn.alias))
+        if any(submission for _, submission in read):
+            mandate = room.mandates[room.owner(turn.alias)]
+            request = await asyncio.to_thread(
+                request_access.for_endpoint, room.record, turn.alias, material=Material(), mandate=mandate
+            )
+            for submission in filter(None, (submission for _, submission in read)):
+                source, draft = Shown(submission.shown), ProjectionDraft(items=submission.items)
+                complaints = complaints_of(draft, request, item_checks(source))
+                draft, struck = strike(draft, complaints)
+                guards.update({"struck": struck, **Counter(complaint.reason for complaint in complaints)})
+                items += items_of(draft.items, request, source)
+        numbered = tuple(
+            item.model_copy(update={"id": item_id(what.round, turn.alias, number)})
+            for number, item in enumerate(items, 1)
+        )
+        said = _silent(what, turn, Outcome.REPLIED)
+        return said.model_copy(update={"items": numbered, "struck": guards["struck"]})
+
+    async def _material(self, room: _Room, alias: str) -> tuple[str, Material] | None:
+        """The text that a proxy speaks from, and what it is shown of it; None if the profile was erased.
+
+        The demander's proxy speaks from the intent as well, which stands before the profile.
+        """
+        record = room.record
+        profile = record.participant(alias).profile
+        if profile is not None and profile not in room.texts:
+            return None
+        intent = record.intent if alias == DEMANDER else ""
+        written = room.texts[profile] if profile is not None else ""
+        text = "\n\n".join(filter(None, (intent, written)))
+        if profile is None or len(text) <= WHOLE_PROFILE_CHARS:
+            return text, Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         assert record.tension is not None
-        return await self._deps.retriever.retrieve(profile, text, record.tension)
+        focus = await asyncio.to_thread(request_access.focus_of, record, alias)
+        found = await self._deps.retriever.retrieve(profile, written, record.tension, focus)
+        before = len(text) - len(written)
+        pieces = [piece.model_copy(update={"start": piece.start + before}) for piece in found.pieces]
+        if intent:
+            pieces.insert(0, Piece(start=0, text=intent))
+        return text, Material(pieces=tuple(pieces), total_chars=len(text))
 
     async def _write(
         self,
@@ -200,8 +228,8 @@ class Projecting:
                 outcome=projection.outcome,
                 author=projection.author,
                 text_id=stored,
-                items=_fresh(projection),
-                chars=len(projection.markdown),
+                items=len(projection.items),
+                chars=len(projection.text),
                 struck=projection.struck,
                 guards={**guards},
                 seconds=seconds,
@@ -210,102 +238,6 @@ class Projecting:
             run_id=activity.info().workflow_run_id or "",
         )
         return projection
-
-
-def _review(
-    request: EndpointRequest,
-    source_text: str,
-    shown: Sequence[tuple[int, int]],
-    author: EndpointKind,
-    draft: ProjectionDraft,
-) -> tuple[Projection, Repair[EndpointRequest, ProjectionDraft, Projection] | None]:
-    """The projection of the items that stand; complains of the others, which are struck unless the repair corrects them."""
-
-    def check(items: Sequence[ItemDraft], first_number: int) -> Checked:
-        return check_items(
-            items,
-            text=source_text,
-            shown=shown,
-            source="profile" if request.words is None else "words",
-            round_number=request.round,
-            alias=request.alias,
-            targets=request.tension.target_names(),
-            known_ids=[item.id for projection in request.own for item in projection.items],
-            answerable=answerable(request.observations[-1] if request.observations else None),
-            never=request.mandate.never if request.words is None else (),
-            language=request.language,
-            first_number=first_number,
-        )
-
-    def marked(items: Sequence[Item]) -> tuple[Item, ...]:
-        """A proxy's items with those marked that only repeat. Own texts of people and agents are never marked.
-
-        Items that were taken back do not count as said: what still holds of them is said again.
-        """
-        if request.words is not None or request.round < REPEATS_FROM_ROUND:
-            return tuple(items)
-        earlier = [item for before in request.own for item in before.items]
-        back = {one for item in (*earlier, *checked.items, *items) for one in item.withdraws}
-        said = [item for item in earlier if item.id not in back]
-        return tuple(item.model_copy(update={"repeated": is_repeated(item, said)}) for item in items)
-
-    checked = check(draft.items, 1)
-    rejected = checked.rejected
-    items = marked(checked.items)
-    repeated = [item for item in items if item.repeated]
-
-    def projection(items: Iterable[Item], struck: int) -> Projection:
-        """Items that only repeat come last: others do not get them, and a gap in the numbers would tell that a proxy speaks."""
-        ordered = tuple(
-            item.model_copy(update={"id": item_id(request.round, request.alias, number)})
-            for number, item in enumerate(sorted(items, key=lambda one: one.repeated), 1)
-        )
-        fresh = tuple(item for item in ordered if not item.repeated)
-        silent = not fresh and (draft.nothing_new or request.words is None)
-        return Projection(
-            round=request.round,
-            alias=request.alias,
-            outcome=Outcome.NOTHING_NEW if silent else Outcome.REPLIED,
-            items=ordered,
-            markdown=items_markdown(fresh, request.language) if fresh or silent else "",
-            struck=struck,
-            author=author,
-        )
-
-    def merge(again: ProjectionDraft) -> Projection:
-        """The items that stood, and those of the second answer.
-
-        On one matter an item that says something new takes the place of one that repeats, and a second repetition is left out.
-        """
-        second = marked(check(again.items, len(checked.items) + 1).items)
-        mended = [item for item in second if any(_on_same_matter(item, other) for other in repeated)]
-        replaced = [
-            item for item in repeated if any(_on_same_matter(item, other) for other in mended if not other.repeated)
-        ]
-        kept = [item for item in items if item not in replaced]
-        added = [item for item in second if not (item in mended and item.repeated)]
-        return projection((*kept, *added), max(0, len(rejected) - (len(second) - len(mended))))
-
-    as_it_stands = projection(items, len(rejected))
-    if not (rejected or repeated):
-        return as_it_stands, None
-    nothing_new = complaint(request.language, "nothing_new")
-    faults = [(draft.claim, fault) for draft, fault in rejected] + [(item.claim, nothing_new) for item in repeated]
-    complaints = [complaint(request.language, "item", claim=claim, what=fault) for claim, fault in faults]
-    return as_it_stands, Repair(tuple(complaints), merge, counts={"reasked": 1})
-
-
-def _on_same_matter(item: Item, other: Item) -> bool:
-    """Whether two items of one turn word the same thing: one dimension, and a quote or a starting point in common."""
-    if item.dimension is not other.dimension:
-        return False
-    overlap = any(one.start < two.end and two.start < one.end for one in item.spans for two in other.spans)
-    return overlap or bool(set(item.starts_from) & set(other.starts_from))
-
-
-def _fresh(projection: Projection) -> int:
-    """How many items say something new."""
-    return sum(not item.repeated for item in projection.items)
 
 
 def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:

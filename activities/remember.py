@@ -7,7 +7,8 @@ from temporalio import activity
 from activities.dependencies import Deps
 from activities.record import write_outbox
 from tongyao.protocol.contracts.process import REMEMBER, RememberInput
-from tongyao.protocol.model.record import Participant, Record
+from tongyao.protocol.guards.quoting import find_pieces
+from tongyao.protocol.model.record import Record
 
 
 class Remembering:
@@ -22,14 +23,15 @@ class Remembering:
         if memory is None or record.tension is None:
             return
         queries = tuple(record.tension.targets().values())
-        for alias in what.aliases:
-            participant = record.participant(alias)
-            spans = _quoted(record, participant)
-            if participant.profile is not None and spans:
-                await memory.strengthen(participant.profile, what.process_id, queries, spans)
+        profiles = {alias: profile for alias in what.aliases if (profile := record.participant(alias).profile)}
+        texts = await self._deps.repositories.profile_texts(list(profiles.values()))
+        for alias, profile in profiles.items():
+            if profile in texts and (spans := _quoted(record, alias, texts[profile])):
+                await memory.strengthen(profile, what.process_id, queries, spans)
 
 
-def _quoted(record: Record, participant: Participant) -> list[tuple[int, int]]:
-    said = (one for one in record.projections if one.alias == participant.alias)
-    spans = (span for one in said for item in one.items for span in item.spans if span.source == "profile")
-    return sorted({(span.start, span.end) for span in spans})
+def _quoted(record: Record, alias: str, text: str) -> list[tuple[int, int]]:
+    """Where the passages that items of `alias` quote stand in `text`, in order."""
+    said = (turn for turn in record.projections if turn.alias == alias)
+    quotes = {quote for turn in said for item in turn.items for quote in item.quotes}
+    return sorted({span for quote in quotes for span in find_pieces(text, quote)})

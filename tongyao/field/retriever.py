@@ -46,16 +46,18 @@ class ChunkRetriever:
         self._budget = budget_chars
         self._fitted = KeptResults[_Fitted](keep)
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
-        """Pieces of `text` nearest to T, I, each barrier and E, in text order, each with the parts it was found for.
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
+        """Pieces of `text` nearest to T, I, each barrier, E, and each text of `focus`, in text order, each with the parts of the
+        tension it was found for.
 
-        The parts take turns choosing, best first, until the budget is spent; chosen pieces that touch are joined.
+        The parts and texts take turns choosing, best first, until the budget is spent; chosen pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
         fitted = await self._fitted.get(key, lambda: _FITTING.run(partial(_fit, text)))
-        chosen = await asyncio.to_thread(_choose, fitted, tension.targets(), self._budget)
+        chosen = await asyncio.to_thread(_choose, fitted, queries_of(tension, focus), self._budget)
         return Material(
-            pieces=joined(text, [(*span, labels) for span, labels in chosen.items()]), total_chars=len(text)
+            pieces=joined(text, [(*span, labels_in(tension, labels)) for span, labels in chosen.items()]),
+            total_chars=len(text),
         )
 
 
@@ -97,6 +99,16 @@ def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple
                 left -= span[1] - span[0]
             chosen.setdefault(span, set()).add(label)
     return chosen
+
+
+def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
+    """What a profile is searched for, by label: the lines of the tension, then the texts of `focus` under numbers."""
+    return tension.targets() | {str(number): text for number, text in enumerate(focus, 1) if text.strip()}
+
+
+def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
+    """Those of `labels` that are lines of the tension, in order."""
+    return tuple(sorted(set(labels) & set(tension.targets())))
 
 
 def joined(text: str, spans: Iterable[tuple[int, int, Iterable[str]]]) -> tuple[Piece, ...]:

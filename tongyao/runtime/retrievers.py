@@ -9,7 +9,7 @@ from typing import Final, Literal, Protocol
 import structlog
 from temporalio.service import RPCError
 
-from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined
+from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
 from tongyao.highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
@@ -26,7 +26,9 @@ class _Retriever(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material: ...
+    async def retrieve(
+        self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()
+    ) -> Material: ...
 
 
 class HighwayRetriever:
@@ -45,12 +47,12 @@ class HighwayRetriever:
         self._budget = budget_chars
         self._reciting = KeptResults[None](0)
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.
 
         Raises ValueError if `text` is not the text that was indexed.
         """
-        owner, version, queries = profile.profile_id, profile.version, list(tension.targets().items())
+        owner, version, queries = profile.profile_id, profile.version, list(queries_of(tension, focus).items())
         try:
             found, session = await self._highway.seek(owner, version, [text], queries, self._budget)
         except NotRecited:
@@ -61,7 +63,7 @@ class HighwayRetriever:
         due = self._highway.due(found, session)
         if due is not None and self._recite is not None:
             await self._queue(self._recite, profile, due)
-        spans = sorted((one.start, one.end, one.labels) for one in found.fitted)
+        spans = sorted((one.start, one.end, labels_in(tension, one.labels)) for one in found.fitted)
         pieces = tuple(Piece(start=start, text=text[start:end], labels=labels) for start, end, labels in spans)
         return Material(pieces=pieces, total_chars=len(text))
 
@@ -86,10 +88,10 @@ class BothRetrievers:
     def __init__(self, first: _Retriever, second: _Retriever) -> None:
         self._retrievers = (first, second)
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         spans = []
         for retriever in self._retrievers:
-            found = await retriever.retrieve(profile, text, tension)
+            found = await retriever.retrieve(profile, text, tension, focus)
             spans += [(one.start, one.start + len(one.text), one.labels) for one in found.pieces]
         return Material(pieces=joined(text, spans), total_chars=len(text))
 

@@ -1,124 +1,125 @@
-"""The catalyst stops at visibility: no recommendation, no judgement of a person. Pure.
+"""The catalyst stops at visibility: no recommendation, no proposal of a private talk, no judgement of a person. Pure.
 
-See docs/protocol.md §5.4. What somebody said they recommend is visible matter and stays; the same words as the
-catalyst's own go. So what stands in quotation marks, or follows "P02 said", is left out before a sentence is
-judged. Not so where another participant is named in it: put into somebody's mouth, "P01 and P03 should talk"
-weighs as much.
+See docs/protocol.md §5.4 and docs/guards.md. The wordings are data: `wordings.en.toml` and `wordings.zh.toml`. A recommendation that
+somebody made is visible matter and stays; the same words as the catalyst's own go. So quotations, and reports such as
+"P02 said …", are left out before a sentence is judged. They are kept if another participant is named in them: put into
+somebody's mouth, "P01 and P03 should talk" is a recommendation too.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple
+import tomllib
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
-from tongyao.protocol.guards.wordings import (
-    ALIAS,
-    ALONE,
-    JUDGES,
-    MAY_JUDGE,
-    MAY_RECOMMEND,
-    MAY_TAKE_ASIDE,
-    NEUTRAL,
-    QUOTED,
-    RECOMMENDS,
-    REPORTS_EN,
-    REPORTS_ZH,
-    TALKED,
-    TOLD,
-    WISHES_ZH,
-)
-from tongyao.protocol.model.observation import Observation, ObservationDraft
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.guards.checks import Complaint, sentences
+from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.requests import CatalystRequest
 
-_SENTENCE: Final = re.compile(
-    r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
-    r"(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
-)
-"""One sentence with what ends it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
+Reason = Literal["recommendation", "private_talk", "judgement"]
 
-_ANY_ALIAS: Final = re.compile(ALIAS)
+_ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
+_ANY_ALIAS: Final = re.compile(_ALIAS)
+_QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\"[^\"\n]{0,400}\"")
 _NEAR: Final = 40
 """Characters before and after a quotation in which its speaker is looked for."""
 _WINDOW: Final = 600
 _OVERLAP: Final = 200
 """Longer sentences are judged in pieces of so many characters, so that the time grows with their length only."""
-_SPEAKS_BEFORE: Final = re.compile(rf"{ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
+_SPEAKS_BEFORE: Final = re.compile(rf"{_ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
 _SPEAKS_AFTER: Final = re.compile(
-    rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{ALIAS}|(?:is|was|are) (?:how|what) {ALIAS})"
+    rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{_ALIAS}|(?:is|was|are) (?:how|what) {_ALIAS})"
 )
-"""An alias shortly before a quotation, or right after it: whose words they are."""
-
+"""An alias shortly before a quotation, or right after it: its speaker."""
 _BESIDE_CHINESE: Final = re.compile(
     r"(?<=[\u3400-\u9fff，。；：、！？]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u3400-\u9fff])"
 )
 """A space between Chinese and Latin letters or digits: some writers set it, and it changes no meaning."""
-
 _EDGES: Final = " .。!！?？;；,，:：、\n"
-"""What stands around words and is not quoted with them."""
-
-RECOMMENDATION: Final = "recommendation"
-PRIVATE_TALK: Final = "private_talk"
-JUDGEMENT: Final = "judgement"
-
-Reason = Literal["recommendation", "private_talk", "judgement", ""]
-
-_WORDS_OF_OTHERS: Final = ("a_words", "b_words")
-_OWN_TEXTS: Final = ("text", "markdown", "name")
+"""Marks around words that are not quoted with them."""
 
 
-class Finding(NamedTuple):
-    """Why a sentence is not the catalyst's to say, and the words of it that say so."""
+class Breach(NamedTuple):
+    """Why a sentence is not the catalyst's to say, and the words of it that show this."""
 
     reason: Reason
     words: str
 
 
-class Breach(Value):
-    """One sentence that goes beyond visibility, and the words in it that do."""
+class _Wordings:
+    """The patterns of one language, compiled when first used: together they take a second that only an observation needs."""
 
-    sentence: str
-    words: str
-    reason: Reason
+    def __init__(self, language: str, present: str) -> None:
+        """`present`: no pattern of the language matches a text without this."""
+        self._path = Path(__file__).with_name(f"wordings.{language}.toml")
+        self.present: Final = re.compile(present)
 
+    @cached_property
+    def _groups(self) -> dict[str, list[re.Pattern[str]]]:
+        groups = tomllib.loads(self._path.read_text(encoding="utf-8"))
+        fragments: dict[str, str] = groups.pop("fragments")
 
-class Remark(Value):
-    """One sentence that may go beyond visibility, and the words in it that may."""
+        def whole(pattern: str) -> str:
+            return re.sub(r"\{([A-Z][A-Z_]*)\}", lambda name: whole(fragments[name[1]]), pattern)
 
-    sentence: str
-    words: str
-    reason: Reason
+        joined = {
+            name: patterns if name == "reports" else ["|".join(f"(?:{one})" for one in patterns)]
+            for name, patterns in groups.items()
+        }
+        return {name: [re.compile(whole(one), re.IGNORECASE) for one in patterns] for name, patterns in joined.items()}
 
+    def reports(self) -> list[re.Pattern[str]]:
+        """Reports of what somebody said, wants or lacks, each with the groups `who` and `said`."""
+        return self._groups["reports"]
 
-def breach_of(sentence: str) -> Reason:
-    """Why `sentence` is not the catalyst's to say; empty when it is, or when that is not certain."""
-    found = _breach_in(sentence)
-    return found.reason if found else ""
-
-
-def doubt_of(sentence: str) -> Reason:
-    """Why `sentence` may not be the catalyst's to say; empty when nothing in it suggests that."""
-    found = _doubt_in(sentence)
-    return found.reason if found else ""
-
-
-@lru_cache(maxsize=1024)  # what is looked for, to send a draft back, is looked for again to strike it
-def _breach_in(sentence: str) -> Finding | None:
-    parts = (part for part in _parts(_own_words(sentence)) if not NEUTRAL.search(part))
-    return next((found for part in parts if (found := _goes_beyond(part))), None)
+    def find(self, group: str, text: str) -> re.Match[str] | None:
+        return self._groups[group][0].search(text) if self.present.search(text) else None
 
 
-def _doubt_in(sentence: str) -> Finding | None:
-    parts = _parts(_own_words(sentence))
-    return next((found for part in parts if (found := _goes_beyond(part) or _may_go_beyond(part))), None)
+_LANGUAGES: Final = (_Wordings("en", r"[A-Za-z]{2}|1[:-]1"), _Wordings("zh", r"[\u4e00-\u9fff]"))
 
 
-def _may_go_beyond(own: str) -> Finding | None:
-    if (found := MAY_TAKE_ASIDE.search(own)) and not TALKED.search(own):
-        return _finding(PRIVATE_TALK, found)
-    if (found := MAY_RECOMMEND.search(own)) and not TOLD.search(own):
-        return _finding(RECOMMENDATION, found)
-    return _finding(JUDGEMENT, found) if (found := MAY_JUDGE.search(own)) else None
+def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
+    """Complains of each sentence in any text of `draft` that recommends, judges, or proposes that some talk alone."""
+    entries = [("relations", number, entry.text) for number, entry in enumerate(draft.relations)]
+    entries += [("notes", number, entry.text) for number, entry in enumerate(draft.notes)]
+    entries += [("ended", number, entry.why) for number, entry in enumerate(draft.ended)]
+    for field, number, text in (*entries, ("why", None, draft.why), ("words", None, draft.words)):
+        for sentence in sentences(text):
+            if breach := breach_of(sentence):
+                what = complaint(request.language, breach.reason)
+                told = complaint(request.language, "sentence", sentence=sentence.strip(), words=breach.words, what=what)
+                yield Complaint(text=told, reason=breach.reason, fields=(field,), entry=number, sentence=sentence)
+
+
+@lru_cache(maxsize=1024)  # an answer is checked before and after its repair
+def breach_of(sentence: str) -> Breach | None:
+    """Why `sentence` is not the catalyst's to say; None when it is, or when that is not certain."""
+    for part in _parts(_own_words(sentence)):
+        if not _find("neutral", part) and (found := _goes_beyond(part)):
+            return found
+    return None
+
+
+def _goes_beyond(own: str) -> Breach | None:
+    groups: tuple[tuple[str, Reason], ...] = (
+        ("alone", "private_talk"),
+        ("recommends", "recommendation"),
+        ("judges", "judgement"),
+    )
+    for group, reason in groups:
+        if (found := _find(group, own)) and not (group == "alone" and _find("talked", own)):
+            words = found.group().strip()
+            return Breach(reason, words.strip(_EDGES) or words)
+    return None
+
+
+def _find(group: str, text: str) -> re.Match[str] | None:
+    return next((found for language in _LANGUAGES if (found := language.find(group, text))), None)
 
 
 def _parts(own: str) -> list[str]:
@@ -128,68 +129,8 @@ def _parts(own: str) -> list[str]:
     return [own[start : start + _WINDOW] for start in range(0, len(own), _WINDOW - _OVERLAP)]
 
 
-def _goes_beyond(own: str) -> Finding | None:
-    if (found := ALONE.search(own)) and not TALKED.search(own):
-        return _finding(PRIVATE_TALK, found)
-    if found := RECOMMENDS.search(own):
-        return _finding(RECOMMENDATION, found)
-    return _finding(JUDGEMENT, found) if (found := JUDGES.search(own)) else None
-
-
-def _finding(reason: Reason, found: re.Match[str]) -> Finding:
-    words = found.group().strip()
-    return Finding(reason, words.strip(_EDGES) or words)
-
-
-def breaches(draft: ObservationDraft) -> tuple[Breach, ...]:
-    """Every breach in any text of `draft`."""
-    found: list[Breach] = []
-
-    def look(text: str) -> str:
-        for sentence in _sentences(text):
-            if breach := _breach_in(sentence):
-                found.append(Breach(sentence=sentence.strip(), words=breach.words, reason=breach.reason))
-        return text
-
-    _each_text(draft.model_dump(), look)
-    return tuple(found)
-
-
-def strike(draft: ObservationDraft) -> tuple[ObservationDraft, int]:
-    """`draft` without the sentences that breach visibility, and how many they were; the rest stays."""
-    struck = 0
-
-    def clean(text: str) -> str:
-        nonlocal struck
-        sentences = _sentences(text)
-        kept = [sentence for sentence in sentences if not breach_of(sentence)]
-        struck += len(sentences) - len(kept)
-        return text if len(kept) == len(sentences) else "".join(kept).strip()
-
-    cleaned = _each_text(draft.model_dump(), clean)
-    return ObservationDraft.model_validate(cleaned), struck
-
-
-def remarks(seen: Observation) -> tuple[Remark, ...]:
-    """Sentences of an observation that may go beyond visibility, found with too little certainty to strike them."""
-    found: dict[str, Remark] = {}
-
-    def look(text: str) -> str:
-        for sentence in _sentences(text):
-            if not breach_of(sentence) and (doubt := _doubt_in(sentence)):
-                told = sentence.strip()
-                found.setdefault(told, Remark(sentence=told, words=doubt.words, reason=doubt.reason))
-        return text
-
-    stated = seen.model_copy(
-        update={"pairs": tuple(pair for pair in seen.pairs if pair.stated_in == seen.round), "markdown": ""}
-    )
-    _each_text(stated.model_dump(mode="json"), look)
-    return tuple(found.values())
-
-
 def _own_words(sentence: str) -> str:
-    """`sentence` without what it only reports, and without spaces around what is not Chinese in it."""
+    """`sentence` without quotations and reports, and without spaces around Latin letters in Chinese."""
     sentence = _BESIDE_CHINESE.sub("", sentence)
 
     def unless_it_names_somebody(match: re.Match[str]) -> str:
@@ -202,27 +143,10 @@ def _own_words(sentence: str) -> str:
     def to_the_verb(match: re.Match[str]) -> str:
         return match.group() if _ANY_ALIAS.search(match.group("said")) else match.group("who") + "…"
 
-    bare = QUOTED.sub(unless_it_names_somebody, sentence)
+    bare = _QUOTED.sub(unless_it_names_somebody, sentence)
     if not bare.strip(_EDGES):
         bare = sentence  # nothing but a quotation, and nobody it would be of
-    bare = WISHES_ZH.sub(to_the_verb, bare)
-    return REPORTS_ZH.sub(to_the_verb, REPORTS_EN.sub(to_the_verb, bare))
-
-
-def _sentences(text: str) -> list[str]:
-    return [match.group() for match in _SENTENCE.finditer(text) if match.group()]
-
-
-def _each_text(value: Any, act: Any, name: str = "") -> Any:
-    """`value` with `act` applied to every free text in it.
-
-    Words copied from participants are theirs, whatever they advise; but no participant calls another by an alias.
-    """
-    if isinstance(value, dict):
-        return {key: _each_text(item, act, key) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_each_text(item, act, name) for item in value]
-    if not isinstance(value, str):
-        return value
-    free = name in _OWN_TEXTS or (name in _WORDS_OF_OTHERS and _ANY_ALIAS.search(value))
-    return act(value) if free else value
+    for language in reversed(_LANGUAGES):  # wishes and reports in Chinese are looked for in the order of the data
+        for pattern in language.reports():
+            bare = pattern.sub(to_the_verb, bare)
+    return bare

@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tongyao.protocol.model.ids import ANY_ID, round_of, speaker_of
 from tongyao.protocol.model.requests import Language
 
 _OF_PROCESS: Final = r"(?:[\w-][\w.-]{0,79}/)?"
-_ID: Final = rf"{_OF_PROCESS}(?:R\d{{1,3}}/(?:P\d{{1,3}}|catalyst)/\d{{1,4}}|T/(?:T|I|E|B\d{{1,2}}))"
+_ID: Final = rf"{_OF_PROCESS}{ANY_ID}"
 _BRACKETED: Final = re.compile(
     rf"\s?[\[(（【⟨]\s{{0,3}}{_ID}(?:\s{{0,3}}[,，、;；]\s{{0,3}}{_ID}){{0,40}}\s{{0,3}}[\])）】⟩]"
 )
 _BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
 _PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
 _TASK: Final = re.compile(r"(?<![A-Za-z0-9/])t\d{1,3}(?![A-Za-z0-9/])")
-_SAID: Final = re.compile(r"R(?P<round>\d+)/(?P<who>P\d+|catalyst)/\d+")
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {
         "item": "what {who} said in round {round}",
@@ -49,11 +49,11 @@ def without_ids(text: str, language: Language, steps: Mapping[str, int] | None =
     words = _WORDS[language]
 
     def told(match: re.Match[str]) -> str:
-        said = _SAID.search(match[0])
-        if said is None:
+        if not round_of(match[0]):
             lens = match[0].rsplit("/", 1)[1]
             return words[lens[0]].format(number=lens[1:])
-        return words["catalyst" if said["who"] == "catalyst" else "item"].format(who=said["who"], round=said["round"])
+        who = speaker_of(match[0])
+        return words["item" if who else "catalyst"].format(who=who, round=round_of(match[0]))
 
     bare = _BARE.sub(told, _BRACKETED.sub("", text)) if "/" in text else text
     bare = _PART.sub(lambda match: words["B"].format(number=match["number"]), bare)

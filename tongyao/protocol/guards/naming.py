@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-_ID: Final = r"(?:R\d+/(?:P\d+|catalyst)/\d+|T/(?:T|I|E|B\d+))"
-_ONE_ID: Final = re.compile(rf"(?<![\w/-])(?:(?P<child>[\w-]+)/)?(?P<id>{_ID})", re.IGNORECASE)
+from tongyao.protocol.model.ids import ANY_ID
+
+_ONE_ID: Final = re.compile(rf"(?<![\w/-])(?:(?P<child>[\w-]+)/)?(?P<id>{ANY_ID})(?!\d)", re.IGNORECASE)
 _BETWEEN_IDS: Final = re.compile(r"[\s\[\](`⟨)⟩.:,，、;；+&]*")
 _PART: Final = r"(?:T/)?(?:T|I|E|B\d+)(?: ?[(（][^()（）]{0,80}[)）])?"
 _TARGETS: Final = re.compile(rf"[\[`]?{_PART}(?:\s*[,，、;；]\s*{_PART})*[\]`]?", re.IGNORECASE)
@@ -56,5 +57,5 @@ def named_alias(said: str) -> str:
 
 
 def _as_written(found: str) -> str:
-    parts = found.split("/")
-    return "/".join("catalyst" if part.lower() == "catalyst" else part.upper() for part in parts)
+    """Upper case but for the letter of a relation or a note: `r2/N5` is `R2/n5`."""
+    return re.sub(r"(?<=/)[RN](?=\d)", lambda kind: kind[0].lower(), found.upper())

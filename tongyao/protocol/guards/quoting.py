@@ -99,6 +99,11 @@ class Shown:
         """As the function `find_pieces`, in the source."""
         return self.in_source(find_pieces(self.text, quote))
 
+    def passages(self, quote: str) -> tuple[str, ...]:
+        """The passages of the source that `quote` names, verbatim; none if it does not stand there."""
+        found = find_pieces(self.text, quote)
+        return tuple(self.text[start:end] for start, end in found) if self.in_source(found) else ()
+
 
 def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
     """Where a quote stands that was copied from a text with names replaced: from what is before the first mark to what is behind

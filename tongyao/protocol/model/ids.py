@@ -23,16 +23,18 @@ from tongyao.protocol.model.process import DEMANDER
 Pair = tuple[str, str]
 """Two aliases, the lower one first."""
 
-ITEM: Final = r"R\d+/P\d{2,3}/\d+"
-STATEMENT: Final = r"R\d+/[rn]\d+"
-LINE: Final = r"T/(?:T|I|E|B\d+)"
+ITEM: Final = r"R\d{1,4}/P\d{2,3}/\d{1,5}"
+STATEMENT: Final = r"R\d{1,4}/[rn]\d{1,5}"
+LINE: Final = r"T/(?:T|I|E|B\d{1,3})"
 ANY_ID: Final = rf"(?:{ITEM}|{STATEMENT}|{LINE})"
 """A regular expression for every id that a source may name, without groups."""
 
 ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![\d/])")
 """An alias in a text. The alias within an id of an item is none."""
 
-_PARTS: Final = re.compile(r"(?:.*/)?R(?P<round>\d+)/(?:(?P<alias>P\d{2,3})/(?P<item>\d+)|(?P<kind>[rn])(?P<statement>\d+))")
+_PARTS: Final = re.compile(
+    r"(?:.*/)?R(?P<round>\d{1,4})/(?:(?P<alias>P\d{2,3})/(?P<item>\d{1,5})|(?P<kind>[rn])(?P<statement>\d{1,5}))"
+)
 
 
 def item_id(round_number: int, alias: str, number: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from tongyao.protocol.model.value import Draft, Value
 
@@ -90,6 +90,23 @@ class ItemDraft(Draft):
     inferred: bool = False
     about: list[str] = Field(default_factory=list)
     replaces: list[str] = Field(default_factory=list)
+
+
+class AgentSubmission(Draft):
+    """What a person's own agent hands in as JSON in place of a text: items, and the text that their quotes are taken from."""
+
+    shown: str
+    items: list[ItemDraft] = Field(min_length=1)
+
+
+def read_submission(text: str) -> AgentSubmission | None:
+    """The submission of an agent that is JSON of that shape; None for any other text."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return AgentSubmission.model_validate_json(text)
+    except ValidationError:
+        return None
 
 
 class ProjectionDraft(Draft):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tongyao.protocol.guards.forbidden import Forbidden
+from tongyao.protocol.model.ids import speaker_of
+from tongyao.protocol.model.observation import NoteKind, Verdict
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -19,11 +23,13 @@ from tongyao.protocol.model.requests import (
     Material,
     PlannerRequest,
 )
-from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.plans.absent import absences
-from tongyao.protocol.rules.read_access import anonymizer, as_said, observation_for_others, shown_tension
+from tongyao.protocol.rules.read_access import anonymizer, as_said, shown_tension
+from tongyao.protocol.rules.standing import rounds_of, standing
+
+MAX_FOCUS: Final = 12
+"""The most texts, newest first, that a long profile is searched for besides the tension."""
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
@@ -36,32 +42,45 @@ def for_formulation(record: Record, material: Material | None) -> FormulationReq
     )
 
 
-def for_endpoint(
-    record: Record,
-    alias: str,
-    *,
-    material: Material,
-    mandate: Mandate,
-    words: str | None = None,
-    round_limit: int = MAX_ROUNDS,
-) -> EndpointRequest:
-    """An endpoint's turn: the tension, what was made visible so far, its own words; of others nothing directly."""
+def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Mandate) -> EndpointRequest:
+    """An endpoint's turn: the tension, its own items that hold, what the catalyst has stated that holds; of others nothing directly.
+
+    Statements come without their sources: ids of items would tell who said something in which round.
+    """
     names = anonymizer(record)
+    rounds = _before(record)
+    state = standing(rounds)
+    last = rounds[-1].observation if rounds else None
+    seated = any(participant.alias == alias for participant in record.participants)
     return EndpointRequest(
         language=record.language,
         began=record.began,
         alias=alias,
         round=record.round,
-        round_limit=round_limit,
         tension=names.model(shown_tension(record), author=DEMANDER),
         material=names.marked(material),
-        words=words,
-        observations=tuple(
-            observation_for_others(names.model(o)) for o in record.observations if o.round < record.round
-        ),
-        own=tuple(p for p in record.projections if p.alias == alias and p.round < record.round),
         mandate=_as_the_proxy_reads(mandate, record, names),
+        first=not any(turn.alias == alias for exchange in rounds for turn in exchange.projections),
+        items=tuple(item for item in state.valid_items if speaker_of(item.id) == alias),
+        stands=tuple(names.model(one.model_copy(update={"sources": ()})) for one in state.statements),
+        asked=tuple(
+            note.id
+            for note in state.notes
+            if (asked := state.asked.get(note.id)) and (asked.alias, asked.round) == (alias, record.round)
+        ),
+        words=names.text(last.words) if last is not None else "",
+        answers_only=alias == DEMANDER and not seated,
+        exhausted=last is not None and last.verdict is Verdict.EXHAUSTED,
     )
+
+
+def focus_of(record: Record, alias: str) -> tuple[str, ...]:
+    """The texts that a long profile is searched for besides the tension: open gaps, frameworks, and relations with `alias`."""
+    state = standing(_before(record))
+    texts = [relation.text for relation in state.relations if alias in relation.between]
+    texts += [note.text for note in state.notes if note.kind is NoteKind.FRAMEWORK]
+    texts += [gap.text for gap in state.open_gaps]
+    return tuple(texts[-MAX_FOCUS:])
 
 
 def _as_the_proxy_reads(mandate: Mandate, record: Record, names: Anonymizer) -> Mandate:
@@ -82,9 +101,7 @@ def _as_the_proxy_reads(mandate: Mandate, record: Record, names: Anonymizer) -> 
     )
 
 
-def for_catalyst(
-    record: Record, *, strategy: str = "", only_pairs: Sequence[tuple[str, str]] = (), round_limit: int = MAX_ROUNDS
-) -> CatalystRequest:
+def for_catalyst(record: Record, *, strategy: str = "") -> CatalystRequest:
     """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it.
 
     The last round comes without an observation: one that stands in the record is of this step itself, which did not come back.
@@ -95,13 +112,11 @@ def for_catalyst(
         language=record.language,
         began=record.began,
         round=record.round,
-        round_limit=round_limit,
         tension=names.model(shown_tension(record), author=DEMANDER),
         exchange=(*before, last.model_copy(update={"observation": None})),
         contributors=record.contributors(),
         strategy=strategy,
         verdict_counts=record.round >= VERDICT_FROM_ROUND,
-        only_pairs=tuple(only_pairs),
     )
 
 
@@ -110,7 +125,6 @@ def for_planner(
     *,
     materials: Mapping[str, Material],
     converged: bool = True,
-    open_points: Sequence[str] = (),
     without: Sequence[str] = (),
     proposals: Sequence[str] = (),
     children: Sequence[ChildPlan] = (),
@@ -118,20 +132,16 @@ def for_planner(
 ) -> PlannerRequest:
     """The record and the profiles it may read; those who declined stay in the record and out of the new plan."""
     names = anonymizer(record)
-    rounds = exchange(record, names, until=record.round)
-    observations = [turn.observation for turn in rounds if turn.observation is not None]
     return PlannerRequest(
         language=record.language,
         began=record.began,
         tension=names.model(shown_tension(record), author=DEMANDER),
-        exchange=rounds,
+        exchange=exchange(record, names, until=record.round),
         aliases=tuple(alias for alias in record.contributors() if alias not in without),
         materials={
             alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
         },
         converged=converged,
-        open_points=tuple(names.text(point) for point in open_points),
-        absent=absences(observations, [item for turn in rounds for said in turn.projections for item in said.items]),
         without=tuple(without),
         proposals={alias: names.text(record.answer_words.get(alias, ""), author=alias) for alias in proposals},
         children=tuple(children),
@@ -149,16 +159,27 @@ def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
 
 
 def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange, ...]:
-    """Rounds 1 to `until`: projections in alias order, then the observation; the last one may still lack it."""
-    observed = {observation.round: observation for observation in record.observations}
-    in_order = sorted(record.projections, key=lambda projection: projection.alias)
+    """Rounds 1 to `until` as others may read them: items without the passages of the profile that they quote."""
+
+    def for_others(said: Projection) -> Projection:
+        items = tuple(item.model_copy(update={"quotes": ()}) for item in said.items)
+        return names.model(as_said(said).model_copy(update={"items": items}), author=said.alias)
+
+    rounds = {exchange.round: exchange for exchange in rounds_of(record.projections, record.observations)}
     return tuple(
         Exchange(
             round=number,
-            projections=tuple(
-                names.model(as_said(said), author=said.alias) for said in in_order if said.round == number
-            ),
-            observation=names.model(observed[number]) if number in observed else None,
+            projections=tuple(map(for_others, found.projections)),
+            observation=names.model(found.observation) if found.observation is not None else None,
         )
         for number in range(1, until + 1)
+        for found in [rounds.get(number, Exchange(round=number, projections=()))]
+    )
+
+
+def _before(record: Record) -> tuple[Exchange, ...]:
+    """The rounds before the one of the record."""
+    return rounds_of(
+        [projection for projection in record.projections if projection.round < record.round],
+        [observation for observation in record.observations if observation.round < record.round],
     )

@@ -1,0 +1,171 @@
+"""The checks of the catalyst's answer, and the observation that a checked answer gives (docs/protocol.md §5). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from tongyao.protocol.guards.advice import visibility
+from tongyao.protocol.guards.checks import Check, Complaint
+from tongyao.protocol.guards.complaints import Fault, complaint
+from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
+from tongyao.protocol.model.ids import Pair, note_id, ordered, relation_id, speaker_of
+from tongyao.protocol.model.observation import (
+    Ended,
+    Note,
+    NoteDraft,
+    NoteKind,
+    Observation,
+    ObservationDraft,
+    Relation,
+    RelationDraft,
+    Verdict,
+)
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.rules.standing import Standing, is_protected, not_examined, said_since, standing
+
+
+def coverage(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
+    """Each pair of contributors that was not looked at yet stands in `relations` or in `none`."""
+    looked_at = {_between(entry.between, request) for entry in draft.relations} | set(_none(draft, request))
+    for a, b in not_examined(standing(request.exchange), request.contributors):
+        if (a, b) not in looked_at:
+            told = complaint(request.language, "missing_pair", a=a, b=b)
+            yield Complaint(text=told, reason="missing_pair", fields=("none", "relations"))
+
+
+def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
+    """A relation has words, is between two contributors or one and a line, rests on items that hold of each participant in it, and
+    replaces no protected relation."""
+    state = standing(request.exchange)
+    holding = {item.id for item in state.valid_items}
+    for number, entry in enumerate(draft.relations):
+        between = _between(entry.between, request)
+        if between is None:
+            people, lines = ", ".join(request.contributors), ", ".join(request.tension.target_names())
+            yield _relation(request, number, entry, "between", people=people, lines=lines)
+            continue
+        if not entry.text.strip():
+            yield _relation(request, number, entry, "empty_text")
+        speakers = {speaker_of(source) for source in named_ids(entry.sources, holding)}
+        if silent := [alias for alias in between if alias in request.contributors and alias not in speakers]:
+            yield _relation(request, number, entry, "one_sided", aliases=", ".join(silent))
+        if fixed := _protected(entry.replaces, state):
+            yield _relation(request, number, entry, "protected", id=fixed[0])
+
+
+def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
+    """A note has words. Of the frameworks the first stands; the others are struck without asking again."""
+    frameworks = 0
+    for number, entry in enumerate(draft.notes):
+        frameworks += entry.kind is NoteKind.FRAMEWORK
+        if not entry.text.strip():
+            what = complaint(request.language, "empty_text")
+            told = complaint(request.language, "note", text=entry.kind, what=what)
+            yield Complaint(text=told, reason="empty_text", fields=("notes",), entry=number)
+        elif entry.kind is NoteKind.FRAMEWORK and frameworks > 1:
+            yield Complaint(text="", reason="second_framework", fields=("notes",), entry=number)
+
+
+def protected_stand(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
+    """A protected relation is ended only after one of the two has said something that is not inferred."""
+    state = standing(request.exchange)
+    for number, entry in enumerate(draft.ended):
+        if fixed := _protected([entry.id], state):
+            told = complaint(request.language, "protected_ended", id=fixed[0])
+            yield Complaint(text=told, reason="protected", fields=("ended",), entry=number)
+
+
+OBSERVATION_CHECKS: Final[Sequence[Check[ObservationDraft, CatalystRequest]]] = (
+    coverage,
+    relations_hold,
+    notes_hold,
+    protected_stand,
+    visibility,
+)
+
+
+def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck: int = 0) -> Observation:
+    """A checked draft as an observation, its relations and notes numbered from 1.
+
+    Unknown ids, aliases and lines are left out. `replaces` and `ended` keep statements that hold, `none` keeps pairs that were not
+    looked at before and have no relation now. Before the verdict counts it is `more`.
+    """
+    state = standing(request.exchange)
+    items = [item.id for item in state.valid_items]
+    stated = [(between, entry) for entry in draft.relations if (between := _between(entry.between, request))]
+    related = {between for between, _ in stated}
+    open_pairs = not_examined(state, request.contributors)
+    none = set(_none(draft, request))
+    return Observation(
+        round=request.round,
+        verdict=draft.verdict if request.verdict_counts else Verdict.MORE,
+        why=draft.why.strip() if request.verdict_counts else "",
+        relations=tuple(
+            Relation(
+                id=relation_id(request.round, number),
+                between=between,
+                kind=entry.kind,
+                text=entry.text.strip(),
+                sources=named_ids(entry.sources, items),
+                replaces=named_ids(entry.replaces, [relation.id for relation in state.relations]),
+            )
+            for number, (between, entry) in enumerate(stated, 1)
+        ),
+        none=tuple(pair for pair in open_pairs if pair in none and pair not in related),
+        notes=tuple(_note(entry, number, request, state, items) for number, entry in enumerate(draft.notes, 1)),
+        ended=tuple(
+            Ended(id=id, why=entry.why.strip())
+            for entry in draft.ended
+            for id in named_ids([entry.id], [statement.id for statement in state.statements])
+        ),
+        words=draft.words.strip(),
+        struck=struck,
+    )
+
+
+def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standing, items: Collection[str]) -> Note:
+    people = (*request.contributors, DEMANDER)
+    asks = named_alias(entry.asks)
+    return Note(
+        id=note_id(request.round, number),
+        kind=entry.kind,
+        text=entry.text.strip(),
+        about=(
+            *named_targets(entry.about, request.tension.target_names()),
+            *dict.fromkeys(alias for alias in map(named_alias, entry.about) if alias in people),
+        ),
+        sources=named_ids(entry.sources, items),
+        asks=asks if entry.kind is NoteKind.GAP and asks in people else "",
+        replaces=named_ids(entry.replaces, [note.id for note in state.notes]),
+    )
+
+
+def _between(said: Sequence[str], request: CatalystRequest) -> Pair | None:
+    """Two contributors, the lower one first, or a contributor and a line of the tension. None where `said` names neither."""
+    if len(said) != 2:
+        return None
+    people = [alias for alias in map(named_alias, said) if alias in request.contributors]
+    lines = named_targets(said, request.tension.target_names())
+    if len(set(people)) == 2:
+        return ordered(*people)
+    return (people[0], lines[0]) if len(people) == len(lines) == 1 else None
+
+
+def _none(draft: ObservationDraft, request: CatalystRequest) -> list[Pair]:
+    """The pairs that the draft says have no relation."""
+    pairs = (_between(said, request) for said in draft.none)
+    return [pair for pair in pairs if pair is not None and pair[1] in request.contributors]
+
+
+def _protected(said: Sequence[str], state: Standing) -> tuple[str, ...]:
+    """The ids of `said` that name a protected relation which neither side has said anything about since."""
+    fixed = [one.id for one in state.relations if is_protected(state, one) and not said_since(state, one)]
+    return named_ids(said, fixed)
+
+
+def _relation(request: CatalystRequest, number: int, entry: RelationDraft, fault: Fault, **named: object) -> Complaint:
+    what = complaint(request.language, fault, **named)
+    told = complaint(request.language, "relation", between="-".join(entry.between), text=entry.text.strip(), what=what)
+    return Complaint(text=told, reason=fault, fields=("relations",), entry=number)
