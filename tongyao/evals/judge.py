@@ -15,6 +15,7 @@ from tongyao.evals.cases import Case
 from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import Answer
 from tongyao.llm.plan_rendering import plan_text
+from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Draft, Value
@@ -79,15 +80,15 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
         prompts.judging(case.language, JudgementDraft), judge_prompt(case, record, names), JudgementDraft
     )
     draft, known = answer.draft, record.item_ids()
-    said = [(one.id, one.where) for one in draft.links] + [(one.id, one.where) for one in draft.traps]
+    said = [(judged.id, judged.where) for judged in (*draft.links, *draft.traps)]
     places = {name: named_ids([where], known) for name, where in said}
     links = [link.id for link in case.expected.links]
     traps = {trap.id for trap in case.expected.traps}
-    found = {one.id: places[one.id][0] for one in draft.links if one.found and one.id in links and places[one.id]}
+    found = {link.id: places[link.id][0] for link in draft.links if link.found and link.id in links and places[link.id]}
     fallen = {
-        one.id: places[one.id][0] for one in draft.traps if not one.avoided and one.id in traps and places[one.id]
+        trap.id: places[trap.id][0] for trap in draft.traps if not trap.avoided and trap.id in traps and places[trap.id]
     }
-    claimed = sum(one.found for one in draft.links) + sum(not one.avoided for one in draft.traps)
+    claimed = sum(link.found for link in draft.links) + sum(not trap.avoided for trap in draft.traps)
     return Judgement(
         found=found,
         missed=tuple(link for link in links if link not in found),
@@ -101,17 +102,20 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 
 
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
-    """The prompt of the judge: who is who in the case, the expected findings, and the record under aliases."""
-    catalyst = request_access.for_catalyst(record)
-    whole = request_access.exchange(record, read_access.anonymizer(record), until=record.round)
-    request = catalyst.model_copy(update={"strategy": "", "exchange": whole})
+    """The prompt of the judge: the people and the expected findings of the case, and the record under aliases."""
+    language = record.language
+    rounds = request_access.exchange(record, read_access.anonymizer(record), until=record.round)
     parts = [
         rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),
         rendering.data("answer", json.dumps(_answer_of(case), ensure_ascii=False, indent=1), by="author"),
-        *(block.text for block in rendering.catalyst(request)[:-1]),
+        rendering.data("tension", tension_markdown(read_access.shown_tension(record), language)),
     ]
+    for exchange in rounds:
+        told = [projection_markdown(said, language) for said in exchange.projections]
+        told += [] if exchange.observation is None else [observation_markdown(exchange.observation, language)]
+        parts.append(rendering.data("round", "\n".join(told), number=exchange.round))
     if record.plans:
-        parts.append(rendering.data("plan", plan_text(record.plans[0], record.language)))
+        parts.append(rendering.data("plan", plan_text(record.plans[0], language)))
     return "\n\n".join((*parts, '<task step="judge" />'))
 
 

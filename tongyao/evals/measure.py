@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from pydantic import Field
 
 from tongyao.evals.cases import Case, ExpectedTranslation, Link
+from tongyao.protocol.documents.plan_page import body_units
 from tongyao.protocol.guards.support import terms
-from tongyao.protocol.model.observation import Basis, Observation, Relation, all_pairs
-from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.ids import ALIAS, all_pairs, speaker_of
+from tongyao.protocol.model.observation import NoteKind, Observation
+from tongyao.protocol.model.plan import Plan, speakers
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.audit import audit
-from tongyao.protocol.rules.relations import changes, standing
+from tongyao.protocol.rules.audit import audit, ended_by_itself
+from tongyao.protocol.rules.standing import not_examined, rounds_of, standing
 
 SAME = 0.6
-"""Two claims of one person with at least this Jaccard similarity of terms count as repeated."""
+"""Two items of one person with at least this Jaccard similarity of terms count as repeated."""
 
 
 class LinkFound(Value):
@@ -43,38 +45,36 @@ class Measures(Value):
     engine: str
     people: int
     links: tuple[LinkFound, ...]
-    relations: int = Field(description="Related pairs of the last observation whose form is filled with items.")
-    inferred: int = Field(description="Related pairs of the last observation whose form is not.")
-    changes: int = Field(description="How often a pair stated as related was stated otherwise later.")
-    unexpected: int = Field(description="Of these, pairs of which the case expects nothing: not all of them wrong.")
+    relations: int = Field(description="Pairs with a relation that stands and does not rest on inference alone.")
+    inferred: int = Field(description="Pairs whose standing relations all rest on inference.")
+    unexpected: int = Field(
+        description="Of `relations`, pairs of which the case expects nothing: not all of them wrong."
+    )
     false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
-    unrelated: int = Field(default=0, description="Pairs of contributors of which the case expects no relation.")
-    none_found: int = Field(default=0, description="Pairs that stand as `none_found` after the last round.")
-    none_found_right: int = Field(default=0, description="Of these, pairs of which the case expects no relation.")
     walked_in: tuple[str, ...] = Field(
         default=(),
         description="Expected offsets whose two sides the plan joins without saying anywhere that they collide.",
     )
-    roles: int = Field(default=0, description="Contributors whose part in the plan holds a claim.")
+    roles: int = Field(default=0, description="Contributors with a part in the plan.")
     contributors: int = 0
     translations: tuple[str, ...] = Field(description="Expected ones found, with a word of each side.")
     translations_expected: int
     translations_made: int
-    own_words: float | None = Field(description="Share of translations made whose two wordings are the two people's.")
-    coverage: float | None = Field(description="Pairs examined of all pairs, over all rounds.")
+    coverage: float | None = Field(description="Pairs of contributors that were looked at, of all.")
     traceable: float | None = Field(description="Claims of the plan with a source.")
     doubtful: int
+    plan_units: int = Field(default=0, description="Words or Chinese characters of the plan's body.")
     delta: float | None = Field(description="Share of items of later rounds that are not said before.")
     struck: int
     guards: dict[str, int]
-    properties: dict[int, str] = Field(description="Of the 13 measured properties (and 14, 15): what the audit says.")
+    properties: dict[int, str] = Field(description="The audit's result for each property.")
     grade: str
     rounds: int
     converged: bool
     calls: int = 0
     tokens: int = 0
     fresh: dict[int, int] = Field(
-        default_factory=dict, description="Round → prompt tokens that no cache held. 0: what is outside the rounds."
+        default_factory=dict, description="Round → prompt tokens that no cache held. 0: calls outside the rounds."
     )
     cost: Decimal = Decimal(0)
 
@@ -93,7 +93,6 @@ def measure(
     case: Case,
     record: Record,
     names: Mapping[str, str],
-    texts: Mapping[str, str],
     *,
     engine: str,
     guards: Sequence[Mapping[str, int]] = (),
@@ -102,23 +101,18 @@ def measure(
     fresh: Mapping[int, int] | None = None,
     cost: Decimal = Decimal(0),
 ) -> Measures:
-    """`names`: alias → id in the case; `texts`: alias → frozen profile, in which spans are looked up."""
-    said = _Evidence(record, texts)
-    aliases = {name: alias for alias, name in names.items()}
-    last = record.observations[-1] if record.observations else None
-    related = {(pair.a, pair.b) for pair in last.pairs if pair.relation.related} if last else set()
-    inferred = {(pair.a, pair.b) for pair in last.pairs if pair.basis is Basis.INFERRED} & related if last else set()
-    related -= inferred
-    expected_pairs = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
-    pairs = [pair for seen in record.observations for pair in seen.pairs]
-    claims = [claim for plan in record.plans[:1] for claim in plan.claims()]
-    unrelated = set(all_pairs(record.contributors())) - expected_pairs
-    none_found = {
-        names for names, pair in standing(record.observations).items() if pair.relation is Relation.NONE_FOUND
-    }
-    filled = [role.alias for plan in record.plans[:1] for role in plan.roles if role.claims()]
-    made = [one for seen in record.observations for one in seen.translations]
-    later = said.later()
+    """`names`: alias → id in the case. The demander of the case is `P00`."""
+    aliases = {name: alias for alias, name in names.items()} | {"demander": DEMANDER}
+    state = standing(rounds_of(record.projections, record.observations))
+    shown = {item.id: _plain("\n".join((item.text, *item.quotes))) for item in record.items()}
+    of_pairs = [relation for relation in state.relations if all(map(ALIAS.fullmatch, relation.between))]
+    related = {relation.between for relation in of_pairs if not state.rests_on_inference(relation)}
+    expected = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
+    plan = record.plans[0] if record.plans else Plan()
+    claims, contributors = plan.claims(), record.contributors()
+    made = [note for seen in record.observations for note in seen.notes if note.kind is NoteKind.TRANSLATION]
+    pairs = all_pairs(contributors)
+    later = _repeated_later(record)
     totals: dict[str, int] = {}
     for counts in guards:
         for name, count in counts.items():
@@ -127,41 +121,38 @@ def measure(
         case=case.id,
         engine=engine,
         people=len(case.profiles),
-        links=tuple(_found(link, record, aliases, said) for link in case.expected.links),
+        links=tuple(_found(link, record, aliases, shown) for link in case.expected.links),
         relations=len(related),
-        inferred=len(inferred),
-        changes=changes(record.observations),
-        unexpected=len(related - expected_pairs),
+        inferred=len({relation.between for relation in of_pairs} - related),
+        unexpected=len(related - expected),
         false_relations=tuple(
             trap.id
             for trap in case.expected.traps
             if trap.kind == "false_relation" and len(trap.between) == 2 and _pair(aliases, trap.between) in related
         ),
-        unrelated=len(unrelated),
-        none_found=len(none_found),
-        none_found_right=len(none_found & unrelated),
         walked_in=tuple(
             link.id
             for link in case.expected.links
-            for plan in record.plans[:1]
             if link.kind == "offsetting" and len(link.between) == 2 and _walked_in(plan, _pair(aliases, link.between))
         ),
-        roles=len(filled),
-        contributors=len(record.contributors()),
-        translations=tuple(one.id for one in case.expected.translations if _is_translated(one, record, aliases)),
+        roles=sum(plan.has_part(alias) for alias in contributors),
+        contributors=len(contributors),
+        translations=tuple(
+            wanted.id for wanted in case.expected.translations if _is_translated(wanted, record.observations, aliases)
+        ),
         translations_expected=len(case.expected.translations),
         translations_made=len(made),
-        own_words=_share(sum(said.words_of(t.a, t.a_words) and said.words_of(t.b, t.b_words) for t in made), len(made)),
-        coverage=_share(sum(pair.relation is not Relation.NOT_EXAMINED for pair in pairs), _all_pairs(record)),
+        coverage=_share(len(pairs) - len(not_examined(state, contributors)), len(pairs)),
         traceable=_share(sum(claim.supported for claim in claims), len(claims)),
         doubtful=sum(bool(claim.doubt) for claim in claims),
+        plan_units=body_units(plan) if record.plans else 0,
         delta=_share(sum(not repeated for repeated in later), len(later)),
-        struck=sum(one.struck for one in record.projections) + sum(one.struck for one in record.observations),
+        struck=sum(said.struck for said in record.projections) + sum(seen.struck for seen in record.observations),
         guards=dict(sorted((name, count) for name, count in totals.items() if count)),
         properties={found.number: found.result.value for found in audit(record, guards=guards)},
         grade=record.tension.grade.value if record.tension else "",
-        rounds=last.round if last else 0,
-        converged=bool(record.plans) and not record.plans[0].open_points,
+        rounds=record.observations[-1].round if record.observations else 0,
+        converged=ended_by_itself(record),
         calls=calls,
         tokens=tokens,
         fresh=dict(fresh or {}),
@@ -169,47 +160,29 @@ def measure(
     )
 
 
-class _Evidence:
-    """Items by id, each with its claim and the passages it quotes, normalised."""
-
-    def __init__(self, record: Record, texts: Mapping[str, str]) -> None:
-        self._record = record
-        self._shown = {
-            item.id: _plain("\n".join((item.statement, *_quotes(item, texts.get(said.alias, "")))))
-            for said in record.projections
-            for item in said.items
-        }
-
-    def shows(self, alias: str, sources: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Whether an item of `alias` among `sources` contains any of the terms (any item, where no term is wanted)."""
-        mine = [self._shown.get(source, "") for source in sources if source.split("/")[1:2] == [alias]]
-        return bool(mine) and (not wanted or any(_plain(term) in text for term in wanted for text in mine))
-
-    def words_of(self, alias: str, words: str) -> bool:
-        return bool(words.strip()) and any(
-            _plain(words) in text for source, text in self._shown.items() if source.split("/")[1] == alias
-        )
-
-    def later(self) -> list[bool]:
-        """For every item after a person's first turn: whether it repeats an earlier one."""
-        before: dict[str, list[frozenset[str]]] = {}
-        repeated: list[bool] = []
-        for said in sorted(self._record.projections, key=lambda one: one.round):
-            mine = before.setdefault(said.alias, [])
-            fresh = [terms(item.statement) for item in said.items]
-            if mine:
-                repeated += [any(_alike(one, other) for other in mine) for one in fresh]
-            mine += fresh
-        return repeated
+def _repeated_later(record: Record) -> list[bool]:
+    """For every item after a person's first turn: whether it repeats an earlier one."""
+    before: dict[str, list[frozenset[str]]] = {}
+    repeated: list[bool] = []
+    for said in sorted(record.projections, key=lambda said: said.round):
+        mine = before.setdefault(said.alias, [])
+        fresh = [terms(item.text) for item in said.items]
+        if mine:
+            repeated += [any(_alike(words, other) for other in mine) for words in fresh]
+        mine += fresh
+    return repeated
 
 
-def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Evidence) -> LinkFound:
+def _found(link: Link, record: Record, aliases: Mapping[str, str], shown: Mapping[str, str]) -> LinkFound:
+    """The first rounds in which the link is named, and in which it is stated with a term of each side among the sources."""
     named = first = 0
+    sides = [
+        (aliases.get(who, ""), wanted) for who, wanted in zip(link.between, (link.a_terms, link.b_terms), strict=False)
+    ]
     for seen in record.observations:
         for sources in _matching(link, seen, aliases):
             named = named or seen.round
-            sides = zip(link.between, (link.a_terms, link.b_terms), strict=False)
-            if not first and all(said.shows(aliases[who], sources, wanted) for who, wanted in sides):
+            if not first and all(_shows(alias, sources, wanted, shown) for alias, wanted in sides):
                 first = seen.round
     return LinkFound(
         id=link.id, kind=link.kind, between=link.between, by_round=link.by_round, round=first, named_round=named
@@ -218,71 +191,64 @@ def _found(link: Link, record: Record, aliases: Mapping[str, str], said: _Eviden
 
 def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list[tuple[str, ...]]:
     """The sources of everything in `seen` that is of the link's kind and between its people."""
-    if any(who not in aliases for who in link.between):
+    if any(name not in aliases for name in link.between):
         return []
     who = {aliases[name] for name in link.between}
     if link.kind == "contribution":
-        return [one.sources for one in seen.contributions if {one.alias} == who]
+        return [
+            relation.sources for relation in seen.relations if set(filter(ALIAS.fullmatch, relation.between)) == who
+        ]
     if link.kind == "third_party_value":
-        return [one.sources for one in seen.third_party_value if who <= set(one.about)]
-    stated = (one for pair in seen.pairs if {pair.a, pair.b} == who for one in (pair, pair.second) if one is not None)
-    return [one.sources for one in stated if one.relation.value == link.kind]
+        notes = (note for note in seen.notes if note.kind is NoteKind.THIRD_PARTY)
+        return [note.sources for note in notes if who <= {*note.about, *speakers(note.sources)}]
+    return [
+        relation.sources
+        for relation in seen.relations
+        if set(relation.between) == who and relation.kind.value == link.kind
+    ]
 
 
-def _is_translated(wanted: ExpectedTranslation, record: Record, aliases: Mapping[str, str]) -> bool:
-    """Whether an observation has a translation between the two people with a term of each."""
-    a, b = (aliases.get(name, "") for name in wanted.between)
-    for seen in record.observations:
-        for one in seen.translations:
-            if {one.a, one.b} == {a, b}:
-                words = {one.a: _plain(one.a_words), one.b: _plain(one.b_words)}
-                if _any(wanted.a_terms, words[a]) and _any(wanted.b_terms, words[b]):
-                    return True
-    return False
+def _shows(alias: str, sources: Sequence[str], wanted: Sequence[str], shown: Mapping[str, str]) -> bool:
+    """Whether an item of `alias` among `sources` holds any of the terms (any item, where no term is wanted)."""
+    mine = [shown.get(source, "") for source in sources if speaker_of(source) == alias]
+    return bool(mine) and (not wanted or any(_plain(term) in text for term in wanted for text in mine))
 
 
-def _walked_in(plan: Plan, names: Collection[str]) -> bool:
-    """Whether a claim of what is possible, or of a part, rests on both sides, and no collision or residual names both."""
-    parts = [claim for role in plan.roles for claim in (*role.contributions, *role.benefits, *role.dependencies)]
-    told = [claim.sources for claim in (*plan.offsets, *(one for role in plan.roles for one in role.costs))]
-    told += [residual.sources for residual in plan.residuals]
+def _is_translated(wanted: ExpectedTranslation, seen: Sequence[Observation], aliases: Mapping[str, str]) -> bool:
+    """Whether a translation rests on items of both people, and its text has a term of each."""
+    both = {aliases.get(name, "") for name in wanted.between}
+    notes = (note for each in seen for note in each.notes if note.kind is NoteKind.TRANSLATION)
+    return any(
+        both <= {*note.about, *speakers(note.sources)}
+        and _any(wanted.a_terms, note.text)
+        and _any(wanted.b_terms, note.text)
+        for note in notes
+    )
 
-    def both(sources: Iterable[str]) -> bool:
-        return set(names) <= _owners(sources)
 
-    joined = any(both(claim.sources) for claim in (*plan.panorama, *parts))
-    return joined and not any(map(both, told))
+def _walked_in(plan: Plan, names: tuple[str, ...]) -> bool:
+    """Whether the plan joins the two of an expected offset, and neither an offset nor a residual of it names them both."""
 
+    def both(sources: Collection[str]) -> bool:
+        lines = {DEMANDER} if any(source.startswith("T/") for source in sources) else set()
+        return set(names) <= speakers(sources) | lines
 
-def _owners(sources: Iterable[str]) -> set[str]:
-    """Whose words these ids are; lines of the tension are the demander's, whom cases call `demander`."""
-    parts = [source.split("/") for source in sources]
-    return {"demander" if part[0] == "T" else part[1] for part in parts if len(part) > 1}
+    parts = (*plan.possible, *(claim for role in plan.roles for claim in role.claims()), *plan.tasks)
+    return any(both(part.sources) for part in parts) and not any(
+        both(part.sources) for part in (*plan.offsets, *plan.residuals)
+    )
 
 
 def _any(wanted: Sequence[str], text: str) -> bool:
-    return any(_plain(term) in text for term in wanted)
-
-
-def _quotes(item: Item, text: str) -> list[str]:
-    return [text[span.start : span.end] for span in item.spans if span.source == "profile"]
+    return any(_plain(term) in _plain(text) for term in wanted)
 
 
 def _pair(aliases: Mapping[str, str], between: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(aliases.get(name, name) for name in between))
 
 
-def _all_pairs(record: Record) -> int:
-    contributors: set[str] = set()
-    count = 0
-    for seen in record.observations:
-        contributors |= {said.alias for said in record.projections if said.round <= seen.round and said.items}
-        count += len(all_pairs(contributors))
-    return count
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one | other) and len(one & other) / len(one | other) >= SAME
+def _alike(words: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(words | other) and len(words & other) / len(words | other) >= SAME
 
 
 def _plain(text: str) -> str:
@@ -294,28 +260,26 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def evidence_overlap(
-    one: Record, names: Mapping[str, str], other: Record, other_names: Mapping[str, str], *, rounds: int | None = None
+    first: Record, names: Mapping[str, str], other: Record, other_names: Mapping[str, str], *, rounds: int | None = None
 ) -> float | None:
     """Overlap of the evidence of two runs of one case, 0 to 1 (docs/evaluation.md §5).
 
-    Over the people who took part in both: characters of their profiles quoted in both runs ÷ quoted in either (Jaccard), in the
-    first `rounds` (None: all). None when nothing was quoted. `names`, `other_names`: alias → id in the case, per run.
+    Over the people who took part in both: terms of the passages quoted in both runs ÷ quoted in either (Jaccard), in the first
+    `rounds` (None: all). None when nothing was quoted. `names`, `other_names`: alias → id in the case, per run.
     """
-    first, second = _quoted_positions(one, names, rounds), _quoted_positions(other, other_names, rounds)
-    both = first.keys() & second.keys()
-    shared = sum(len(first[who] & second[who]) for who in both)
-    either = sum(len(first[who] | second[who]) for who in both)
+    one, two = _quoted_terms(first, names, rounds), _quoted_terms(other, other_names, rounds)
+    both = one.keys() & two.keys()
+    shared = sum(len(one[who] & two[who]) for who in both)
+    either = sum(len(one[who] | two[who]) for who in both)
     return shared / either if either else None
 
 
-def _quoted_positions(record: Record, names: Mapping[str, str], rounds: int | None) -> dict[str, set[int]]:
-    """By person: every character position of their profile that an item quotes."""
-    found: dict[str, set[int]] = {}
+def _quoted_terms(record: Record, names: Mapping[str, str], rounds: int | None) -> dict[str, frozenset[str]]:
+    """By person: the terms of every passage that an item quotes."""
+    found: dict[str, frozenset[str]] = {}
     for said in record.projections:
         if rounds is None or said.round <= rounds:
-            mine = found.setdefault(names.get(said.alias, said.alias), set())
-            for item in said.items:
-                for span in item.spans:
-                    if span.source == "profile":
-                        mine.update(range(span.start, span.end))
+            who = names.get(said.alias, said.alias)
+            quoted = terms("\n".join(quote for item in said.items for quote in item.quotes))
+            found[who] = found.get(who, frozenset()) | quoted
     return found

@@ -133,22 +133,14 @@ async def _run_case(installed: Installation, case: Case, cap: float | None = Non
 
 
 async def _measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
-    record, used = (
-        await installed.context.repositories.record(process),
-        await installed.context.repositories.ledger.usage(process),
-    )
-    texts = {
-        person.alias: await installed.context.repositories.profile_text(person.profile)
-        for person in record.participants
-        if person.profile
-    }
+    record = await installed.context.repositories.record(process)
+    used = await installed.context.repositories.ledger.usage(process)
     guards = [row.guards for row in await installed.context.repositories.rounds.projections(process)]
     guards += [row.guards for row in await installed.context.repositories.rounds.observations(process)]
     return measure(
         case,
         record,
         names,
-        texts,
         engine=installed.settings.chosen_engine,
         guards=guards,
         calls=used.calls,
@@ -181,8 +173,8 @@ async def _judged(installed: Installation, case: Case, process: str, names: dict
 def table_of(rows: list[Measures]) -> Table:
     """One line per case: what the rounds found. All figures are counted by code (docs/evaluation.md §2)."""
     table = Table(box=None, title="What the rounds found", title_justify="left")
-    for name in ("case", "engine", "people", "links", "by round", "in time", "offsets", "false", "unexpected", "none found",
-                 "inferred", "changed", "translations", "own words", "coverage", "delta", "struck", "rounds"):  # fmt: skip
+    for name in ("case", "engine", "people", "links", "by round", "in time", "offsets", "false", "unexpected",
+                 "inferred", "translations", "coverage", "delta", "struck", "rounds"):  # fmt: skip
         table.add_column(name, no_wrap=True)
     for row in rows:
         table.add_row(
@@ -195,11 +187,8 @@ def table_of(rows: list[Measures]) -> Table:
             _of(*row.found("offsetting")),
             ", ".join(row.false_relations) or "0",
             _of(row.unexpected, row.relations),
-            f"{_of(row.none_found_right, row.none_found)} of {row.unrelated}",
             str(row.inferred),
-            str(row.changes),
             _of(len(row.translations), row.translations_expected),
-            share(row.own_words),
             share(row.coverage),
             share(row.delta),
             str(row.struck),
@@ -217,6 +206,7 @@ def plans_of(rows: list[Measures]) -> Table:
         "roles",
         "traceable",
         "doubtful",
+        "words",
         "walked in",
         "calls",
         "tokens",
@@ -231,6 +221,7 @@ def plans_of(rows: list[Measures]) -> Table:
             _of(row.roles, row.contributors),
             share(row.traceable),
             str(row.doubtful),
+            str(row.plan_units),
             ", ".join(row.walked_in) or "0",
             str(row.calls),
             f"{row.tokens:,}",
