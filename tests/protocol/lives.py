@@ -56,7 +56,9 @@ class Life:
             "participants": people,
             **(start or {}),
         }
-        self.world.apply(["begin", given | {"settings": {"aliases_as_named": True, **settings}}])
+        self.world.apply(
+            ["begin", given | {"settings": {"aliases_as_named": True, "correcting_seconds": 0, **settings}}]
+        )
 
     @classmethod
     def in_round_one(cls, *endpoints: str, **given: Any) -> Life:
@@ -112,10 +114,10 @@ class Life:
     def by_child(self, child: str, outcome: str) -> str:
         return self._say("child", child, "child_ended", child=child, outcome=outcome)
 
-    def says(self, alias: str, text: str, *, number: int | None = None) -> str:
+    def says(self, alias: str, text: str, *, number: int | None = None, **how: Any) -> str:
         """Words in the present round, or `nothing new` where the text is empty."""
         fields = {"text_id": text} if text else {"nothing_new": True}
-        return self.by(alias, "submit_projection", round=number or self.state.round, **fields)
+        return self.by(alias, "submit_projection", round=number or self.state.round, **fields, **how)
 
     def store(self, alias: str, kind: str, **fields: Any) -> None:
         """A message is handed in; nothing delivers it yet."""
@@ -181,6 +183,12 @@ class Life:
     def asked(self, ask: str = "") -> list[Waiting]:
         return [one for one in asks(self.state, self.world.now) if not ask or one.ask.value == ask]
 
+    def words_kept(self) -> dict[str, str]:
+        """Alias → words of the open round, which can still be corrected."""
+        return {
+            alias: " ".join(one.text_id for one in turn.words) for alias, turn in self.state.turns.items() if turn.words
+        }
+
     def asked_in_person(self) -> set[str]:
         return {one.alias for one in self.asked("projection")}
 
@@ -190,7 +198,7 @@ class Life:
 
     def turns_asked(self) -> dict[str, str]:
         """Alias → words, empty for a proxy's, of all that is being brought into the record."""
-        return {turn.alias: turn.submission for one in self.given("project") for turn in one.turns}
+        return {turn.alias: " ".join(turn.submissions) for given in self.given("project") for turn in given.turns}
 
     def outcomes(self) -> dict[str, str]:
         """Alias → outcome of the turns of the present round that have ended."""

@@ -15,7 +15,8 @@ def test_a_reminder_that_falls_due_while_suspended_is_not_given_and_the_answer_c
     assert life.says("P01", "what I can do") == ""
     life.by_operator("resume")
 
-    assert life.turns_asked() == {"P01": "what I can do", "P02": ""}
+    life.succeed("project")
+    assert life.turns_asked() == {"P01": "what I can do"}
     life.wait(7 * DAY)
     assert life.events(EventKind.REMINDER) == []
 
@@ -55,7 +56,9 @@ def test_after_resuming_nobody_is_asked_who_left_and_new_words_count() -> None:
     life.says("P04", "better words")
     life.by_operator("resume")
 
-    assert life.turns_asked() == {"P02": "I speak myself", "P03": "", "P04": "better words"}
+    assert life.turns_asked() == {"P03": ""}
+    life.succeed("project")
+    assert life.turns_asked() == {"P02": "I speak myself", "P04": "better words"}
 
 
 def test_one_unreadable_profile_does_not_block_the_others() -> None:
@@ -110,16 +113,17 @@ def test_tries_follow_after_ten_seconds_to_ten_minutes() -> None:
 
 
 def test_a_call_that_began_before_the_resumption_suspends_no_second_time() -> None:
-    life = Life.in_round_one("human", "proxy")
-    life.says("P01", "words")
-    proxies, words = (one.key for one in life.runs("project"))
-    life.world.apply(["fail", proxies, "operator", "no_credit"])
+    life = Life.in_round_one("proxy", "proxy")
+    life.fail("project")
+    life.by_operator("resume")
+    first, second = (running.key for running in life.runs("project"))
+    life.world.apply(["fail", first, "operator", "no_credit"])
     life.sleep(MINUTE)
     life.by_operator("resume")
-    life.world.apply(["fail", words, "operator", "no_credit"])
+    life.world.apply(["fail", second, "operator", "no_credit"])
 
     assert not life.state.suspended
-    assert life.turns_asked() == {"P01": "words", "P02": ""}
+    assert life.turns_asked() == {"P01": "", "P02": ""}
 
 
 def test_a_cause_that_changes_its_code_is_told_as_another_cause() -> None:
@@ -142,25 +146,27 @@ def test_words_that_come_while_suspended_are_written_to_the_records_at_once() ->
 
 
 def test_whoever_left_is_not_asked_again_when_every_endpoint_failed() -> None:
-    life = Life.in_round_one("human", "proxy", quorum=1, correcting_seconds=600)
-    life.says("P01", "words")
-    life.succeed("project", outcomes={"P02": "failed"})
+    life = Life.in_round_one("proxy", "human", "proxy", quorum=1)
+    life.fail("project")
+    life.by_operator("resume")
     life.succeed("project", outcomes={"P01": "failed"})
     life.by("P01", "leave")
-    life.wait(10 * MINUTE)
+    life.by("P02", "leave")
+    life.succeed("project", outcomes={"P03": "failed"})
 
     assert life.state.suspended
     life.by_operator("resume")
-    assert life.turns_asked() == {"P02": ""}
+    assert life.turns_asked() == {"P03": ""}
 
 
 def test_whoever_took_over_from_a_proxy_that_failed_is_asked_in_person_when_all_failed() -> None:
-    life = Life.in_round_one("proxy", "human")
+    life = Life.in_round_one("proxy", "proxy")
+    life.fail("project")
+    life.by_operator("resume")
     life.succeed("project", outcomes={"P01": "failed"})
     life.by("P01", "switch_endpoint", endpoint="human")
-    life.says("P02", "words")
     life.succeed("project", outcomes={"P02": "failed"})
     life.by_operator("resume")
 
     assert life.asked_in_person() == {"P01"}
-    assert life.turns_asked() == {"P02": "words"}
+    assert life.turns_asked() == {"P02": ""}

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.transitions import IllegalTransition, enter
-from tongyao.protocol.model.observation import Verdict, all_pairs
+from tongyao.protocol.model.ids import all_pairs
+from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import NEXT_PHASES, Phase, next_alias
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
@@ -30,7 +31,7 @@ from tongyao.protocol.model.tension import (
     from_draft,
     from_raw,
 )
-from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, course
+from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, asks_everybody, course
 from tongyao.protocol.rules.identity.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,7 +44,7 @@ ROUNDS = st.lists(st.tuples(OUTCOMES, st.sampled_from(list(Verdict))), min_size=
 
 
 def rounds(told: list[tuple[dict[str, Outcome], Verdict]]) -> list[RoundResult]:
-    return [RoundResult(number=n, outcomes=o, verdict=v) for n, (o, v) in enumerate(told, 1)]
+    return [RoundResult(number=n, outcomes=o, everybody_asked=True, verdict=v) for n, (o, v) in enumerate(told, 1)]
 
 
 @given(MIXED, st.integers(0, 400))
@@ -115,6 +116,20 @@ def test_everybody_saying_nothing_new_ends_the_second_round_but_not_the_first() 
     silent = ({"P01": Outcome.NOTHING_NEW, "P02": Outcome.NOTHING_NEW, "P03": Outcome.LEFT}, Verdict.MORE)
     assert course(rounds([silent])) is Course.GO_ON
     assert course(rounds([silent, silent])) is Course.ALL_SILENT
+
+
+def test_the_silence_of_those_who_were_asked_ends_no_round_in_which_somebody_was_not() -> None:
+    silent = ({"P01": Outcome.NOTHING_NEW}, Verdict.MORE)
+    first, *_ = rounds([silent, silent])
+    second = RoundResult(number=2, outcomes=silent[0], everybody_asked=False, verdict=Verdict.MORE)
+    assert course([first, second]) is Course.GO_ON
+
+
+@given(st.lists(st.sampled_from(list(Verdict)), max_size=MAX_ROUNDS))
+def test_everybody_is_asked_in_the_first_two_rounds_and_after_an_exhausted_that_counts(said: list[Verdict]) -> None:
+    told = rounds([({"P01": Outcome.REPLIED}, verdict) for verdict in said])
+    counts = len(said) >= 3 and said[-1] is Verdict.EXHAUSTED
+    assert asks_everybody(told) == (len(said) < 2 or counts)
 
 
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(Phase, Phase)))

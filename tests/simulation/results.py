@@ -74,7 +74,7 @@ def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
         case "observe":
             drawn = {
                 "verdict": rng.choice(("more", "more", "exhausted")),
-                "news": rng.random() < 0.6,
+                "asks_demander": rng.random() < 0.3,
                 "concerned": rng.sample(("P00", "P01", "P02", "P03", "P04"), rng.randrange(3)),
             }
         case "plan":
@@ -109,8 +109,11 @@ def build(step: Step, drawn: Decisions, *, spent: Spent, undelivered: bool) -> A
             return ObserveOutput(
                 verdict=Verdict(drawn.get("verdict", "exhausted")),
                 relations=5,
+                notes=4,
+                gaps=2,
+                items=6,
                 struck=3,
-                news=drawn.get("news", True),
+                asks_demander=drawn.get("asks_demander", False),
                 concerned=tuple(drawn.get("concerned", ())),
                 **used,
             )
@@ -169,7 +172,7 @@ def _turns(given: Any, drawn: Decisions, used: dict[str, Any]) -> ProjectOutput:
     turns = []
     for turn in given.turns:
         outcome = Outcome(drawn.get("outcomes", {}).get(turn.alias, "replied"))
-        if turn.submission and outcome is Outcome.LAPSED:
+        if turn.submissions and outcome is Outcome.LAPSED:
             outcome = Outcome.REPLIED  # what was handed in cannot lapse
         turns.append(
             TurnOutput(

@@ -144,7 +144,11 @@ class Admission(Oracle):
         return {name for name, holds in found.items() if holds}
 
     def _words(self, state: State, message: m.SubmitProjection) -> set[str]:
-        reasons = self._seat(state, message.alias)
+        asked = message.alias == "P00" and "P00" not in state.seats
+        if asked and (state.demander_asked or "P00" in state.turns):
+            reasons = set[str]()
+        else:
+            asked, reasons = False, self._seat(state, message.alias)
         if message.nothing_new and message.text_id:
             reasons |= {"two_answers"}
         if not message.nothing_new and not message.text_id:
@@ -153,16 +157,18 @@ class Admission(Oracle):
             reasons |= {"wrong_round"}
         open_gate = state.phase.value == "crystallizing" and state.gate_open
         rounds_go_on = state.phase.value in ("crystallizing", "deciding", "consenting")
-        kept_for_later = state.start.settings.news_rule.value == "links" and bool(message.text_id) and rounds_go_on
+        kept_for_later = (bool(message.text_id) or asked) and rounds_go_on
         if not (open_gate and message.round == state.round) and not kept_for_later:
             reasons |= {"round_over"}
         if reasons:
             return reasons
-        if state.seats[message.alias].endpoint.value == "proxy":
+        kind = state.start.settings.demander_endpoint if asked else state.seats[message.alias].endpoint
+        if kind.value == "proxy":
             return {"proxy_speaks"}
         turn = state.turns.get(message.alias)
         if not open_gate or turn is None:
-            return set()
+            late = 0 if open_gate else len(state.late_words.get(message.alias, ()))
+            return {"corrected_enough"} if message.text_id and late >= 10 else set()
         spoken = turn.outcome is not None and turn.outcome.value in ("replied", "nothing_new")
         if spoken and turn.author is not None and turn.author.value == "proxy":
             return {"turn_over"}
@@ -188,7 +194,7 @@ class Admission(Oracle):
     def _extend(self, state: State, message: m.ExtendDeadline) -> set[str]:
         turn = state.turns.get(message.alias)
         waited_for = turn is not None and turn.outcome is None and turn.deadline is not None
-        waited_for = waited_for and turn is not None and not turn.text_id and not turn.nothing_new
+        waited_for = waited_for and turn is not None and not turn.words and not turn.nothing_new
         if message.author.role == "participant":
             found = {
                 "nothing_to_extend": not waited_for,

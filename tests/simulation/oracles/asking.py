@@ -80,8 +80,12 @@ class Asking(Oracle):
         for turn in given.turns:
             asked = (given.round, turn.alias, turn.revision)
             check(asked not in self.answered, "asked again for what was answered:", asked)
-            check(turn.submission in self.said.get(turn.alias, {""}), "given the words of somebody else:", turn)
-            check(state.seats[turn.alias].active, "asked, and has left:", turn)
+            said = self.said.get(turn.alias, set())
+            check(set(turn.submissions) <= said, "given the words of somebody else:", turn)
+            if turn.alias in state.seats:
+                check(turn.submissions or state.seats[turn.alias].active, "asked, and has left:", turn)
+            else:
+                check(turn.alias == "P00", "asked, and has no seat:", turn)
 
     def settled(self, world: World, events: list[Event]) -> None:
         state = world.state
@@ -99,27 +103,25 @@ class Asking(Oracle):
             check(world.wanted[RECORD_KEY].input == RecordInput(process_id="c-1"), "record")
 
     def _turns(self, state: State, projects: list[ProjectInput]) -> None:
-        """Exactly those who are not waited for: proxies together, what a person said by itself."""
-        open_gate = state.phase.value == "crystallizing" and state.gate_open
+        """Proxies at once, together. What people said once nobody else is waited for, and the time to correct it is over."""
         due = {}
+        missing = [
+            turn for turn in state.turns.values() if turn.outcome is None and not turn.words and not turn.nothing_new
+        ]
+        taken = not missing and state.correcting_until is None
         for alias, turn in state.turns.items():
-            if open_gate and turn.outcome is None and not (turn.deadline is not None and not turn.text_id):
-                check(state.seats[alias].active and not turn.standing, "asked, and must not be:", alias)
-                author = "proxy" if not turn.text_id else turn.author.value if turn.author else ""
-                due[alias] = (turn.text_id, author, turn.revision)
-        asked = {one.alias: (one.submission, one.author, one.revision) for given in projects for one in given.turns}
+            if not (state.phase.value == "crystallizing" and state.gate_open) or turn.outcome is not None:
+                continue
+            if turn in missing and turn.deadline is None:
+                due[alias] = ((), "proxy", turn.revision)
+            elif turn.words and (taken or turn.batch):  # what a step is given stays, also while somebody else corrects
+                words = tuple(one.text_id for one in turn.words)
+                due[alias] = (words, turn.author.value if turn.author else "", turn.revision)
+        asked = {one.alias: (one.submissions, one.author, one.revision) for given in projects for one in given.turns}
         check(asked == due, "turns asked", asked, "expected", due)
         for given in projects:
-            check(
-                (given.round, given.round_limit) == (state.round, state.round_limit),
-                "of which round, of how many?",
-                given,
-            )
-            check(
-                len(given.turns) == 1 or not any(one.submission for one in given.turns),
-                "words not by themselves",
-                given,
-            )
+            check(given.round == state.round, "of which round?", given)
+            check(len({bool(one.submissions) for one in given.turns}) == 1, "words beside proxies", given)
 
     def _lanes(self, state: State, given: CheckDeadlineInput) -> None:
         """The lanes of whoever is asked, and of the demander, who may change it. Nobody else's."""
@@ -169,7 +171,7 @@ class Asking(Oracle):
                 excluded = (*start.excluded, *sitting, *left_out[len(start.excluded) :])
                 steps.append(ProposeInput(**pid, scene=start.scene, round=state.round, limit=places, excluded=excluded))
             case "crystallizing" if not state.gate_open:
-                steps.append(ObserveInput(**pid, round=state.round, round_limit=state.round_limit))
+                steps.append(ObserveInput(**pid, round=state.round))
             case "planning":
                 steps.append(self._plan(state))
             case "delivering":

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tongyao.protocol.life.state import Words
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, EventKind
 
@@ -18,7 +19,9 @@ ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines_set"})
 MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "revise_tension": frozenset({"tension", "deadline"}),
     "consent": frozenset({"invitations", "selected", "without_proxy"}),
-    "submit_projection": frozenset({"turns", "late_words", "batches", "correcting_until", "gate_open"}),
+    "submit_projection": frozenset(
+        {"turns", "late_words", "batches", "correcting_until", "gate_open", "demander_asked"}
+    ),
     "switch_endpoint": frozenset({"seats", "turns", "batches"}),
     "extend_deadline": frozenset({"deadline", "turns", "invitations"}),
     "leave": frozenset({"seats", "turns", "late_words", "gate_open", "correcting_until"}),
@@ -91,28 +94,43 @@ class Effects(Oracle):
         self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]
     ) -> None:
         alias = message.alias
-        if not (before["phase"] == "crystallizing" and before["gate_open"]):
-            check(after["late_words"] == before["late_words"] | {alias: message.text_id}, "words for the next round")
+        said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
+        open_now = before["phase"] == "crystallizing" and before["gate_open"]
+        told = (EventKind.WORDS_ARRIVED, {"alias": alias, "round": before["round"] + (not open_now)})
+        check(told in _data(events), "nobody is told of words", events)
+        check(alias != "P00" or not after["demander_asked"], "the demander has answered, and is still asked")
+        check(alias == "P00" or after["demander_asked"] == before["demander_asked"], "somebody else answers for P00")
+        if not open_now:
+            kept = [*before["late_words"].get(alias, []), said]
+            check(after["late_words"] == before["late_words"] | {alias: kept}, "words for the next round")
             check(after["turns"] == before["turns"], "the round is over, and its words change")
             return
-        told = (EventKind.WORDS_ARRIVED, {"alias": alias, "round": before["round"]})
-        check(told in _data(events), "nobody is told of words", events)
-        if after["round"] != before["round"] or after["phase"] != before["phase"]:
+        if (
+            after["round"] != before["round"]
+            or after["phase"] != before["phase"]
+            or after["causes"] != before["causes"]
+        ):
             return
-        turn, was = after["turns"][alias], before["turns"][alias]
-        check((turn["text_id"], turn["nothing_new"]) == (message.text_id, message.nothing_new), "the words", turn)
-        check(turn["revision"] == was["revision"] + 1 and not turn["standing"], "counted as said anew", turn)
-        check(turn["author"] == before["seats"][alias]["endpoint"], "who spoke", turn)
-        said = "nothing_new" if message.nothing_new else None
-        check(turn["outcome"] == said and not turn["reason"], "the turn", turn)
-        check(bool(turn["batch"]) != message.nothing_new, "words are sorted by a step", turn)
-        check(turn["batch"] != was["batch"] or not turn["batch"], "words go to a step of their own", turn)
-        self._other_turns(before, after, alias)
+        turn, was = after["turns"][alias], before["turns"].get(alias)
+        place, now = (message.lane, message.round), message.round == before["round"]
+        kept = [one for one in was["words"] if not now or (one.lane, one.round) != place] if was else []
+        words = kept + [said] * bool(message.text_id)
+        check((turn["words"], turn["nothing_new"]) == (words, not words), "the words", turn, words)
+        check(turn["revision"] == (was["revision"] if was else 0) + 1, "counted as said anew", turn)
+        check(turn["author"] == world.state.endpoint_of(alias), "who spoke", turn)
+        corrects = world.state.start.settings.correcting_seconds > 0
+        check(not turn["reason"] and (not corrects or turn["outcome"] is None), "the turn", turn)
+        check(not (turn["batch"] and corrects), "what may be corrected is brought into the record", turn)
+        check(
+            turn["batch"] != (was["batch"] if was else 0) or not turn["batch"], "words go to a step of their own", turn
+        )
+        if corrects:
+            self._other_turns(before, after, alias)
         check(after["late_words"] == before["late_words"], "words for this round are kept for later")
 
     def _other_turns(self, before: Frozen, after: Frozen, alias: str) -> None:
-        """All but `alias` are as they were; a failed round may be taken again."""
-        if after["causes"] == before["causes"]:
+        """All but `alias` are as they were; a failed round may be taken again, and words are taken when corrections are over."""
+        if after["causes"] == before["causes"] and not _corrections_end(before, after):
             same = all(after["turns"][one] == before["turns"][one] for one in before["turns"] if one != alias)
             check(same, "somebody else's turn changes", before["turns"], after["turns"])
 
@@ -139,9 +157,11 @@ class Effects(Oracle):
             )
             return
         now = after["turns"].get(message.alias)
-        spoken = turn["text_id"] or turn["nothing_new"] or turn["outcome"] is not None
+        spoken = turn["words"] or turn["nothing_new"] or turn["outcome"] is not None
         if spoken or was["endpoint"] == message.endpoint:
-            check(now == turn, "what was said does not change with the seat", turn, now)
+            check(
+                now == turn or _corrections_end(before, after), "what was said does not change with the seat", turn, now
+            )
         elif message.endpoint.value == "proxy":
             check(
                 now["deadline"] is None and now["batch"] and now["author"].value == "proxy", "the proxy is asked", now
@@ -155,7 +175,12 @@ class Effects(Oracle):
     def _extend_deadline(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
         told = [one for one in events if one.kind is EventKind.DEADLINE_EXTENDED]
         changed = after["turns"] != before["turns"] or after["deadline"] != before["deadline"]
-        check(bool(told) == changed and all(one.data["alias"] == message.alias for one in told), "extended", events)
+        check(
+            (bool(told) == changed or _corrections_end(before, after))
+            and all(one.data["alias"] == message.alias for one in told),
+            "extended",
+            events,
+        )
         self._other_turns(before, after, message.alias)
         check(message.alias == "P00" or after["deadline"] == before["deadline"], "extends the phase")
 
@@ -166,11 +191,12 @@ class Effects(Oracle):
         told = (EventKind.PARTICIPANT_LEFT, {"alias": alias, "round": before["round"]})
         check(told in _data(events) and alias not in after["late_words"], "left", events)
         turn = before["turns"].get(alias)
-        if turn is not None and turn["outcome"] is None:
+        if turn is not None and turn["outcome"] is None and not turn["words"] and not turn["nothing_new"]:
             ended = [one.data for one in events if one.kind is EventKind.PROJECTION_RECEIVED]
             check([(one["alias"], one["outcome"]) for one in ended[:1]] == [(alias, "left")], "the turn ends", events)
-        elif all(after[name] == before[name] for name in ("round", "phase", "causes")):
-            check(after["turns"] == before["turns"], "what was said before stays")
+        elif turn is not None and all(after[name] == before[name] for name in ("round", "phase", "causes")):
+            same = after["turns"][alias]["words"] == turn["words"] and after["turns"][alias]["outcome"] != "left"
+            check(same, "what was said before stays", turn, after["turns"][alias])
 
     def _decide(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
         decision = message.decision.value
@@ -267,3 +293,8 @@ def _data(events: list[Event]) -> list[tuple[EventKind, Any]]:
 
 def _others(all_of: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in all_of.items() if key != name}
+
+
+def _corrections_end(before: Frozen, after: Frozen) -> bool:
+    """The time to correct was over, and this input has let it show."""
+    return before["correcting_until"] is not None and after["correcting_until"] is None

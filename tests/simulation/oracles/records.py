@@ -17,7 +17,7 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.steps import RECORD_KEY, Failure
 from tongyao.protocol.life.why import why
-from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.events import Event, EventKind, Snapshot, Waiting
 from tongyao.protocol.model.messages import Message
 
 if TYPE_CHECKING:
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 K = EventKind
 AT_ONCE: Final = frozenset(
-    {K.TURN_WAITING, K.REMINDER, K.CONSENT_ASKED, K.DECISION_NEEDED, K.DEADLINE_EXTENDED, K.SUSPENDED, K.PROCESS_ENDED}
+    {
+        K.TURN_WAITING,
+        K.DEMANDER_ASKED,
+        K.REMINDER,
+        K.CONSENT_ASKED,
+        K.DECISION_NEEDED,
+        K.DEADLINE_EXTENDED,
+        K.SUSPENDED,
+        K.PROCESS_ENDED,
+    }
 )
 TOLD: Final = {
     "formulate": K.FORMULATION_READY,
@@ -52,6 +61,7 @@ class Records(Oracle):
         self.fallbacks: dict[str, str] = {}
         self.gone: set[str] = set()
         self.asked: dict[str, int] = {}
+        self.demander = 0
         self.invited: set[int] = set()
         self.deciding = False
         self.answers: dict[str, str] = {}
@@ -90,7 +100,7 @@ class Records(Oracle):
             check((K.FORMULATION_READY, told) in _data(events), "formulated", events)
         if isinstance(output, ObserveOutput) and K.OBSERVATION_READY in kinds:
             data = next(event.data for event in events if event.kind is K.OBSERVATION_READY)
-            counts = ("relations", "struck")
+            counts = ("relations", "notes", "gaps", "items", "struck")
             told = {"verdict": output.verdict.value, **{name: getattr(output, name) for name in counts}}
             check({name: data[name] for name in told} == told and data["round"] == before["round"], "observed", data)
         if isinstance(output, PlanOutput) and K.PLAN_READY in kinds:
@@ -103,7 +113,9 @@ class Records(Oracle):
             }
             check((K.PLAN_READY, told) in _data(events), "planned", events)
         if isinstance(output, ProjectOutput):
-            given = {one.alias: one for one in output.turns}
+            batch = int(running.key.rpartition("/")[2])
+            stand = {alias: (one["batch"], one["revision"]) for alias, one in before["turns"].items()}
+            given = {one.alias: one for one in output.turns if stand.get(one.alias) == (batch, one.revision)}
             for event in events:
                 if event.kind is K.PROJECTION_RECEIVED and event.data["alias"] in given:
                     one = given[event.data["alias"]]
@@ -158,12 +170,18 @@ class Records(Oracle):
                 check(data["round"] == self.round + 1, "rounds follow each other", event)
                 self.round = data["round"]
                 sitting = sorted(set(self.endpoints) - self.gone)
-                check(data["aliases"] == sitting, "a round opens for everybody in the room", data["aliases"], sitting)
+                asked = data["aliases"]
+                check(asked and set(asked) <= set(sitting), "a round opens for some in the room", asked, sitting)
+            case K.DEMANDER_ASKED:
+                self.demander = data["round"]
             case K.TURN_WAITING:
                 self.asked[data["alias"]] = data["round"]
             case K.WORDS_ARRIVED | K.PROJECTION_RECEIVED:
                 self.asked.pop(data["alias"], None)
-                check(data["round"] == self.round, event)
+                late = event.kind is K.WORDS_ARRIVED and data["round"] == self.round + 1
+                check(data["round"] == self.round or late, event)
+                if event.kind is K.WORDS_ARRIVED and data["alias"] == "P00":
+                    self.demander = 0
             case K.ENDPOINT_SWITCHED:
                 self.endpoints[data["alias"]] = data["to"]
                 self.fallbacks[data["alias"]] = data["fallback"]
@@ -230,7 +248,11 @@ class Records(Oracle):
         inbox = Counter((one.ask.value, one.alias, one.round, one.subject) for one in shown.inbox)
         expected = Counter(self._inbox(world))
         check(inbox == expected, "inbox", inbox - expected, "from events also", expected - inbox)
-        waits = bool(shown.inbox) if self.phase not in ("answering", "completed") else self.phase == "answering"
+        waits = (
+            bool(set(shown.inbox) - self._gaps(shown))
+            if self.phase not in ("answering", "completed")
+            else self.phase == "answering"
+        )
         check(shown.waiting == (waits and not self.ended), "waiting", shown.waiting, shown.inbox)
         seen = (shown.phase, shown.round, shown.waiting, codes, shown.suspended_reason, named, inbox)
         check(
@@ -239,6 +261,11 @@ class Records(Oracle):
         self.shown, self.shown_at = seen, world.state.seq
         if world.inputs % EVERY == 0:
             self._why(world)
+
+    def _gaps(self, shown: Snapshot) -> set[Waiting]:
+        """What the demander is asked about gaps. The process does not wait for it."""
+        apart = "P00" not in self.endpoints
+        return {one for one in shown.inbox if apart and (one.ask.value, one.alias) == ("projection", "P00")}
 
     def _why(self, world: World) -> None:
         told = why(world.state, world.now)
@@ -271,6 +298,7 @@ class Records(Oracle):
                 asks += [("consent", f"invited/{number}", number, names[number]) for number in self.invited]
             case "crystallizing":
                 asks += [("projection", alias, number, "") for alias, number in self.asked.items()]
+                asks += [("projection", "P00", self.demander, "")] * bool(self.demander)
             case "deciding":
                 check(self.deciding, "nobody was told what is to be decided")
                 asks.append(("decision", "P00", self.round, ""))

@@ -18,24 +18,28 @@ if TYPE_CHECKING:
 K = EventKind
 SPOKEN: Final = frozenset({"replied", "nothing_new"})
 ASKED_AGAIN_FROM: Final = 3
-"""From this round on, `nothing_new` may stand (news rule `links`)."""
+"""From this round on, who said `nothing_new` is asked only if something concerns them."""
 
 
 class Rounds(Oracle):
     def __init__(self) -> None:
         self.granted = 0
-        self.late: dict[str, str] = {}
+        self.late: dict[str, list[str]] = {}
         self.waived = False
-        self.verdicts: list[tuple[int, str, bool]] = []
+        self.verdicts: list[tuple[int, str]] = []
         self.outcomes: dict[str, str] = {}
-        self.concerned: tuple[str, ...] = ()
+        self.last: dict[str, str] = {}
+        """The last outcome of each."""
+        self.concerned: set[str] = set()
+        self.gap = False
+        """A gap asks the demander in the next round."""
         self.uncovered = False
         self.failed: dict[str, str] = {}
         self.warned = False
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
-        if isinstance(message, m.SubmitProjection) and message.text_id and not before["gate_open"]:
-            self.late[message.alias] = message.text_id
+        if isinstance(message, m.SubmitProjection) and not before["gate_open"]:
+            self.late.setdefault(message.alias, []).append(message.text_id)
         if isinstance(message, m.Leave):
             self.late.pop(message.alias, None)
         if isinstance(message, m.Decide):
@@ -67,7 +71,8 @@ class Rounds(Oracle):
                 self.granted = max(self._limit(world), before["round"]) + 2 - state.start.settings.max_rounds
             check(state.phase.value in ("crystallizing", "deciding") and state.round == before["round"] + 1, "a round")
         if isinstance(output, ObserveOutput) and before["phase"] == "crystallizing" and not before["gate_open"]:
-            self.concerned = output.concerned
+            self.concerned |= set(output.concerned)
+            self.gap = self.gap or output.asks_demander
         if isinstance(output, ProjectOutput):
             self._taken(running, output, before, events)
         if isinstance(output, ConsentOutput) and before["phase"] == "consenting" and not before["consents_known"]:
@@ -169,6 +174,8 @@ class Rounds(Oracle):
                 closed == (len(open_before) == answered), "the question of consent closes with the last answer", events
             )
         for event in events:
+            if event.data.get("alias") == "P00" and "P00" not in state.seats:
+                continue
             if event.kind is K.PROJECTION_RECEIVED and event.data["round"] == before["round"]:
                 self.outcomes[str(event.data["alias"])] = str(event.data["outcome"])
             elif event.kind is K.WORDS_ARRIVED and event.data["round"] == before["round"]:
@@ -179,7 +186,8 @@ class Rounds(Oracle):
                 again = [alias for alias, one in self.outcomes.items() if one == "failed" and state.seats[alias].active]
                 self.outcomes = {alias: one for alias, one in self.outcomes.items() if alias not in again}
         if K.GATE_COMPLETE in kinds:
-            check(set(self.outcomes) == set(before["turns"]), "closed before all have spoken", self.outcomes)
+            turns = set(before["turns"]) & set(before["seats"])
+            check(turns <= set(self.outcomes) <= set(before["seats"]), "closed before all have spoken", self.outcomes)
             there = {alias: one for alias, one in self.outcomes.items() if one != "left"}
             reasons = {self.failed[alias] for alias, one in there.items() if one == "failed"}
             somebody = any(before["seats"][alias]["active"] and state.seats[alias].active for alias in there)
@@ -187,9 +195,9 @@ class Rounds(Oracle):
             check(not one_cause, "all failed for one cause, and the round goes on")
             if not any(one in SPOKEN for one in self.outcomes.values()):
                 check(state.phase != "crystallizing" or state.deciding_cause is not None, "the catalyst sees emptiness")
-                self._ended(world, before, events, "more", news=True)
+                self._ended(world, before, events, "more")
         if observed is not None and before["phase"] == "crystallizing" and before["deciding_cause"] is None:
-            self._ended(world, before, events, observed.verdict.value, news=self._news(state, observed))
+            self._ended(world, before, events, observed.verdict.value)
         if K.ROUND_OPENED in kinds:
             self._opened(world, before, events)
         self._waits(world)
@@ -203,24 +211,21 @@ class Rounds(Oracle):
         silent = len(before["selected"]) - sum(one["allowed"] is True for one in before["invitations"])
         self._enough(state, silent + int(str(data["allowed"])), before)
 
-    def _news(self, state: State, observed: ObserveOutput) -> bool:
-        if state.start.settings.news_rule.value == "seed":
-            return True
-        lapsed = {alias for alias, one in self.outcomes.items() if one == "lapsed"}
-        before = {alias for one in state.results[:-1] for alias, how in one.outcomes.items() if how.value == "lapsed"}
-        return observed.news or "failed" in self.outcomes.values() or bool(lapsed - before)
-
-    def _ended(self, world: World, before: Frozen, events: list[Event], verdict: str, *, news: bool) -> None:
+    def _ended(self, world: World, before: Frozen, events: list[Event], verdict: str) -> None:
         """A round is over: does it converge, is the demander asked, or do rounds go on?"""
         state, number = world.state, before["round"]
-        self.verdicts.append((number, verdict, news))
+        self.verdicts.append((number, verdict))
+        self.last |= self.outcomes
         result = state.results[-1]
-        told = (result.number, result.verdict.value, result.news)
+        told = (result.number, result.verdict.value)
         outcomes = {alias: one.value for alias, one in result.outcomes.items()}
-        check(told == self.verdicts[-1] and outcomes == self.outcomes, "the result", result, self.outcomes, news)
+        check(told == self.verdicts[-1] and outcomes == self.outcomes, "the result", result, self.outcomes)
+        sitting = {alias for alias, seat in before["seats"].items() if seat["active"] and state.seats[alias].active}
+        everybody = sitting <= set(self.outcomes)
+        check(result.everybody_asked == everybody, "whether everybody was asked", result, sitting)
         there = [one for one in self.outcomes.values() if one != "left"]
-        silent = number >= 2 and bool(there) and all(one == "nothing_new" for one in there)
-        exhausted = [nr >= 3 and (word == "exhausted" or not fresh) for nr, word, fresh in self.verdicts[-2:]]
+        silent = number >= 2 and everybody and bool(there) and all(one == "nothing_new" for one in there)
+        exhausted = [nr >= 3 and word == "exhausted" for nr, word in self.verdicts[-2:]]
         converged = silent or (len(exhausted) == 2 and all(exhausted))
         present = [alias for alias, seat in before["seats"].items() if seat["active"]]
         present = [alias for alias in present if state.seats[alias].active]
@@ -251,36 +256,43 @@ class Rounds(Oracle):
         return self.uncovered or tokens or (state.cost_budget is not None and state.spent.cost >= state.cost_budget)
 
     def _opened(self, world: World, before: Frozen, events: list[Event]) -> None:
-        """A round opens: late words count, `nothing_new` may stand, everybody else is asked."""
+        """A round opens: late words count, who has nothing new and is not concerned is not asked, everybody else is."""
         state = world.state
         check(state.round <= self._limit(world), "more rounds than the limit", state.round, self._limit(world))
-        last = self.outcomes
         self.outcomes = {}
-        links = state.start.settings.news_rule.value == "links"
         waiting = {str(one.data["alias"]) for one in events if one.kind is K.TURN_WAITING}
-        arrived = {str(one.data["alias"]) for one in events if one.kind is K.WORDS_ARRIVED}
-        received = {
-            str(one.data["alias"]): str(one.data["outcome"])
-            for one in events
-            if one.kind is K.PROJECTION_RECEIVED and one.data["round"] == state.round
-        }
-        for alias, seat in state.seats.items():
-            if not seat.active:
-                continue
-            stands = links and state.round >= ASKED_AGAIN_FROM and last.get(alias) == "nothing_new"
-            if alias in self.late:
-                check(alias in arrived, "words that came late are lost:", alias)
-                check(state.gate_open is False or state.turns[alias].text_id == self.late[alias], "late words", alias)
-            elif stands and alias not in self.concerned:
-                check(received.get(alias) == "nothing_new", "asked again, and nothing concerns them:", alias)
-                check(
-                    alias not in state.turns or state.turns[alias].standing,
-                    "what stands is not told from what was said",
-                )
-            else:
-                check((alias in waiting) == (seat.endpoint.value != "proxy"), "asked in person:", alias)
+        sitting = {alias for alias, seat in state.seats.items() if seat.active}
+        number, word = self.verdicts[-1] if self.verdicts else (0, "")
+        if state.round < ASKED_AGAIN_FROM or (number >= ASKED_AGAIN_FROM and word == "exhausted"):
+            asked = sitting
+        else:
+            silent = {alias for alias in sitting if self.last.get(alias) == "nothing_new"}
+            asked = (sitting - silent) | (sitting & (self.concerned | set(self.late))) or sitting
+        opened = next(one.data["aliases"] for one in events if one.kind is K.ROUND_OPENED)
+        check(opened == sorted(asked), "asked", opened, "expected", sorted(asked))
+        for alias, words in self.late.items():
+            turn = state.turns[alias]
+            found = [one.text_id for one in turn.words]
+            check(found == [one for one in words if one] and turn.nothing_new != bool(found), "late words", turn, words)
+        for alias in asked:
+            in_person = state.seats[alias].endpoint.value != "proxy" and alias not in self.late
+            check((alias in waiting) == in_person, "asked in person:", alias)
+        self._demander(state, events)
+        self.concerned -= asked
         self.late = {}
-        self.outcomes = {alias: outcome for alias, outcome in received.items() if alias in state.turns}
+
+    def _demander(self, state: State, events: list[Event]) -> None:
+        """The demander without a seat is asked once what gaps ask them: a proxy in the round, a person beside it."""
+        if "P00" not in state.seats:
+            proxy = state.start.settings.demander_endpoint.value == "proxy"
+            asked = self.gap and proxy and state.start.demander_profile is not None
+            check(
+                ("P00" in state.turns) == (asked or "P00" in self.late), "whether the demander has a turn", state.turns
+            )
+            check(proxy or not self.gap or state.demander_asked > 0, "a gap asks the demander, and nobody does")
+            told = K.DEMANDER_ASKED in [one.kind for one in events]
+            check(not told or (self.gap and not proxy), "the demander is asked, and no gap asks", events)
+        self.gap = False
 
     def _waits(self, world: World) -> None:
         """The gate is open while somebody may still speak, and for a while after, to correct."""
@@ -288,18 +300,16 @@ class Rounds(Oracle):
         if state.phase.value != "crystallizing":
             check(not state.gate_open or state.phase.ended, "a gate is open in", state.phase)
             return
-        turns = world.frozen["turns"]
+        turns = {alias: one for alias, one in world.frozen["turns"].items() if alias in state.seats}
         found = {alias: one["outcome"].value for alias, one in turns.items() if one["outcome"] is not None}
         check(found == self.outcomes, "outcomes", found, "as told", self.outcomes)
         if not state.gate_open:
             return
-        if len(found) == len(turns):
-            words = any(one["text_id"] for one in turns.values())
-            check(state.correcting_until is not None and words, "nobody is waited for, and the gate is open")
-        else:
-            check(state.correcting_until is None, "somebody has yet to speak, and the time for corrections runs")
-            for alias, one in turns.items():
-                speaks = one["batch"] or (one["deadline"] is not None and not one["text_id"])
-                check(one["outcome"] is not None or speaks, "nobody asks, and the gate waits for", alias, one)
+        every = world.frozen["turns"].values()
+        check(any(one["outcome"] is None for one in every), "all have spoken, and the gate is open")
+        for one in every:
+            said = one["words"] or one["nothing_new"]
+            asked = one["batch"] or one["deadline"] is not None
+            check(one["outcome"] is not None or said or asked, "nobody asks, and the gate waits for", one)
         seconds = timedelta(seconds=state.start.settings.correcting_seconds)
         check(state.correcting_until is None or seconds, "corrections where there is no time for them")

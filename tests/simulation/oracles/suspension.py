@@ -73,7 +73,7 @@ class Suspension(Oracle):
 
     def _all_failed(self, world: World, before: Frozen) -> None:
         """Every endpoint failed for one reason: the same turns are taken again after a resumption."""
-        there = [one for one in world.state.turns.values() if world.state.seats[one.alias].active]
+        there = [one for one in world.state.seat_turns.values() if world.state.seats[one.alias].active]
         check(all(one.outcome is None for one in there) and there, "some turns stand", there)
         cause = world.state.causes["endpoints_failed"]
         check((cause.kind, cause.code, cause.since) == ("operator", "endpoints_failed", world.now), "cause", cause)

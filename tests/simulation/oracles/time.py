@@ -83,9 +83,12 @@ class Time(Oracle):
         """After the last words of a person their author has time to correct them; only then the gate closes."""
         seconds = timedelta(seconds=world.state.start.settings.correcting_seconds)
         until, was = world.state.correcting_until, before["correcting_until"]
-        said = any(turn.text_id for turn in world.state.turns.values())
-        if seconds and said and K.GATE_COMPLETE in [event.kind for event in events]:
-            check(was is not None and self.at(world.now) >= was, "the gate closes, and corrections are still taken")
+        kinds = [event.kind for event in events]
+        if seconds and K.GATE_COMPLETE in kinds and K.ROUND_OPENED not in kinds:
+            check(was is None or self.at(world.now) >= was, "the gate closes, and corrections are still taken")
+            check(until is None, "the gate is closed, and corrections are taken")
+        if K.WORDS_ARRIVED in kinds and world.state.gate_open and world.state.phase.value == "crystallizing":
+            check((until is not None) == bool(seconds), "words came, and may not be corrected", until)
         if until is not None and until != was:
             check(until == self.at(world.now) + seconds, "corrections until", until)
 

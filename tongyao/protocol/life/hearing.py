@@ -57,13 +57,16 @@ def apply(state: State, message: m.Message, now: datetime) -> None:
 
 
 def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
-    """Words enter the open round. Where its gate is closed they are kept for the next one."""
+    """Words enter the open round. Where its gate is closed they are kept for the next one. The event names the round they enter."""
     said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
     if message.alias == DEMANDER:
         state.demander_asked = 0
-    if state.phase is Phase.CRYSTALLIZING and state.gate_open:
+    open_now = state.phase is Phase.CRYSTALLIZING and state.gate_open
+    entered = state.round if open_now else state.round + 1
+    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=message.alias, round=entered)
+    if open_now:
         turns.hear_words(state, message.alias, said, now)
-    elif message.text_id:
+    else:
         state.late_words.setdefault(message.alias, []).append(said)
 
 

@@ -17,6 +17,7 @@ from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.convergence import RoundResult
 
 LOGIC: Final = 1
@@ -65,7 +66,7 @@ class Deadline(BaseModel):
         return self.due if self.check_at is None else max(self.due, self.check_at)
 
 
-class Words(BaseModel):
+class Words(Value):
     """A stored text of a person or their agent. `round`: the one that its message names."""
 
     lane: str

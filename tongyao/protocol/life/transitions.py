@@ -45,7 +45,7 @@ def _end_rounds(state: State, now: datetime) -> None:
     """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
     unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
     for alias in sorted(unused):
-        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
+        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
     state.late_words = {}
     state.demander_asked, state.ask_demander = 0, False
 

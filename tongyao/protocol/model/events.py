@@ -85,7 +85,7 @@ DATA: Final[Mapping[EventKind, str]] = {
     EventKind.ESCALATED: "alias, round",
     EventKind.ENDPOINT_SWITCHED: "alias, to, fallback",
     EventKind.MANDATE_CHANGED: "alias",
-    EventKind.WORDS_ARRIVED: "alias, round; of a person or their agent, until the gate closes",
+    EventKind.WORDS_ARRIVED: "alias, round: in which they count; of a person or their agent",
     EventKind.WORDS_UNUSED: "alias, round; words for a round that never opened, or never closed",
     EventKind.PROJECTION_RECEIVED: "alias, round, outcome, items, struck",
     EventKind.GATE_COMPLETE: "round",

@@ -39,7 +39,6 @@ def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
     turn.reason = ""
     if seconds := state.start.settings.correcting_seconds:
         state.correcting_until = process_time(state, now) + timedelta(seconds=seconds)
-    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=alias, round=state.round)
 
 
 def later_round(state: State, message: SubmitProjection) -> int:
@@ -87,7 +86,7 @@ def leave(state: State, alias: str, now: datetime) -> None:
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):
-        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
+        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
     turn = state.turns.get(alias)
     if turn is not None and turn.open and not turn.answered:
         end(state, turn, Outcome.LEFT, now)
