@@ -46,7 +46,9 @@ class Room(InProcess):
             Choice.model_validate({"profile_id": f"p-{number}", "endpoint": endpoint, "fallback": fallback})
             for number, endpoint in enumerate(endpoints, 1)
         )
-        given = ProcessSettings.model_validate({"aliases_as_named": True, "auto_confirm": confirmed, **settings})
+        given = ProcessSettings.model_validate(
+            {"aliases_as_named": True, "auto_confirm": confirmed, "correcting_seconds": 0, **settings}
+        )
         start = ProcessInput(
             process_id="c-1",
             demander="d",

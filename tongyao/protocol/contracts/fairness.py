@@ -37,5 +37,5 @@ def priority_of(contract: ActivityContract[Any, Any], given: ActivityInput) -> i
         return SOMEBODY_WAITS
     if contract is PROJECT:
         assert isinstance(given, ProjectInput)
-        return SOMEBODY_WAITS if any(turn.submission for turn in given.turns) else PROXIES
+        return SOMEBODY_WAITS if any(turn.submissions for turn in given.turns) else PROXIES
     return ROUND
