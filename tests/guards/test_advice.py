@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tongyao.protocol.guards.advice import breach_of, breaches, strike
-from tongyao.protocol.model.observation import NoteDraft, ObservationDraft, PairDraft, Relation, TranslationDraft
+from tongyao.protocol.guards.advice import breach_of, visibility
+from tongyao.protocol.guards.checks import strike
+from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.model.tension import Tension
 
 DATA = Path(__file__).parent / "data"
+REQUEST = CatalystRequest(
+    language="en", round=1, tension=Tension(transition="t"), exchange=(), contributors=(), verdict_counts=False
+)
 
 
 def labelled(part: str, language: str) -> list[tuple[str, str]]:
@@ -57,45 +63,27 @@ def test_what_somebody_said_may_be_told_unless_it_puts_others_together() -> None
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_is_sent_back_names_the_words_that_are_meant(language: str) -> None:
     for kind, sentence in labelled("dev", language):
-        draft = ObservationDraft(markdown=sentence)
-        for breach in breaches(draft):
+        if breach := breach_of(sentence):
             assert 0 < len(breach.words) < 100, (kind, sentence)
-    (breach,) = breaches(ObservationDraft(markdown="P01 lacks a lathe, and P02 should lend it one on Monday."))
-    assert breach.words == "should"
+    breach = breach_of("P01 lacks a lathe, and P02 should lend it one on Monday.")
+    assert breach is not None
+    assert (breach.reason, breach.words) == ("recommendation", "should")
 
 
-def test_only_the_sentences_that_breach_are_struck_and_they_are_counted() -> None:
-    draft = ObservationDraft(
-        pairs=[
-            PairDraft(
-                a="P01",
-                b="P02",
-                relation=Relation.COMPLEMENTARY,
-                text="P01 lacks a lathe. They should meet on Monday. P02 has one of 2.4 m.",
-            )
-        ],
-        ignored=[NoteDraft(text="P02 is the strongest candidate.", name="P01 and P02 should team up")],
-        translations=[
-            TranslationDraft(a="P01", b="P02", a_words="you should ask the miller", b_words="P01 and P02 must talk")
-        ],
-        markdown="同向。\n建议P01和P02合作。\n",
-    )
-    assert len(breaches(draft)) == 5
-    cleaned, struck = strike(draft)
-    assert struck == 5
-    assert cleaned.pairs[0].text == "P01 lacks a lathe. P02 has one of 2.4 m."
-    assert cleaned.translations[0].a_words == "you should ask the miller"
-    assert (cleaned.markdown, cleaned.ignored[0].text) == ("同向。", "")
-    assert strike(cleaned) == (cleaned, 0)
+def test_no_sentence_of_recorded_observations_is_struck() -> None:
+    """1,022 sentences of the observations that readers wrote for the rooms in examples/recorded."""
+    sentences = (DATA / "recorded.txt").read_text(encoding="utf-8").splitlines()
+    assert len(sentences) == 1022
+    assert [sentence for sentence in sentences if breach_of(sentence)] == []
 
 
 @given(st.text(alphabet=st.sampled_from('P01 shouldtak应该建议谈。；.“”"「」 \n'), max_size=200))
 def test_striking_leaves_nothing_to_strike(text: str) -> None:
-    cleaned, _ = strike(ObservationDraft(markdown=text))
-    again, struck = strike(cleaned)
-    assert (again.markdown, struck) == (cleaned.markdown, 0)
+    draft = ObservationDraft(words=text)
+    cleaned, _ = strike(draft, list(visibility(draft, REQUEST)))
+    assert strike(cleaned, list(visibility(cleaned, REQUEST)))[1] == 0
 
 
 def test_a_long_hostile_text_is_judged_all_the_same() -> None:
     text = "“" * 20_000 + "P01 " * 20_000 + '"' * 20_000 + "。P01和P02应该合作。"
-    assert breaches(ObservationDraft(markdown=text))
+    assert list(visibility(ObservationDraft(words=text), REQUEST))

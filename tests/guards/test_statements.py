@@ -1,4 +1,4 @@
-"""Advice told from hedged statements, on sentences written without sight of the patterns; one half is only scored.
+"""Advice told from statements, on sentences written without sight of the patterns; one half is only scored.
 
 `python -m tests.guards.statements` prints the whole table.
 """
@@ -10,8 +10,7 @@ import time
 import pytest
 
 from tests.guards.statements import DATA, Half, score, statements
-from tongyao.protocol.guards.advice import breach_of, doubt_of, remarks
-from tongyao.protocol.model.observation import Note, Observation, Pair, Relation, Verdict
+from tongyao.protocol.guards.advice import breach_of
 
 
 @pytest.mark.parametrize(
@@ -107,40 +106,6 @@ def test_a_plain_order_with_a_deadline_is_struck(sentence: str) -> None:
     assert breach_of(sentence)
 
 
-def test_what_is_less_certain_becomes_a_remark_for_the_next_request_and_only_of_what_the_round_stated() -> None:
-    doubtful = "Perhaps the shed of P06 could serve both."
-    assert not breach_of(doubtful)
-    assert doubt_of(doubtful)
-    carried = Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.ALIGNED, text=doubtful, carried=True)
-    seen = Observation(round=2, verdict=Verdict.MORE, pairs=(carried,))
-    assert remarks(seen) == ()
-    noted = seen.model_copy(update={"ignored": (Note(id="R2/catalyst/1", text=f"A quiet fact. {doubtful}"),)})
-    assert [one.sentence for one in remarks(noted)] == [doubtful]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "P03 can hold the cart back for one day, and no longer was named.",
-        "P05, who drives the ferry, knows its people hardly ever by name.",
-        "P03, who sorts parcels, keeps what plainly mattered to somebody.",
-        "P03 would likely set a crate aside, if somebody comes before noon.",
-        "两人做的是同一样：先顾下车的那一头。",
-        "P02 could say whether the outside of an envelope counts as reading.",
-        "P02, who clears homes, tells what a thing is worth, not what it is about.",
-    ],
-)
-def test_what_somebody_has_does_or_can_do_gets_no_remark(sentence: str) -> None:
-    assert not doubt_of(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence", ["P02 can take P04 aside after the meeting.", "The offer of P06 is worth a try.", "P02 hardly listens."]
-)
-def test_what_resembles_advice_a_judgement_or_a_private_talk_gets_a_remark_at_least(sentence: str) -> None:
-    assert doubt_of(sentence)
-
-
 def test_a_contrast_of_places_does_not_excuse_advice() -> None:
     assert breach_of("这样的话应当当面说，而不是在这里。")
     assert not breach_of("P02 写下这一条，不是在建议谁先开口。")
@@ -151,7 +116,6 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         text = piece * (20_000 // len(piece))
         began = time.process_time()
         breach_of(text)
-        doubt_of(text)
         assert time.process_time() - began < 5, piece
 
 
@@ -198,8 +162,8 @@ def test_long_hostile_sentences_are_judged_in_time() -> None:
         "If a case is worth nothing, P04, who traces heirs, sends the drawn tree to whoever arranges things;",
     ],
 )
-def test_a_plain_fact_is_neither_struck_nor_remarked_on(sentence: str) -> None:
-    assert (breach_of(sentence), doubt_of(sentence)) == ("", "")
+def test_a_plain_fact_is_not_struck(sentence: str) -> None:
+    assert not breach_of(sentence)
 
 
 @pytest.mark.parametrize(
