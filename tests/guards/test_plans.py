@@ -8,15 +8,36 @@ from hypothesis import strategies as st
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
 from tongyao.protocol.model.plan import NOBODY, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
-from tongyao.protocol.model.tension import TENSION_UNITS, Lineage
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
+from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.model.tension import TENSION_UNITS, Tension
+from tongyao.protocol.rules.standing import rounds_of
 
 PEOPLE = ("P01", "P02", "P03")
-KNOWN = {
-    "T/B1": "no cold room on two nights of the week",
+SAID = {
     "R1/P01/1": "keeps a walk-in cold room of 40 square metres near the harbour",
     "R1/P02/1": "每周二和周五开一辆冷藏货车去山上",
     "R1/P03/1": "teaches volunteers to read temperature loggers",
 }
+BARRIER = "no cold room on two nights of the week"
+REQUEST = PlannerRequest(
+    language="en",
+    tension=Tension(transition="sell fish inland", barriers=(BARRIER,)),
+    exchange=rounds_of(
+        [
+            Projection(
+                round=1,
+                alias=id.split("/")[1],
+                outcome=Outcome.REPLIED,
+                items=(Item(id=id, kind=ItemKind.CAPABILITY, text=text),),
+            )
+            for id, text in SAID.items()
+        ],
+        [],
+    ),
+    aliases=PEOPLE,
+)
+KNOWN = {"T/T": "sell fish inland", "T/B1": BARRIER, **SAID}
 IDS = st.sampled_from([*KNOWN, "R9/P01/1", "", " T/B1 ", "P01"])
 NAMES = st.sampled_from(["a", "b", "c", "", " a "])
 ALIASES = st.sampled_from([*PEOPLE, "P00", "P77", ""])
@@ -24,8 +45,8 @@ WORDS = st.sampled_from(["", "  ", "keeps a cold room", "需要" * 200, "word " 
 CLAIMS = st.lists(st.builds(ClaimDraft, text=WORDS, sources=st.lists(IDS, max_size=3)), max_size=3)
 DRAFTS = st.builds(
     PlanDraft,
-    panorama=CLAIMS,
-    roles=st.lists(st.builds(RoleDraft, alias=ALIASES, contributions=CLAIMS), max_size=5),
+    possible=CLAIMS,
+    roles=st.lists(st.builds(RoleDraft, alias=ALIASES, conditions=CLAIMS), max_size=5),
     tasks=st.lists(
         st.builds(
             TaskDraft, id=NAMES, title=WORDS, assignee=ALIASES, prerequisites=st.lists(NAMES), sources=st.lists(IDS)
@@ -40,14 +61,7 @@ DRAFTS = st.builds(
 
 
 def settle(draft: PlanDraft) -> Plan:
-    return settle_plan(
-        draft,
-        revision=1,
-        language="en",
-        contributors=PEOPLE,
-        known=KNOWN,
-        lineage=Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1),
-    )
+    return settle_plan(draft, REQUEST)
 
 
 @given(DRAFTS)
@@ -68,8 +82,8 @@ def test_a_broken_draft_becomes_a_whole_plan(draft: PlanDraft) -> None:
 
 @given(DRAFTS)
 def test_no_claim_is_lost_for_lack_of_a_source(draft: PlanDraft) -> None:
-    said = sum(bool(claim.text.strip()) for claim in draft.panorama)
-    assert len(settle(draft).panorama) == said
+    said = sum(bool(claim.text.strip()) for claim in draft.possible)
+    assert len(settle(draft).possible) == said
 
 
 def test_sources_that_cannot_bear_their_claim_are_noticed() -> None:
