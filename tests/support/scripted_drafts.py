@@ -108,15 +108,15 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
             if one.items and one.alias in request.aliases and one.alias not in request.without:
                 first.setdefault(one.alias, one.items[0].id)
     return PlanDraft(
-        panorama=[
+        possible=[
             ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"]),
             *(
-                ClaimDraft(text=f"from {child.title}", sources=list(child.plan.roles[0].contributions[0].sources))
+                ClaimDraft(text=f"from {child.title}", sources=list(child.plan.roles[0].benefits[0].sources))
                 for child in request.children
             ),
         ],
         roles=[
-            RoleDraft(alias=alias, role="gives", contributions=[ClaimDraft(text="what they said", sources=[source])])
+            RoleDraft(alias=alias, role="gives", benefits=[ClaimDraft(text="what they said", sources=[source])])
             for alias, source in sorted(first.items())
         ],
         tasks=[
@@ -156,7 +156,7 @@ def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:
             return draft.model_copy(update={"notes": [*draft.notes, note]})
         case PlanDraft(), "unknown_source":
             claim = ClaimDraft(text="a claim that nothing bears out", sources=[NO_SUCH_ID])
-            return draft.model_copy(update={"panorama": [*draft.panorama, claim]})
+            return draft.model_copy(update={"possible": [*draft.possible, claim]})
         case PlanDraft(), "cycle":
             names = [task.id for task in draft.tasks]
             tasks = [task.model_copy(update={"prerequisites": [names[at - 1]]}) for at, task in enumerate(draft.tasks)]
