@@ -27,7 +27,7 @@ async def _to_its_end(stack: Stack, _: ScriptedEngine) -> str:
 
 
 async def _accept_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
-    pid = await _three(stack, max_rounds=2, news_rule="seed")
+    pid = await _three(stack, max_rounds=2)
     await stack.until(pid, "deciding")
     await stack.say(pid, "decide", decision="accept_as_is")
     await stack.end(pid)
@@ -35,7 +35,7 @@ async def _accept_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
 
 
 async def _extend_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
-    pid = await _three(stack, max_rounds=2, news_rule="seed")
+    pid = await _three(stack, max_rounds=2)
     await stack.until(pid, "deciding")
     await stack.say(pid, "decide", decision="extend")
     await stack.until(pid, "deciding", round_number=4)
@@ -114,7 +114,7 @@ async def _children(stack: Stack, _: ScriptedEngine) -> str:
 
 async def _add_at_the_limit(stack: Stack, _: ScriptedEngine) -> str:
     people = await stack.people(TEXTS, scene="shapes-adding")
-    wish: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2, "news_rule": "seed"}
+    wish: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2}
     pid = await stack.start(people[:3], scene="shapes-adding", **wish)
     await stack.until(pid, "deciding")
     await stack.say(pid, "decide", decision="add_participants", participants=[{"profile_id": people[3]}])

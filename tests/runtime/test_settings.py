@@ -15,7 +15,8 @@ from tongyao.runtime.local.addresses import ServiceAddresses
 from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 
-def test_without_any_variable_the_defaults_of_the_protocol_hold() -> None:
+def test_without_any_variable_the_defaults_of_the_protocol_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TONGYAO_PROCESS__CORRECTING_SECONDS")  # what tests/conftest.py sets
     settings = load_settings()
     assert settings.process == ProcessSettings()
     assert settings.home == Path.cwd() / ".tongyao"

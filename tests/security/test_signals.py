@@ -70,9 +70,9 @@ def test_a_bare_resume_is_taken_and_what_it_carries_is_not_read() -> None:
 
 
 async def test_words_are_put_into_a_seat_by_a_signed_signal_only_once_and_only_there(here: Stack) -> None:
-    pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
+    pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2)
     bo, cy = seats["bo"], seats["cy"]
-    other, _ = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
+    other, _ = await with_people(here, humans=("bo", "cy"), max_rounds=2)
     said: dict[str, Any] = {"alias": bo, "round": 1, "text": "The ramp is 4 m wide."}
     signed = await signed_payload(here.context, OPERATOR, pid, "submit_projection", said)
 

@@ -140,7 +140,7 @@ async def test_open_processes_go_on_under_a_build_with_a_migration_a_new_message
         choices = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in people]
         spoken_half = await stack.start(choices, auto_confirm=True)
         unconfirmed = await stack.start(choices, auto_confirm=False, confirm_seconds=HOUR)
-        deciding = await stack.start(choices, auto_confirm=True, max_rounds=2, news_rule="seed")
+        deciding = await stack.start(choices, auto_confirm=True, max_rounds=2)
         answering = await stack.start(choices, auto_confirm=True)
         for process in (spoken_half, deciding, answering):
             for alias in ("P01", "P02"):

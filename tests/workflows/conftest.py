@@ -14,7 +14,7 @@ from tests.support.stack import Stack, open_stack
 
 PROFILE = "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats."
 TEXTS = {name: f"{PROFILE} My name in the harbour is {name}." for name in ("ada", "bo", "cy", "di")}
-SILENT = {"nothing_new": True, "items": []}
+SILENT: dict[str, object] = {"items": []}
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[Stack, ScriptedEngine]]]
 

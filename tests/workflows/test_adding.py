@@ -28,7 +28,7 @@ GAP = {
     "target": "B1",
     "text": "Nobody here has a licence for a crane or can lift crates onto the jetty.",
 }
-LIMIT: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2, "news_rule": "seed"}
+LIMIT: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2}
 
 
 def observed(*gaps: dict[str, str]) -> Rule:

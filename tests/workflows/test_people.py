@@ -43,7 +43,7 @@ async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(st
 
     first = next(one for one in record.projections if one.alias == seats["bo"] and one.round == 1)
     assert first.author is HUMAN
-    assert first.markdown == said
+    assert first.text == said
     assert [one.outcome for one in record.projections if one.alias == seats["bo"]][1:] == [Outcome.NOTHING_NEW] * 3
     assert record.answers == {seats["bo"]: "commit"}
 
@@ -60,7 +60,7 @@ async def test_a_correction_before_the_gate_closes_replaces_what_was_said(stack:
         await here.say(pid, "cancel")
         await here.end(pid)
 
-    spoken = {one.alias: one.markdown for one in record.projections if one.round == 1}
+    spoken = {one.alias: one.text for one in record.projections if one.round == 1}
     assert spoken[seats["bo"]] == "I can offer two boats, not one."
     catalyst = [one for one in engine.received if one.key.step == "observe"]
     assert not any(one.mentions("I can offer a boat.") for one in catalyst)
@@ -126,7 +126,7 @@ async def test_who_takes_over_while_their_proxy_still_speaks_is_heard(stack: Ope
         record = await here.finish(pid, bo)
 
     first = next(one for one in record.projections if one.alias == bo and one.round == 1)
-    assert (first.author, first.markdown) == (HUMAN, said)
+    assert (first.author, first.text) == (HUMAN, said)
 
 
 async def test_a_failure_of_what_was_mended_meanwhile_suspends_no_second_time(stack: Opened) -> None:
@@ -266,5 +266,5 @@ async def test_a_signal_says_what_an_update_says(stack: Opened, kind: str) -> No
         await handle.signal("leave", {"alias": bo})
         record = await here.end(pid)
 
-    said = [one.markdown for one in record.projections if one.alias == bo and one.round == 1]
+    said = [one.text for one in record.projections if one.alias == bo and one.round == 1]
     assert said == ["The ramp is 4 m wide."]

@@ -40,7 +40,7 @@ async def test_an_invented_item_is_sent_back_and_the_correction_stands_beside_th
         guards = await guards_of(here, pid, "P01")
     said = next(one for one in record.projections if (one.round, one.alias) == (1, "P01"))
     assert [item.id for item in said.items] == ["R1/P01/1", "R1/P01/2"]
-    assert INVENTED not in said.markdown
+    assert INVENTED not in said.text
     assert (said.struck, guards) == (0, {"reasked": 1, "struck": 0})
     assert calls_of(engine, "project", round=1, alias="P01") == [0, 1]
 

@@ -37,7 +37,7 @@ async def signal(temporal_server: LocalTemporal, tmp_path: Path) -> Signal:
 
 async def test_a_process_with_people_lives_by_signals_alone(stack: Opened, signal: Signal) -> None:
     async with stack(verdicts=["exhausted"]) as (here, _):
-        pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2, news_rule="seed")
+        pid, seats = await with_people(here, humans=("bo", "cy"), max_rounds=2)
         bo, cy = seats["bo"], seats["cy"]
         await here.asked(pid, bo, 1)
         await signal(pid, "submit_projection", alias=bo, round=1, text="The ramp is four metres wide.")
@@ -56,7 +56,7 @@ async def test_a_process_with_people_lives_by_signals_alone(stack: Opened, signa
         kinds = await here.kinds(pid)
 
     said = {(one.alias, one.round): one for one in record.projections}
-    assert said[bo, 1].markdown == "The ramp is four metres wide."
+    assert said[bo, 1].text == "The ramp is four metres wide."
     assert said[cy, 1].outcome.value == "nothing_new"
     assert said[cy, 2].author.value == "proxy"
     assert kinds.count("message_refused") == 1, "what came too late is visible"
