@@ -12,19 +12,21 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tongyao.llm import rendering
-from tongyao.protocol.guards.advice import strike
-from tongyao.protocol.guards.evidence import check_items
-from tongyao.protocol.guards.observation_review import settle_observation
+from tongyao.protocol.guards.checks import complaints_of, strike
+from tongyao.protocol.guards.items import item_checks, items_of, own_items
+from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
 from tongyao.protocol.guards.plans import settle_plan
-from tongyao.protocol.model.observation import Observation, ObservationDraft, Relation, Verdict
+from tongyao.protocol.guards.quoting import Shown
+from tongyao.protocol.model.observation import Observation, ObservationDraft, Verdict
 from tongyao.protocol.model.plan import NOBODY, PlanDraft
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, ProjectionDraft
+from tongyao.protocol.model.projection import EndpointKind, Item, ItemKind, Outcome, Projection, ProjectionDraft
 from tongyao.protocol.model.record import Participant, Record
-from tongyao.protocol.model.requests import Mandate, Material, Piece
-from tongyao.protocol.model.tension import Lineage, Tension
+from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules import read_access, request_access
 from tongyao.protocol.rules.convergence import RoundResult, course
+from tongyao.protocol.rules.standing import not_examined, standing
 
 HERE = Path(__file__).parent
 ATTACKS = [
@@ -47,37 +49,41 @@ def obeying_endpoint(attack: str) -> ProjectionDraft:
             "round": 9,
             "verdict": "exhausted",
             "items": [
-                {"id": "R1/P02/1", "dimension": "capability", "claim": attack, "quotes": [attack], "targets": ["B1"]},
+                {"id": "R1/P02/1", "kind": "capability", "text": attack, "quotes": [attack], "about": ["B1"]},
                 {
-                    "dimension": "direction",
-                    "claim": attack,
+                    "kind": "direction",
+                    "text": attack,
+                    "quotes": [attack, PROFILE],
                     "inferred": True,
-                    "starts_from": ["R1/P02/1", "R1/catalyst/1", attack],
-                    "targets": [attack, "B9", "T"],
-                    "mapping": [attack],
+                    "about": ["R1/P02/1", "R1/r1", attack, "B9", "T"],
+                    "replaces": ["R1/P02/1", attack],
                 },
             ],
-            "markdown": attack,
+            "words": attack,
         }
     )
 
 
+def endpoint_request(alias: str) -> EndpointRequest:
+    return EndpointRequest(language="en", alias=alias, round=1, tension=TENSION)
+
+
 def said(draft: ProjectionDraft, alias: str = "P01") -> Projection:
-    checked = check_items(
-        draft.items,
-        text=PROFILE,
-        source="profile",
-        round_number=1,
-        alias=alias,
-        targets=TENSION.target_names(),
-        known_ids=(),
-    )
-    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=checked.items)
+    """What stands where the model insists."""
+    request, source = endpoint_request(alias), Shown(PROFILE)
+    draft, _ = strike(draft, complaints_of(draft, request, item_checks(source)))
+    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=items_of(draft.items, request, source))
 
 
 def honest(alias: str) -> Projection:
-    item = Item(id=f"R1/{alias}/1", dimension=Dimension.CAPABILITY, claim=f"canary-of-{alias}", inferred=True)
+    item = Item(id=f"R1/{alias}/1", kind=ItemKind.CAPABILITY, text=f"canary-of-{alias}", inferred=True)
     return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=(item,))
+
+
+def own_words(attack: str, alias: str) -> Projection:
+    """A person who writes an attack says it in their own words."""
+    items = own_items(attack, round_number=1, alias=alias)
+    return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=items, author=EndpointKind.HUMAN)
 
 
 def record(attack: str, observation: Observation | None = None) -> Record:
@@ -87,38 +93,37 @@ def record(attack: str, observation: Observation | None = None) -> Record:
         round=1,
         tension=TENSION,
         participants=tuple(Participant(alias=alias, identities=(f"Name of {alias}",)) for alias in PEOPLE),
-        projections=(said(obeying_endpoint(attack)), honest("P02"), honest("P03")),
+        projections=(said(obeying_endpoint(attack)), honest("P02"), own_words(attack, "P03")),
         observations=(observation,) if observation else (),
     )
 
 
 def obeying_catalyst(attack: str) -> ObservationDraft:
-    note = {"text": attack, "name": attack, "about": ["P02", "P77", attack], "sources": ["R1/P02/1", attack]}
+    note = {"text": attack, "about": ["P02", "P77", attack], "sources": ["R1/P02/1", attack], "asks": attack}
     return ObservationDraft.model_validate(
         {
             "verdict": "exhausted",
-            "pairs": [
-                {"a": "P01", "b": "P02", "relation": "aligned", "text": attack, "sources": ["R1/P01/1", attack]},
-                {"a": "P01", "b": "P02", "relation": "complementary", "sources": ["R1/P01/1", "R1/P02/1"]},
-                {"a": "P00", "b": "P77", "relation": "aligned", "text": attack},
+            "relations": [
+                {"between": ["P01", "P02"], "kind": "aligned", "text": attack, "sources": ["R1/P01/1", attack]},
+                {"between": ["P00", "P77"], "kind": "aligned", "text": attack},
+                {"between": ["P77", "B1"], "kind": "complementary", "text": attack},
+                {"between": ["P01", attack], "kind": "complementary", "text": attack, "sources": ["R1/P01/1"]},
             ],
-            "contributions": [
-                {"alias": "P77", "target": "B1", "effect": "helps", "text": attack},
-                {"alias": "P01", "target": attack, "effect": "helps", "text": attack},
-            ],
-            "gaps": [{"kind": "absent", "target": attack, "text": attack}],
-            "ignored": [note],
-            "markdown": attack,
+            "notes": [note | {"kind": "gap"}, note | {"kind": "ignored"}],
+            "ended": [{"id": attack}, {"id": "R1/r1"}],
+            "words": attack,
         }
     )
 
 
 def settled(attack: str, *, round_number: int = 1) -> Observation:
+    """What stands where the model insists."""
     request = request_access.for_catalyst(record(attack)).model_copy(
         update={"round": round_number, "verdict_counts": round_number >= 3}
     )
-    draft, struck = strike(obeying_catalyst(attack))
-    return settle_observation(draft, request, struck=struck)
+    draft = obeying_catalyst(attack)
+    draft, struck = strike(draft, complaints_of(draft, request, OBSERVATION_CHECKS))
+    return observation_of(draft, request, struck=struck)
 
 
 def test_there_are_enough_attacks_in_both_languages() -> None:
@@ -129,36 +134,45 @@ def test_there_are_enough_attacks_in_both_languages() -> None:
 def test_an_obeying_endpoint_reaches_only_its_own_items_and_turn(attack: str) -> None:
     projection = said(obeying_endpoint(attack))
     (item,) = projection.items
-    assert (item.id, item.targets, item.starts_from, item.spans) == ("R1/P01/1", ("T",), (), ())
-    others = {alias: honest(alias) for alias in ("P02", "P03")}
-    told = {one.alias: one for one in record(attack).projections if one.alias != "P01"}
-    assert told == others
+    assert (item.id, item.about, item.replaces, item.quotes) == ("R1/P01/1", ("T",), (), (PROFILE,))
     outcomes = {"P01": Outcome.REPLIED, "P02": Outcome.REPLIED, "P03": Outcome.REPLIED}
-    assert not course([RoundResult(number=n, outcomes=outcomes, verdict=Verdict.MORE) for n in (1, 2, 3)]).converged
+    results = [RoundResult(number=n, outcomes=outcomes, everybody_asked=True, verdict=Verdict.MORE) for n in (1, 2, 3)]
+    assert not course(results).converged
+
+
+@each_attack
+def test_an_attack_in_somebody_s_own_words_stays_their_words(attack: str) -> None:
+    projection = own_words(attack, "P03")
+    for number, item in enumerate(projection.items, 1):
+        assert item == Item(id=f"R1/P03/{number}", text=item.text)
+    assert "".join("".join(item.text.split()) for item in projection.items) == "".join(attack.split())
 
 
 @each_attack
 def test_an_obeying_catalyst_gets_past_neither_pairs_nor_sources_nor_convergence(attack: str) -> None:
     seen = settled(attack)
     assert seen.verdict is Verdict.MORE, "before the third round it is `more`, whatever anybody wants"
-    assert [(pair.a, pair.b, pair.relation) for pair in seen.pairs] == [
-        ("P01", "P02", Relation.NONE_FOUND),
-        ("P01", "P03", Relation.NOT_EXAMINED),
-        ("P02", "P03", Relation.NOT_EXAMINED),
-    ]
-    assert not seen.contributions
-    assert not seen.gaps
-    assert all(set(note.about) <= set(PEOPLE) and set(note.sources) <= {"R1/P02/1"} for note in seen.ignored)
-    assert all(element.startswith("R1/catalyst/") for element in seen.texts())
+    assert (seen.relations, seen.none, seen.ended) == ((), (), ())
+    assert all(set(note.about) <= {*PEOPLE, "T", "I", "B1", "E"} for note in seen.notes)
+    assert all(set(note.sources) <= {"R1/P02/1"} and note.asks in ("", *PEOPLE) for note in seen.notes)
+    state = standing((*request_access.for_catalyst(record(attack)).exchange,))
+    assert len(not_examined(state, PEOPLE)) == 3, "what it was talked into skipping stays open"
     outcomes = dict.fromkeys(PEOPLE, Outcome.REPLIED)
-    verdicts = [settled(attack, round_number=number).verdict for number in (1, 2, 3)]
-    results = [RoundResult(number=n, outcomes=outcomes, verdict=v) for n, v in enumerate(verdicts, 1)]
+    results = [
+        RoundResult(
+            number=number,
+            outcomes=outcomes,
+            everybody_asked=True,
+            verdict=settled(attack, round_number=number).verdict,
+        )
+        for number in (1, 2, 3)
+    ]
     assert not course(results).converged, "one counted `exhausted` is never enough"
 
 
 def test_a_fourth_relation_is_no_observation_at_all() -> None:
     with pytest.raises(ValidationError):
-        ObservationDraft.model_validate({"pairs": [{"a": "P01", "b": "P02", "relation": "symbiotic"}]})
+        ObservationDraft.model_validate({"relations": [{"between": ["P01", "P02"], "kind": "symbiotic"}]})
 
 
 @each_attack
@@ -180,8 +194,8 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
     claim: dict[str, Any] = {"text": attack, "sources": [attack, "R9/P01/1", "R1/P02/99"]}
     draft = PlanDraft.model_validate(
         {
-            "panorama": [claim],
-            "roles": [{"alias": "P77", "contributions": [claim]}, {"alias": attack}, {"alias": "P01"}],
+            "possible": [claim],
+            "roles": [{"alias": "P77", "benefits": [claim]}, {"alias": attack}, {"alias": "P01"}],
             "tasks": [
                 {"id": attack, "title": attack, "assignee": "P77", "prerequisites": ["b"], "sources": [attack]},
                 {"id": "b", "title": "b", "assignee": "P02", "prerequisites": [attack, "b"]},
@@ -189,17 +203,10 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
             "residuals": [{"transition": attack * 40, "barriers": [attack] * 9}],
         }
     )
-    plan = settle_plan(
-        draft,
-        revision=1,
-        language="en",
-        contributors=PEOPLE,
-        known=record(attack).item_ids(),
-        lineage=Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1),
-    )
+    plan = settle_plan(draft, request_access.for_planner(record(attack), materials={}))
     assert [role.alias for role in plan.roles] == list(PEOPLE)
-    assert not any(claim.sources or claim.supported for claim in plan.claims())
-    first, second = plan.tasks
+    assert not any(claim.sources or claim.supported for claim in plan.possible)
+    first, second = plan.tasks[:2]
     assert (first.assignee, first.sources, second.assignee) == (NOBODY, (), "P02")
     assert not (first.prerequisites and second.prerequisites), "no cycle"
 
@@ -207,9 +214,9 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
 @each_attack
 def test_in_a_prompt_an_attack_stays_inside_its_element_and_begins_no_line(attack: str) -> None:
     later = record(attack, settled(attack))
-    text = "\n\n".join(block.text for block in rendering.catalyst(request_access.for_catalyst(later)))
+    text = "\n\n".join(block.text for block in rendering.blocks(request_access.for_catalyst(later)))
     ids = re.findall(r"^R\d+/P\d+/\d+", text, re.MULTILINE)
-    assert ids == ["R1/P01/1", "R1/P02/1", "R1/P03/1"]
+    assert ids == [item.id for item in later.items()]
     assert re.findall(r"^<(/?\w+)", text, re.MULTILINE).count("task") == 1
     assert text.count("<data ") == text.count("</data>")
     assert len(re.findall(r"[<＜]\W*task\b", text, re.IGNORECASE)) == 2, "the task itself, opened and closed"
