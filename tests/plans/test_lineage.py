@@ -84,9 +84,16 @@ def test_in_another_room_aliases_are_nobodys() -> None:
 
 def test_a_tension_of_any_length_still_is_one_in_another_room() -> None:
     long = Tension(
-        transition="P01 " * 60, initial_state="P02 " * 60, barriers=("P03 " * 60, "P04 " * 60), exchange="P05 " * 60
+        transition="P01 " * 90, initial_state="P02 " * 90, barriers=("P03 " * 90, "P04 " * 90), exchange="P05 " * 90
     )
     assert for_another_room(long).units <= TENSION_UNITS
+
+
+def test_nothing_of_a_tension_is_cut_in_another_room() -> None:
+    tension = Tension(transition="word " * 100, initial_state="fact " * 200, barriers=("one", "two", "three"))
+    assert for_another_room(tension) == tension.model_copy(
+        update={"transition": ("word " * 100).strip(), "initial_state": ("fact " * 200).strip()}
+    )
 
 
 def test_a_lineage_without_tensions_refuses_nothing() -> None:

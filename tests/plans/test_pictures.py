@@ -47,7 +47,6 @@ def test_relations_are_those_that_were_found_last() -> None:
 
 def test_tasks_are_in_the_columns_in_which_they_can_begin() -> None:
     plan = Plan(
-        panorama=(),
         tasks=(
             Task(id="a", title="clear <b>the</b> room & more", assignee="P01", agreed=True),
             Task(id="b", title='say "go"', assignee=NOBODY, prerequisites=("a",)),

@@ -15,7 +15,7 @@ from tongyao.protocol.model.plan import NOBODY, Claim, Plan, PlanDraft, Role, Ta
 from tongyao.protocol.model.process import DEMANDER
 
 PLAN = Plan(
-    panorama=(Claim(text="a cold room and a van meet", sources=("R1/P01/1",)),),
+    possible=(Claim(text="a cold room and a van meet", sources=("R1/P01/1",)),),
     roles=(Role(alias="P01", role="host"), Role(alias="P02", role="driver")),
     tasks=(
         Task(id="a", title="clear the room", assignee="P01", agreed=True, sources=("R1/P01/1",)),
@@ -63,6 +63,6 @@ def test_every_machine_fits_its_schema_and_every_node_is_on_a_way_to_the_end(dra
     assert all(one.permission in permissions for node in machine.nodes for one in node.forwards)
 
 
-@given(st.just(Plan(panorama=())))
+@given(st.just(Plan()))
 def test_a_plan_without_tasks_goes_straight_to_its_end(plan: Plan) -> None:
     assert forward(machine_of(plan, "c-1"), START, END)["permission"] == "begin"

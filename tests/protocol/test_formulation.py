@@ -29,6 +29,10 @@ def complaints(draft: TensionDraft, language: Literal["zh", "en"] = "en") -> lis
     return [complaint.text for complaint in faults(draft, asked(language))]
 
 
+def told(draft: TensionDraft, language: Literal["zh", "en"] = "en") -> list[str]:
+    return [complaint.text for complaint in faults(draft, asked(language))]
+
+
 GOOD = (("T", "Why not forty?"), ("B1", "The roads at Stony Ford allow twenty doors before noon"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongyao.protocol.model.observation import Ended, Note, NoteKind, Observation, Relation, RelationKind
+from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, Outcome, Projection
 from tongyao.protocol.model.record import Record
@@ -17,44 +17,42 @@ TENSION = Tension(
 )
 
 
-def record(*observations: Observation, tension: Tension | None = TENSION) -> Record:
-    said = Projection(
-        round=1, alias="P01", outcome=Outcome.REPLIED, items=(Item(id="R1/P01/1", text="I have a boat."),)
-    )
-    return Record(
-        process_id="c-1", phase=Phase.DECIDING, tension=tension, projections=(said,), observations=observations
-    )
+def record(*observations: Observation, tension: Tension | None = TENSION, said: tuple[Projection, ...] = ()) -> Record:
+    return Record(process_id="c-1", phase=Phase.DECIDING, tension=tension, observations=observations, projections=said)
 
 
 def seen(number: int, *gaps: Note, met: tuple[tuple[str, RelationKind], ...] = ()) -> Observation:
     relations = tuple(
-        Relation(id=f"R{number}/r{place}", between=("P01", line), kind=kind, text="meets it", sources=("R1/P01/1",))
+        Relation(id=f"R{number}/r{place}", between=("P01", line), kind=kind, text="t", sources=("R1/P01/1",))
         for place, (line, kind) in enumerate(met, 1)
     )
     return Observation(round=number, notes=gaps, relations=relations)
 
 
-def gap(id: str, line: str, text: str, *, asks: str = "") -> Note:
-    return Note(id=id, kind=NoteKind.GAP, text=text, about=(line,), asks=asks)
+def gap(id: str, about: str, text: str, asks: str = "") -> Note:
+    return Note(id=id, kind=NoteKind.GAP, about=(about,), text=text, asks=asks)
 
 
-def test_what_nobody_here_can_do_comes_before_what_nobody_met_and_what_somebody_is_asked_comes_last() -> None:
-    asked = gap("R2/n8", "E", "who would sleep in the cabin", asks="P01")
-    absent = gap("R2/n9", "B1", "a tide gauge that is read in winter")
-    lack = lacking(record(seen(1, met=(("B3", RelationKind.COMPLEMENTARY),)), seen(2, asked, absent)))
+COMPLEMENTARY, OFFSETTING = RelationKind.COMPLEMENTARY, RelationKind.OFFSETTING
+
+
+def test_a_gap_for_nobody_here_comes_before_a_bare_barrier_and_a_gap_that_asks_somebody_comes_last() -> None:
+    asked = gap("R2/n1", "E", "who would sleep in the cabin", asks="P01")
+    absent = gap("R2/n2", "B1", "a tide gauge that is read in winter")
+    lack = lacking(record(seen(1, met=(("B3", COMPLEMENTARY),)), seen(2, asked, absent)))
     assert lack is not None
-    assert list(lack.open.values()) == ["R2/n9", "B2", "R2/n8"]
+    assert list(lack.open.values()) == ["R2/n2", "B2", "R2/n1"]
     assert lack.tension.barriers == (absent.text, TENSION.barriers[1], asked.text)
     assert (lack.tension.transition, lack.tension.exchange) == (TENSION.transition, TENSION.exchange)
 
 
-def test_gaps_of_all_rounds_count_while_they_stand_and_only_help_covers_a_barrier() -> None:
-    met = (("B2", RelationKind.OFFSETTING), ("B3", RelationKind.ALIGNED))
-    first = seen(1, gap("R1/n1", "B1", "a gauge"), gap("R1/n2", "T", "who begins"), met=met)
-    ended = Observation(round=2, ended=(Ended(id="R1/n2"),))
-    lack = lacking(record(first, ended))
+def test_an_answered_gap_is_closed_and_only_a_fit_covers_a_barrier() -> None:
+    first = seen(1, gap("R1/n1", "B1", "a gauge", asks="P01"), met=(("B2", OFFSETTING), ("B1", COMPLEMENTARY)))
+    answer = Item(id="R2/P01/1", text="P01 reads the gauge.", about=("R1/n1",))
+    said = (Projection(round=2, alias="P01", outcome=Outcome.REPLIED, items=(answer,)),)
+    lack = lacking(record(first, seen(2), said=said))
     assert lack is not None
-    assert dict(lack.open) == {"B1": "R1/n1", "B2": "B2"}
+    assert dict(lack.open) == {"B1": "B2", "B2": "B3"}
 
 
 def test_where_nothing_is_open_or_nobody_spoke_the_field_is_asked_with_the_whole() -> None:

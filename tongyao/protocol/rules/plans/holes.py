@@ -11,7 +11,7 @@ from tongyao.protocol.model.tension import MISSING, Lineage, Tension, TensionDra
 WORDS: Final = {
     "en": {
         "title": "What {alias} was to give",
-        "change": "From nobody who does this to somebody who does: {what}",
+        "change": "From undone to done: {what}",
         "stands": "The rest of the plan stands.",
         "waits": "What waits for it: {tasks}.",
         "gone": "Missing: {what}",
@@ -19,7 +19,7 @@ WORDS: Final = {
     },
     "zh": {
         "title": "{alias} 原定的那一份",
-        "change": "从没有人做，到有人来做：{what}",
+        "change": "从缺到有：{what}",
         "stands": "方案的其余部分已经成立。",
         "waits": "等着它的有：{tasks}。",
         "gone": "缺：{what}",
