@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from tongyao.protocol.documents.plan_answers import OwnAnswer
-from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.ids import Pair
+from tongyao.protocol.model.observation import Note, Observation, Relation
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Item, Outcome, Projection
@@ -29,6 +30,7 @@ from tongyao.protocol.rules.plans.answered import (
     own_answer,
 )
 from tongyao.protocol.rules.plans.delivery_changes import DeliveryChanges, delivery_changes
+from tongyao.protocol.rules.standing import Asked, not_examined, rounds_of, standing
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]
 
@@ -118,6 +120,22 @@ class TurnCount(Value):
     items: int
 
 
+class Stands(Value):
+    """What holds after the last round that the catalyst has read (`rules.standing`). Of an open round it tells nothing.
+
+    `none`: pairs that were looked at and have no relation now. `not_examined`: pairs that were never looked at. `asked`: whom each
+    gap asks and what came of it, by the gap's id. `lapsed`: by round, the ids of the relations and notes that fell because all
+    items of one side were replaced.
+    """
+
+    relations: tuple[Relation, ...] = ()
+    notes: tuple[Note, ...] = ()
+    none: tuple[Pair, ...] = ()
+    not_examined: tuple[Pair, ...] = ()
+    asked: dict[str, Asked] = {}
+    lapsed: dict[int, tuple[str, ...]] = {}
+
+
 class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank.
 
@@ -142,6 +160,7 @@ class PartyView(Value):
     own: tuple[Projection, ...] | None = None
     turns: tuple[TurnCount, ...] | None = None
     observations: tuple[Observation, ...] | None = None
+    stands: Stands | None = None
     projections: tuple[Projection, ...] | None = None
     plan: Plan | None = None
     delivery: Delivery | None = None
@@ -180,6 +199,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     earlier = earlier_answers(record, names, reader) if reads_answers else ()
     plan = answered_plan(record, names, given_answers(asked, answers_now(record), words, identities), earlier)
     open_projections = sees(Part.PROJECTIONS) and record.open_record
+    observations = tuple(map(names.model, record.observations)) if sees(Part.OBSERVATIONS) else None
     return PartyView(
         id=record.process_id,
         phase=record.phase,
@@ -193,7 +213,8 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own_words(record, alias) if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
-        observations=tuple(map(names.model, record.observations)) if sees(Part.OBSERVATIONS) else None,
+        observations=observations,
+        stands=_stands(record, observations) if observations else None,
         projections=tuple(_from(said, reader, names) for said in record.projections) if open_projections else None,
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
@@ -237,6 +258,7 @@ def for_export(record: Record) -> PartyView:
     asked = asked_about(record)
     words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
     earlier = earlier_answers(record, names)
+    observations = tuple(map(names.model, record.observations))
     return PartyView(
         id=record.process_id,
         phase=record.phase,
@@ -246,7 +268,8 @@ def for_export(record: Record) -> PartyView:
         tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
-        observations=tuple(map(names.model, record.observations)),
+        observations=observations,
+        stands=_stands(record, observations) if observations else None,
         projections=tuple(names.model(as_said(one), author=one.alias) for one in record.projections),
         plan=answered_plan(record, names, given_answers(asked, answers_now(record), words, {}), earlier),
         asked=asked,
@@ -270,10 +293,32 @@ def own_anonymizer(record: Record, alias: str) -> Anonymizer:
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
-    """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person."""
+    """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person.
+
+    What the demander without a seat answers to gaps is no turn.
+    """
     closed = {observation.round for observation in record.observations}
-    said = (as_said(one) for one in record.projections if one.round in closed)
+    seats = {one.alias for one in record.participants}
+    said = (as_said(one) for one in record.projections if one.round in closed and one.alias in seats)
     return tuple(TurnCount(round=one.round, alias=one.alias, outcome=one.outcome, items=len(one.items)) for one in said)
+
+
+def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
+    """What holds after the last of `observations`, which are as their reader may read them."""
+    last = max(observation.round for observation in observations)
+    said = [projection for projection in record.projections if projection.round <= last]
+    rounds = rounds_of(said, observations)
+    state = standing(rounds)
+    lapsed = {number: standing(rounds[:number]).lapsed for number in range(2, last + 1)}
+    contributors = {projection.alias for projection in said if projection.items}
+    return Stands(
+        relations=state.relations,
+        notes=state.notes,
+        none=tuple(sorted(state.none)),
+        not_examined=not_examined(state, contributors),
+        asked=dict(state.asked),
+        lapsed={number: ids for number, ids in lapsed.items() if ids},
+    )
 
 
 def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | None:
