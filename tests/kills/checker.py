@@ -183,7 +183,7 @@ class Checker:
         ends = Counter(one["kind"] for one in events)["process_ended"]
         compared["ends"] = (ends, 1)
         turns = await self._rows("SELECT round, alias, outcome FROM projections WHERE process_id = %s", pid)
-        told = {(one["round"], one["alias"]): one["outcome"] for one in turns}
+        told = {(one["round"], one["alias"]): one["outcome"] for one in turns if one["alias"] in state.seats}
         compared["turns"] = (
             {turn: told.get(turn) for turn in told if turn[0] <= len(state.results)},
             {
