@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
+from pydantic import Field
+
 from tongyao.protocol.documents.plan_answers import OwnAnswer
 from tongyao.protocol.model.ids import Pair
 from tongyao.protocol.model.observation import Note, Observation, Relation
@@ -132,8 +134,8 @@ class Stands(Value):
     notes: tuple[Note, ...] = ()
     none: tuple[Pair, ...] = ()
     not_examined: tuple[Pair, ...] = ()
-    asked: dict[str, Asked] = {}
-    lapsed: dict[int, tuple[str, ...]] = {}
+    asked: dict[str, Asked] = Field(default_factory=dict)
+    lapsed: dict[int, tuple[str, ...]] = Field(default_factory=dict)
 
 
 class PartyView(Value):
