@@ -13,9 +13,9 @@ from tongyao.evals.cases import Case, Expected, Link, Trap
 from tongyao.evals.judge import JudgementDraft, judge_prompt, judge_record
 from tongyao.llm import prompts
 from tongyao.llm.engine import Answer
-from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.observation import Observation, Relation, RelationKind
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Draft
@@ -38,7 +38,7 @@ NAMES = {"P01": "ada", "P02": "bo"}
 
 
 def record() -> Record:
-    items = {alias: Item(id=f"R1/{alias}/1", dimension=Dimension.CAPABILITY, claim="ice") for alias in NAMES}
+    items = {alias: Item(id=f"R1/{alias}/1", kind=ItemKind.CAPABILITY, text="ice") for alias in NAMES}
     return Record(
         process_id="p",
         phase=Phase.COMPLETED,
@@ -51,13 +51,11 @@ def record() -> Record:
         observations=(
             Observation(
                 round=1,
-                verdict=Verdict.MORE,
-                pairs=(
-                    Pair(
-                        id="R1/catalyst/1",
-                        a="P01",
-                        b="P02",
-                        relation=Relation.COMPLEMENTARY,
+                relations=(
+                    Relation(
+                        id="R1/r1",
+                        between=("P01", "P02"),
+                        kind=RelationKind.COMPLEMENTARY,
                         text="one keeps what the other needs",
                         sources=("R1/P01/1", "R1/P02/1"),
                     ),
@@ -78,16 +76,16 @@ class Scripted:
 async def test_a_finding_counts_only_with_its_place_in_the_record() -> None:
     judge = Scripted(
         links=[
-            {"id": "L1", "found": True, "where": "[R1/catalyst/1]"},
+            {"id": "L1", "found": True, "where": "[R1/r1]"},
             {"id": "L2", "found": True, "where": "it is obvious"},
-            {"id": "L9", "found": True, "where": "R1/catalyst/1"},
+            {"id": "L9", "found": True, "where": "R1/r1"},
         ],
-        traps=[{"id": "T1", "avoided": False, "where": "R7/catalyst/1"}],
+        traps=[{"id": "T1", "avoided": False, "where": "R7/r1"}],
         scores={"discovery": 4, "offsets": 9, "restraint": 5},
-        remarks="R1/catalyst/1 is the best.",
+        remarks="R1/r1 is the best.",
     )
     judgement = await judge_record(judge, CASE, record(), NAMES)
-    assert judgement.found == {"L1": "R1/catalyst/1"}
+    assert judgement.found == {"L1": "R1/r1"}
     assert judgement.missed == ("L2",)
     assert judgement.fallen == {}
     assert judgement.unplaced == 3
@@ -96,7 +94,7 @@ async def test_a_finding_counts_only_with_its_place_in_the_record() -> None:
 
 def test_the_judge_reads_the_answer_the_record_and_who_is_who() -> None:
     told = judge_prompt(CASE, record(), NAMES)
-    for part in ("P01: ada", '"id": "L2"', "R1/P02/1 [capability", "R1/catalyst/1 P01-P02 complementary"):
+    for part in ("P01: ada", '"id": "L2"', "`R1/P02/1` **capability** ice", "`R1/r1` **complementary** P01 – P02"):
         assert part in told
 
 
@@ -109,10 +107,10 @@ def test_the_rubric_names_every_score_and_level(language: Any) -> None:
 
 
 async def test_a_model_behind_the_messages_api_judges_in_the_wanted_shape(serve: Serve) -> None:
-    said = '```json\n{"links": [{"id": "L1", "found": "yes", "where": "R1/catalyst/1"}], "scores": {"plan": "3"}}\n```'
+    said = '```json\n{"links": [{"id": "L1", "found": "yes", "where": "R1/r1"}], "scores": {"plan": "3"}}\n```'
     server: MessagesServer = serve(respond=lambda request: said, knows=frozenset())
     judge = AnthropicJudge(api_key="k", base_url=server.base_url, model="claude-opus-5-5")
     judgement = await judge_record(judge, CASE, record(), NAMES)
     await judge.aclose()
-    assert (judgement.found, judgement.scores) == ({"L1": "R1/catalyst/1"}, {"plan": 3})
+    assert (judgement.found, judgement.scores) == ({"L1": "R1/r1"}, {"plan": 3})
     assert judgement.cost > 0

@@ -67,6 +67,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "step": "step {number} ({title})",
         "step_of": "{who}, step {number} ({title})",
         "reduced": "Assembled from the record: no plan could be read from the engine's answer.",
+        "long": "This plan has {units} words; at most {limit} were asked for.",
         "removed": "What rested on the words of {who} was removed from this plan: {who} was erased.",
         "and": ", ",
         "apart": "; ",
@@ -115,6 +116,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "step": "第 {number} 步（{title}）",
         "step_of": "{who} 的第 {number} 步（{title}）",
         "reduced": "由记录直接拼成：引擎的回答无法读取。",
+        "long": "这份方案有 {units} 字，要求是不超过 {limit} 字。",
         "removed": "{who} 的资料已被抹去，本方案中以其原话为依据的内容已经移除。",
         "and": "、",
         "apart": "；",
@@ -164,6 +166,13 @@ def body_units(plan: Plan) -> int:
             texts.append(group.heading)
             texts += [f"{entry.label} {entry.text} {entry.remark}" for entry in group.entries]
     return sum(map(units, texts))
+
+
+def length_remark(plan: Plan, participants: int) -> str:
+    """A sentence with the length of a body that is longer than it may be; empty for any other."""
+    language: Language = "zh" if plan.language == "zh" else "en"
+    size, limit = body_units(plan), body_limit(language, participants)
+    return _WORDS[language]["long"].format(units=size, limit=limit) if size > limit else ""
 
 
 def people(plan: Plan, language: Language) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.documents.plan_page import body_limit, body_units
+from tongyao.protocol.documents.plan_page import body_limit, body_units, length_remark
 from tongyao.protocol.guards.checks import Checks, Complaint
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.ids_in_text import without_ids
@@ -108,7 +108,9 @@ def settle_plan(
         for id in dict.fromkeys((*lines, *plan.cited()))
     )
     unused = () if hidden else _unused(state, people, plan.cited())
-    return plan.model_copy(update={"references": references, "unused": unused})
+    remark = length_remark(plan, len(request.aliases))
+    remarks = (*plan.remarks, remark) if remark else plan.remarks
+    return plan.model_copy(update={"references": references, "unused": unused, "remarks": remarks})
 
 
 def _every_claim_has_a_source(draft: PlanDraft, request: PlannerRequest) -> Iterable[Complaint]:
