@@ -30,6 +30,10 @@ def test_an_entry_that_the_second_answer_only_repeats_stands_once() -> None:
     assert texts(merged(items("a", "b", "c"), items("a", "B", "c"), [of_item(1)])) == ["a", "B", "c"]
 
 
+def test_a_faulty_entry_that_is_insisted_on_is_checked_again() -> None:
+    assert texts(merged(items("a", "b"), items("b"), [of_item(1)])) == ["a", "b"]
+
+
 def test_an_answer_that_is_complained_of_as_a_whole_is_replaced() -> None:
     assert texts(merged(items("a", "b"), items("c"), [Complaint(text="too long", reason="r")])) == ["c"]
 

@@ -16,8 +16,9 @@ from typing import Any, Final
 _TASK: Final = re.compile(r"<task ([^>]*?)/?>(.*?)(?:</task>|\Z)", re.DOTALL)
 _ATTRIBUTE: Final = re.compile(r'(\w+)="([^"]*)"')
 _DATA: Final = re.compile(r'<data kind="(\w+)"([^>]*)>\n(.*?)\n</data>', re.DOTALL)
-_ITEM: Final = re.compile(r"^(R\d+/P\d+/\d+) \[(\w+)(?: → ([^;\]]*))?; [^\]]*\] (.*)$", re.MULTILINE)
-_COMPLAINED_OF: Final = re.compile(r"^- (?:The pair |缺少配对 |配对 )(P\d+)-(P\d+)", re.MULTILINE)
+_ITEM: Final = re.compile(r"^(R\d+/P\d+/\d+) (?:\[\w+(?:; ((?:T|I|E|B\d)[^;\]]*))?[^\]]*\] )?(.*)$", re.MULTILINE)
+"""The id of an item, the lines of the tension it is about, and its text."""
+_COMPLAINED_OF: Final = re.compile(r"^- (?:The pair |配对 )(P\d+)-(P\d+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^。！？.!?\n#|>-][^。！？.!?\n]{7,160}[。！？.!?]?")
 
 SIZES: Final[Mapping[str, int]] = {"observe": 2_500, "plan": 5_000, "deliver": 1_500}
@@ -61,90 +62,75 @@ class Responder:
         }
 
     def _project(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        number, words = int(task["round"]), _data(prompt, "words")
-        source = words or _data(prompt, "profile", of=task["alias"])
+        number = int(task["round"])
+        source = _data(prompt, "profile", of=task["alias"])
         sentences = [sentence.strip() for sentence in _SENTENCE.findall(source)]
         spoken = sentences[(number - 1) * self.items : number * self.items]
         if number > self.rounds or not spoken:
-            return {"nothing_new": True, "items": []}
-        targets = re.findall(r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE) or [
-            "T"
-        ]
-        dimensions = ("capability", "boundary", "direction")
-        items = [
-            {
-                "dimension": dimensions[index % 3],
-                "targets": [targets[(index + number) % len(targets)]],
-                "premise": "",
-                "quotes": [sentence],
-                "inferred": False,
-                "starts_from": [],
-                "claim": self._at_length(f"{task['alias']}: {sentence}"),
-                "mapping": [],
-                "answers": [],
-                "withdraws": [],
-            }
-            for index, sentence in enumerate(spoken)
-        ]
-        earlier = [found[0] for found in _ITEM.findall(prompt) if f"/{task['alias']}/" in found[0]]
-        if earlier and not words:
-            items.append({**items[0], "quotes": [], "inferred": True, "starts_from": earlier[-1:]})
-        return {"nothing_new": False, "items": items}
+            return {"items": []}
+        lines = re.findall(r"^(T|I|B\d|E): (?!\[data_insufficient\])", _data(prompt, "tension"), re.MULTILINE) or ["T"]
+        kinds = ("capability", "boundary", "direction")
+        return {
+            "items": [
+                {
+                    "kind": kinds[index % 3],
+                    "text": self._at_length(f"{task['alias']}: {sentence}"),
+                    "quotes": [sentence],
+                    "inferred": False,
+                    "about": [lines[(index + number) % len(lines)]],
+                    "replaces": [],
+                }
+                for index, sentence in enumerate(spoken)
+            ]
+        }
 
     def _observe(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        wanted = re.search(r"^(?:pairs to examine|要检查的配对): (.*)$", inner, re.MULTILINE)
-        assert wanted is not None
+        wanted = re.search(r"^(?:not looked at yet|还没看过的配对): (.*)$", inner, re.MULTILINE)
         only = _COMPLAINED_OF.findall(prompt)
-        pairs = only or re.findall(r"(P\d+)-(P\d+)", wanted[1])
-        last: dict[str, tuple[str, str]] = {}
-        for found, _, targets, claim in _ITEM.findall(prompt):
-            last[found.split("/")[1]] = (found, f"{targets}\n{claim}")
-        relations = ("complementary", "none_found", "complementary", "offsetting")
-        told = [
+        pairs = only or re.findall(r"(P\d+)-(P\d+)", wanted[1] if wanted else "")
+        last = {found.split("/")[1]: (found, lines, text) for found, lines, text in _ITEM.findall(prompt)}
+        kinds = ("complementary", "", "aligned", "offsetting")
+        related = {
+            pair: kind for index, pair in enumerate(pairs) if (kind := kinds[index % 4]) and {*pair} <= set(last)
+        }
+        relations = [
             {
-                "a": a,
-                "b": b,
-                "relation": relations[index % 4] if a in last and b in last else "none_found",
-                "text": self._at_length(f"{last[a][0]} / {last[b][0]}") if a in last and b in last else "",
-                "sources": [last[a][0], last[b][0]] if a in last and b in last else [],
-                "lack": [last[a][0]] if a in last else [],
-                "means": [last[b][0]] if b in last else [],
-                "condition": [last[a][0]] if a in last else [],
-                "cancels": [last[b][0]] if b in last else [],
-                "steps": [],
+                "between": [a, b],
+                "kind": kind,
+                "text": self._at_length(f"{_clip(last[a][2])} / {_clip(last[b][2])}"),
+                "sources": [last[a][0], last[b][0]],
+                "replaces": [],
             }
-            for index, (a, b) in enumerate(pairs)
+            for (a, b), kind in related.items()
         ]
-        counts = task["verdict_counts"] == "yes" and int(task["round"]) >= self.exhausted_from
+        relations += [
+            {
+                "between": [alias, lines.split(",")[0]],
+                "kind": "complementary",
+                "text": self._at_length(_clip(text)),
+                "sources": [item],
+                "replaces": [],
+            }
+            for alias, (item, lines, text) in last.items()
+            if lines and not only and item.startswith(f"R{task['round']}/") and alias != "P00"
+        ]
+        exhausted = int(task["round"]) >= self.exhausted_from
+        news = " ".join(_clip(text) for _, _, text in last.values())
         return {
-            "verdict": "exhausted" if counts else "more",
-            "pairs": told,
-            "contributions": []
-            if only
-            else [
-                {
-                    "alias": alias,
-                    "target": text.split("\n")[0].split(",")[0] or "T",
-                    "effect": "helps",
-                    "text": self._at_length(_clip(text.split("\n")[1])),
-                    "sources": [item],
-                }
-                for alias, (item, text) in last.items()
-            ],
-            "translations": [],
-            "gaps": [],
-            "ignored": [],
-            "frameworks": [],
-            "third_party_value": [],
-            "markdown": ""
-            if only
-            else _filler(" ".join(text.split("\n")[1] for _, text in last.values()), self.sizes.get("observe", 0)),
+            "verdict": "exhausted" if exhausted else "more",
+            "why": "nothing new came" if exhausted else "",
+            "relations": relations,
+            "none": [list(pair) for pair in pairs if pair not in related],
+            "notes": [],
+            "ended": [],
+            "words": "" if only else _filler(news, self.sizes.get("observe", 0)),
         }
 
     def _plan(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
-        aliases = re.findall(r"P\d+", inner.partition("contributors:")[2].partition("declined")[0])
+        told = inner.partition("contributors:")[2] or inner.partition("发过言的人:")[2] or inner
+        aliases = list(dict.fromkeys(re.findall(r"P\d+", told.partition("\n")[0])))
         items: dict[str, list[tuple[str, str]]] = {alias: [] for alias in aliases}
-        for found, _, _, said in _ITEM.findall(prompt):
+        for found, _, said in _ITEM.findall(prompt):
             items.setdefault(found.split("/")[1], []).append((found, said))
 
         def claim(alias: str, index: int) -> list[dict[str, Any]]:
@@ -154,19 +140,12 @@ class Responder:
 
         tension = dict(re.findall(r"^(T|I|B1|E): (.*)$", _data(prompt, "tension"), re.MULTILINE))
         said = " ".join(text for own in items.values() for _, text in own)
+        whole = {"text": _filler(said, self.sizes.get("plan", 0)), "sources": ["T/T"], "concluded": False}
         return {
-            "about": [{"text": _filler(said, self.sizes.get("plan", 0)), "sources": ["T/T"], "concluded": False}],
-            "panorama": [entry for alias in aliases[:3] for entry in claim(alias, 0)],
+            "date": {"text": "", "sources": [], "concluded": False},
+            "possible": [whole, *(entry for alias in aliases[:3] for entry in claim(alias, 0))],
             "roles": [
-                {
-                    "alias": alias,
-                    "role": f"{alias}",
-                    "tier": "",
-                    "contributions": claim(alias, 0),
-                    "benefits": [],
-                    "costs": claim(alias, 1),
-                    "dependencies": [],
-                }
+                {"alias": alias, "role": f"{alias}", "benefits": claim(alias, 0), "conditions": claim(alias, 1)}
                 for alias in aliases
             ],
             "tasks": [
@@ -182,8 +161,6 @@ class Responder:
                 }
                 for number, alias in enumerate(aliases, 1)
             ],
-            "order": [],
-            "offsets": [],
             "residuals": [
                 {
                     "title": _clip(tension.get("B1", "B1")),
@@ -194,6 +171,7 @@ class Responder:
                     "sources": ["T/B1"],
                 }
             ],
+            "offsets": [],
         }
 
     def _at_length(self, text: str) -> str:

@@ -54,9 +54,9 @@ def complaints_of(draft: DraftT, request: RequestT, checks: Checks[DraftT, Reque
 def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> DraftT:
     """`first` with the mended parts of `second`. `complaints`: those of `first`.
 
-    A complaint without fields replaces the whole answer. Of a list that is complained of, the entries of `second` take
-    the place of the first faulty one, and the other faulty ones go; an entry that only repeats one of `first` is left out. A text that is complained of is replaced.
-    All other fields are those of `first`: a verdict that nobody complained of does not change.
+    A complaint without fields replaces the whole answer. Of a list that is complained of, the entries of `second` take the place of
+    the first faulty one, and the other faulty ones go. An entry that only repeats one that stands is left out. A text that is
+    complained of is replaced. All other fields are those of `first`: a verdict that nobody complained of does not change.
     """
     if any(complaint.text and not complaint.fields for complaint in complaints):
         return second
@@ -67,7 +67,7 @@ def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> Dr
             faulty = {complaint.entry for complaint in complaints if complaint.text and complaint.fields[:1] == (name,)}
             kept = {number: entry for number, entry in enumerate(old) if number not in faulty}
             at = min((number for number in faulty if number is not None), default=len(old))
-            mended = [entry for entry in new if entry not in old]
+            mended = [entry for entry in new if entry not in kept.values()]
             new = [*(kept[n] for n in kept if n < at), *mended, *(kept[n] for n in kept if n > at)]
         changes[name] = new
     return first.model_copy(update=changes)
