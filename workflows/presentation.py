@@ -10,9 +10,8 @@ from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
 from tongyao.protocol.contracts.process import SearchAttribute
 from tongyao.protocol.documents.process_details import details
-from tongyao.protocol.life.snapshot import suspended_codes
+from tongyao.protocol.life.snapshot import suspended_codes, waiting
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.transitions import waiting
 
 _PHASE = SearchAttributeKey.for_keyword(SearchAttribute.PHASE)
 _ROUND = SearchAttributeKey.for_int(SearchAttribute.ROUND)

@@ -8,7 +8,6 @@ from typing import Any
 from tongyao.protocol.life.clock import process_time, wall_time
 from tongyao.protocol.life.phases.answering import last_hole, open_points
 from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.transitions import waiting
 from tongyao.protocol.model.events import Ask, Snapshot, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.plans.lineage import hole_of
@@ -44,50 +43,61 @@ def asks(state: State, now: datetime) -> tuple[Waiting, ...]:
     """Everything that waits for somebody now. Suspension adds to it and takes nothing away."""
     if state.phase.ended:
         return ()
-    operators = any(cause.kind == "operator" for cause in state.causes.values())
-    resume = (Waiting(ask=Ask.RESUME, alias=""),) if operators else ()
-    return (*resume, *_of_phase(state, now))
+    resume = (Waiting(ask=Ask.RESUME, alias=""),) if _needs_operator(state) else ()
+    return (*resume, *(ask.model_copy(update=_until(state, deadline, now)) for ask, deadline in open_asks(state)))
 
 
-def _of_phase(state: State, now: datetime) -> tuple[Waiting, ...]:
+def waiting(state: State) -> bool:
+    """Whether the process waits for a person, operators included, rather than for a machine. It does not wait for answers to gaps."""
+    return _needs_operator(state) or state.phase is Phase.ANSWERING or bool(_of_phase(state))
+
+
+def _needs_operator(state: State) -> bool:
+    return any(cause.kind == "operator" for cause in state.causes.values())
+
+
+def open_asks(state: State) -> tuple[tuple[Waiting, Deadline | None], ...]:
+    """Every ask of a participant, the demander or somebody invited, with its deadline."""
+    gap = Waiting(ask=Ask.PROJECTION, alias=DEMANDER, round=state.demander_asked)
+    asked = state.demander_asked and state.phase is Phase.CRYSTALLIZING
+    return (*(((gap, None),) if asked else ()), *_of_phase(state))
+
+
+def _of_phase(state: State) -> tuple[tuple[Waiting, Deadline | None], ...]:
     last = last_hole(state)
-    residuals = tuple(_residual(residual, ends_answers=residual == last) for residual in state.undecided)
-    until = _until(state, state.deadline, now)
+    residuals = tuple((_residual(residual, ends_answers=residual == last), None) for residual in state.undecided)
     match state.phase:
         case Phase.CONFIRMING:
-            return (Waiting(ask=Ask.CONFIRM_TENSION, alias=DEMANDER, **until),)
+            return ((Waiting(ask=Ask.CONFIRM_TENSION, alias=DEMANDER), state.deadline),)
         case Phase.SELECTING:
-            return (Waiting(ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER),)
+            return ((Waiting(ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None),)
         case Phase.CONSENTING:
             return tuple(
-                Waiting(
-                    ask=Ask.CONSENT,
-                    alias=f"invited/{one.number}",
-                    round=one.number,
-                    subject=one.choice.profile_id,
-                    others=state.others_expected - 1,
-                    **_until(state, one.deadline, now),
+                (
+                    Waiting(
+                        ask=Ask.CONSENT,
+                        alias=f"invited/{one.number}",
+                        round=one.number,
+                        subject=one.choice.profile_id,
+                        others=state.others_expected - 1,
+                    ),
+                    one.deadline,
                 )
                 for one in state.invitations
                 if one.waits
             )
         case Phase.CRYSTALLIZING:
-            gaps = (Waiting(ask=Ask.PROJECTION, alias=DEMANDER, round=state.demander_asked),)
-            turns = tuple(
-                Waiting(ask=Ask.PROJECTION, alias=turn.alias, round=state.round, **_until(state, turn.deadline, now))
+            return tuple(
+                (Waiting(ask=Ask.PROJECTION, alias=turn.alias, round=state.round), turn.deadline)
                 for turn in state.waiting_for
             )
-            return (*(gaps if state.demander_asked else ()), *turns)
         case Phase.DECIDING:
-            return (Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.round, **until),)
+            return ((Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline),)
         case Phase.ANSWERING:
-            answers = tuple(
-                Waiting(ask=Ask.ANSWER, alias=alias, round=state.plan_revision, **until)
-                for alias in state.asked_for_answers
-                if alias not in state.answers
-            )
-            decision = Waiting(ask=Ask.DECISION, alias=DEMANDER, round=state.plan_revision, **until)
-            return (*residuals, *answers, *((decision,) if open_points(state) else ()))
+            asked = [(Ask.ANSWER, alias) for alias in state.asked_for_answers if alias not in state.answers]
+            asked += [(Ask.DECISION, DEMANDER)] * bool(open_points(state))
+            answers = (Waiting(ask=ask, alias=alias, round=state.plan_revision) for ask, alias in asked)
+            return (*residuals, *((answer, state.deadline) for answer in answers))
         case Phase.AWAITING_CHILDREN:
             return residuals
         case _:

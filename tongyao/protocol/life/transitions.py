@@ -63,20 +63,3 @@ _WAITING_PHASES = frozenset(
     {Phase.CONFIRMING, Phase.SELECTING, Phase.DECIDING, Phase.ANSWERING, Phase.AWAITING_CHILDREN}
 )
 """Phases that wait for somebody. No other step may start for days, so that they were entered is written at once."""
-
-
-def waiting(state: State) -> bool:
-    """Whether the process waits for a person, operators included, rather than for a machine."""
-    if any(cause.kind == "operator" for cause in state.causes.values()):
-        return True
-    match state.phase:
-        case Phase.CONSENTING:
-            return any(invitation.waits for invitation in state.invitations)
-        case Phase.CRYSTALLIZING:
-            return bool(state.waiting_for)
-        case Phase.AWAITING_CHILDREN:
-            return bool(state.undecided)
-        case Phase.CONFIRMING | Phase.SELECTING | Phase.DECIDING | Phase.ANSWERING:
-            return True
-        case _:
-            return False

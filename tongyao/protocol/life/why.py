@@ -12,9 +12,10 @@ from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
-from tongyao.protocol.life.phases.answering import open_points
+from tongyao.protocol.life.snapshot import open_asks
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.value import Value
 
@@ -95,111 +96,28 @@ def _causes(state: State) -> list[Reason]:
 
 
 def _people(state: State) -> list[Reason]:
-    if state.phase.ended:
-        return []
-    phase = state.deadline
-    match state.phase:
-        case Phase.CONFIRMING:
-            return [
-                _person(
-                    state,
-                    DEMANDER,
-                    phase,
-                    "the tension is to be confirmed or revised (`tongyao confirm`, `tongyao revise`)",
-                    "张力待确认或修改（`tongyao confirm`、`tongyao revise`）",
-                )
-            ]
-        case Phase.SELECTING:
-            return [
-                _person(
-                    state, DEMANDER, phase, "people are to be chosen (`tongyao select`)", "待选人（`tongyao select`）"
-                )
-            ]
-        case Phase.CONSENTING:
-            return [
-                _person(
-                    state,
-                    f"invited/{one.number}",
-                    one.deadline,
-                    "whether a proxy may speak for them (`tongyao consent`)",
-                    "代理可不可以替他们发言（`tongyao consent`）",
-                )
-                for one in state.invitations
-                if one.waits
-            ]
-        case Phase.CRYSTALLIZING:
-            waits = [
-                _person(
-                    state,
-                    turn.alias,
-                    turn.deadline,
-                    "what they say in this round (`tongyao say`)",
-                    "他们这一轮的发言（`tongyao say`）",
-                )
-                for turn in state.waiting_for
-            ]
-            if state.correcting_until is not None and not waits and not state.suspended:
-                until = wall_time(state, state.correcting_until)
-                waits.append(Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until))
-            if state.demander_asked:
-                moved, moved_zh = (
-                    "a gap that they are asked to close (`tongyao say`)",
-                    "一个要他们补上的缺口（`tongyao say`）",
-                )
-                waits.append(_person(state, DEMANDER, None, moved, moved_zh))
-            return waits
-        case Phase.DECIDING:
-            return [
-                _person(
-                    state,
-                    DEMANDER,
-                    phase,
-                    "how it goes on is to be decided (`tongyao decide`)",
-                    "怎样继续，待决定（`tongyao decide`）",
-                )
-            ]
-        case Phase.ANSWERING:
-            missing = [alias for alias in state.asked_for_answers if alias not in state.answers]
-            waits = [
-                _person(
-                    state,
-                    alias,
-                    phase,
-                    "their answer to the plan (`tongyao answer`)",
-                    "他们对方案的答复（`tongyao answer`）",
-                )
-                for alias in missing
-            ]
-            if open_points(state):
-                moved = (
-                    "somebody declined or proposed a change (`tongyao replan`, `tongyao branch` or `tongyao conclude`)"
-                )
-                moved_zh = "有人没有接，或者提了修改（`tongyao replan`、`tongyao branch` 或 `tongyao conclude`）"
-                waits.append(_person(state, DEMANDER, phase, moved, moved_zh))
-            return waits
-        case Phase.AWAITING_CHILDREN:
-            running = [one.child for one in state.residuals.values() if one.status == "started"]
-            waits = [
-                Reason(waits_for=f"child {child}", waits_for_zh=f"子过程 {child}", until=_until(state, phase))
-                for child in running
-            ]
-            return waits + [
-                _person(
-                    state,
-                    DEMANDER,
-                    phase,
-                    f"whether {one} goes back to the field (`tongyao branch`)",
-                    f"要不要为 {one} 另开过程（`tongyao branch`）",
-                )
-                for one in state.undecided
-            ]
-        case _:
-            return []
-
-
-def _person(state: State, who: str, deadline: Deadline | None, moved_by: str, moved_by_zh: str) -> Reason:
-    since = deadline.asked_at if deadline is not None else None
-    return Reason(waits_for=who, since=since, until=_until(state, deadline), moved_by=moved_by, moved_by_zh=moved_by_zh)
+    """The asks of the phase; children that run; in a round that waits for nobody, the time to correct."""
+    if state.phase is Phase.AWAITING_CHILDREN:
+        running = [one.child for one in state.residuals.values() if one.status == "started"]
+        until = _until(state, state.deadline)
+        reasons = [Reason(waits_for=f"child {name}", waits_for_zh=f"子过程 {name}", until=until) for name in running]
+    elif state.correcting_until is not None and not state.waiting_for and not state.suspended:
+        until = wall_time(state, state.correcting_until)
+        reasons = [Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until)]
+    else:
+        reasons = []
+    for ask, deadline in () if state.phase.ended else open_asks(state):
+        if state.phase is Phase.ANSWERING and ask.subject:
+            continue  # no answer waits for it
+        told = _MOVED_BY[ask.ask]
+        if ask.ask is Ask.DECISION and state.phase is Phase.ANSWERING:
+            told = _REPLAN
+        elif ask.ask is Ask.PROJECTION and deadline is None:
+            told = _CLOSE_GAP
+        moved, moved_zh = (text.format(ask.subject) for text in told)
+        since, until = deadline.asked_at if deadline is not None else None, _until(state, deadline)
+        reasons.append(Reason(waits_for=ask.alias, since=since, until=until, moved_by=moved, moved_by_zh=moved_zh))
+    return reasons
 
 
 def _until(state: State, deadline: Deadline | None) -> datetime | None:
@@ -271,6 +189,32 @@ def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
     return max((reason.until for reason in waits if reason.until is not None), default=None)
 
 
+_RESIDUAL: Final = (
+    "whether {0} goes back to the field (`tongyao branch`)",
+    "要不要为 {0} 另开过程（`tongyao branch`）",
+)
+_MOVED_BY: Final[Mapping[Ask, tuple[str, str]]] = {
+    Ask.CONFIRM_TENSION: (
+        "the tension is to be confirmed or revised (`tongyao confirm`, `tongyao revise`)",
+        "张力待确认或修改（`tongyao confirm`、`tongyao revise`）",
+    ),
+    Ask.SELECT_PARTICIPANTS: ("people are to be chosen (`tongyao select`)", "待选人（`tongyao select`）"),
+    Ask.CONSENT: (
+        "whether a proxy may speak for them (`tongyao consent`)",
+        "代理可不可以替他们发言（`tongyao consent`）",
+    ),
+    Ask.PROJECTION: ("what they say in this round (`tongyao say`)", "他们这一轮的发言（`tongyao say`）"),
+    Ask.DECISION: ("how it goes on is to be decided (`tongyao decide`)", "怎样继续，待决定（`tongyao decide`）"),
+    Ask.ANSWER: ("their answer to the plan (`tongyao answer`)", "他们对方案的答复（`tongyao answer`）"),
+    Ask.RESIDUAL: _RESIDUAL,
+    Ask.HOLE: _RESIDUAL,
+}
+"""What answers each ask, for operators, in English and in Chinese. `{0}`: the subject of the ask."""
+_REPLAN: Final = (
+    "somebody declined or proposed a change (`tongyao replan`, `tongyao branch` or `tongyao conclude`)",
+    "有人没有接，或者提了修改（`tongyao replan`、`tongyao branch` 或 `tongyao conclude`）",
+)
+_CLOSE_GAP: Final = ("a gap that they are asked to close (`tongyao say`)", "一个要他们补上的缺口（`tongyao say`）")
 _ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {
     Phase.CONFIRMING: ("The process waits for you to confirm or revise the tension", "这个过程在等你确认或修改张力"),
     Phase.SELECTING: ("The process waits for you to choose who takes part", "这个过程在等你选定参与的人"),
