@@ -80,7 +80,7 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
         prompts.judging(case.language, JudgementDraft), judge_prompt(case, record, names), JudgementDraft
     )
     draft, known = answer.draft, record.item_ids()
-    said = [(judged.id, judged.where) for judged in (*draft.links, *draft.traps)]
+    said = [(link.id, link.where) for link in draft.links] + [(trap.id, trap.where) for trap in draft.traps]
     places = {name: named_ids([where], known) for name, where in said}
     links = [link.id for link in case.expected.links]
     traps = {trap.id for trap in case.expected.traps}

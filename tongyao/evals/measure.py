@@ -233,10 +233,10 @@ def _walked_in(plan: Plan, names: tuple[str, ...]) -> bool:
         lines = {DEMANDER} if any(source.startswith("T/") for source in sources) else set()
         return set(names) <= speakers(sources) | lines
 
-    parts = (*plan.possible, *(claim for role in plan.roles for claim in role.claims()), *plan.tasks)
-    return any(both(part.sources) for part in parts) and not any(
-        both(part.sources) for part in (*plan.offsets, *plan.residuals)
-    )
+    joined = [claim.sources for claim in (*plan.possible, *(claim for role in plan.roles for claim in role.claims()))]
+    joined += [task.sources for task in plan.tasks]
+    told = [claim.sources for claim in plan.offsets] + [residual.sources for residual in plan.residuals]
+    return any(map(both, joined)) and not any(map(both, told))
 
 
 def _any(wanted: Sequence[str], text: str) -> bool:

@@ -16,7 +16,7 @@ from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
-from tongyao.protocol.model.upcast import read_observation, read_projection
+from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
@@ -146,7 +146,7 @@ class Repositories:
             ),
             projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
             observations=tuple(read_observation(texts[one.text_id]) for one in observations if texts[one.text_id]),
-            plans=tuple(Plan.model_validate_json(texts[one.text_id]) for one in plans if texts[one.text_id]),
+            plans=tuple(read_plan(texts[one.text_id]) for one in plans if texts[one.text_id]),
             deliveries=tuple(_delivery(one, texts[one.text_id]) for one in deliveries),
             answers={one.alias: one.decision for one in answers if one.revision == latest},
             answer_words={

@@ -11,6 +11,7 @@ from typing import Any
 
 from tongyao.protocol.model.ids import note_id, relation_id, speaker_of
 from tongyao.protocol.model.observation import Observation
+from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.projection import Projection
 
 Stored = dict[str, Any]
@@ -26,6 +27,12 @@ def read_observation(text: str) -> Observation:
     """The observation in a stored text of either shape."""
     stored = json.loads(text)
     return Observation.model_validate(_observation(stored) if "pairs" in stored else stored)
+
+
+def read_plan(text: str) -> Plan:
+    """The plan in a stored text of either shape. Ids of old observations stay in its sources."""
+    stored = json.loads(text)
+    return Plan.model_validate(_plan(stored) if "panorama" in stored else stored)
 
 
 def _projection(old: Stored) -> Stored:
@@ -85,6 +92,38 @@ def _relations(pair: Stored, number: int) -> list[Stored]:
         for part in stated
         if _stated_now(pair, number)
     ]
+
+
+def _plan(old: Stored) -> Stored:
+    kept = ("revision", "language", "residuals", "offsets", "reduced", "removed", "markdown")
+    tasks = list(old.get("tasks", []))
+    for role in old.get("roles", []):
+        told = {source for task in tasks if task["assignee"] == role["alias"] for source in task.get("sources", ())}
+        tasks += [
+            {"id": f"t{at}", "title": claim["text"], "assignee": role["alias"], "sources": claim.get("sources", ())}
+            for at, claim in enumerate(role.get("contributions", []), len(tasks) + 1)
+            if not told.intersection(claim.get("sources", ()))
+        ]
+    return {name: old[name] for name in kept if name in old} | {
+        "possible": [*old.get("about", []), *old["panorama"], *old.get("order", [])],
+        "roles": [
+            {
+                "alias": role["alias"],
+                "role": role["role"],
+                "benefits": role.get("benefits", []),
+                "conditions": [*role.get("costs", []), *role.get("dependencies", [])],
+            }
+            for role in old.get("roles", [])
+        ],
+        "tasks": tasks,
+        "remarks": [*old.get("remarks", []), *old.get("open_points", [])],
+        "references": [_source(source) for source in old.get("references", [])],
+        "unused": [_source(source) for source in old.get("unused", [])],
+    }
+
+
+def _source(old: Stored) -> Stored:
+    return {"id": old["id"], "text": old.get("text", "")}
 
 
 _KINDS = ("complementary", "aligned", "offsetting")

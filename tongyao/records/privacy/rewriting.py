@@ -16,7 +16,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.upcast import read_observation, read_projection
+from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.identity.program_words import strings_in
 from tongyao.protocol.rules.identity.redaction import Erasure, grams
@@ -159,7 +159,7 @@ class _Rewriting:
                 new = erasure.observation(read_observation(text))
             case "plan":
                 if text.startswith("{"):
-                    await self._plan(row.text_id, erasure.plan(Plan.model_validate_json(text)))
+                    await self._plan(row.text_id, erasure.plan(read_plan(text)))
                 return True  # its Markdown goes with it
             case "tension" if not row.independent:
                 tension = Tension.model_validate_json(text)
@@ -199,7 +199,7 @@ class _Rewriting:
             plan = (await get_texts(self._connection, [row["plan"]], erased=""))[row["plan"]]
             if plan:
                 language: Language = "zh" if row["language"] == "zh" else "en"
-                left, alias = Plan.model_validate_json(plan), row["alias"]
+                left, alias = read_plan(plan), row["alias"]
                 delivery = settle_delivery(delivery_of_plan(left, alias), alias=alias, plan=left, language=language)
                 await self._replace(row["text_id"], delivery.model_dump_json())
 
