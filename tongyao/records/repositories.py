@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.plan import Delivery, Plan
+from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record

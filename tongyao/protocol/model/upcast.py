@@ -99,11 +99,11 @@ def _plan(old: Stored) -> Stored:
     tasks = list(old.get("tasks", []))
     for role in old.get("roles", []):
         told = {source for task in tasks if task["assignee"] == role["alias"] for source in task.get("sources", ())}
-        tasks += [
-            {"id": f"t{at}", "title": claim["text"], "assignee": role["alias"], "sources": claim.get("sources", ())}
-            for at, claim in enumerate(role.get("contributions", []), len(tasks) + 1)
-            if not told.intersection(claim.get("sources", ()))
-        ]
+        for claim in role.get("contributions", []):
+            sources = claim.get("sources", ())
+            if not told.intersection(sources):
+                task = {"id": f"t{len(tasks) + 1}", "title": claim["text"], "assignee": role["alias"]}
+                tasks.append(task | {"sources": sources})
     return {name: old[name] for name in kept if name in old} | {
         "possible": [*old.get("about", []), *old["panorama"], *old.get("order", [])],
         "roles": [
