@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.memory import Memory, starts_of
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.settings import Settings
-from tongyao.highway.tables import Table
+from crystalline_highway.memory import Memory, starts_of
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.settings import Settings
+from crystalline_highway.tables import Table
 
 _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 
