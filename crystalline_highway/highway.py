@@ -38,7 +38,7 @@ class NotRecited(LookupError):
 
 @dataclass(frozen=True)
 class UsedSpans:
-    """What one process used: its `queries` led to `spans`, each (source, start, end) in characters."""
+    """What was used on one occasion: its `queries` led to `spans`, each (source, start, end) in characters."""
 
     queries: tuple[str, ...]
     spans: tuple[tuple[int, int, int], ...]

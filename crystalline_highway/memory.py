@@ -121,7 +121,7 @@ class Memory:
         try:
             return _unflat(flat)
         except KeyError as error:
-            raise ValueError(f"not a recited memory: array {error} is missing; recite the profile again") from error
+            raise ValueError(f"not a recited memory: array {error} is missing; recite the texts again") from error
 
 
 def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
