@@ -10,6 +10,7 @@ COPY requirements/bootstrap.txt requirements/${REQUIREMENTS}.txt requirements/
 RUN pip install --require-hashes -r requirements/bootstrap.txt -r requirements/${REQUIREMENTS}.txt
 COPY pyproject.toml README.md LICENSE worker.py ./
 COPY tongyao tongyao
+COPY crystalline_highway crystalline_highway
 COPY workflows workflows
 COPY activities activities
 COPY prompts prompts

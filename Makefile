@@ -100,7 +100,7 @@ $(VENV)/.runtime: requirements/runtime.txt pyproject.toml $(VENV)/.bootstrap
 	@echo "Installing Tongyao"
 	@$(UV) install --python $(BIN)/python --quiet --compile-bytecode --require-hashes -r requirements/runtime.txt
 	@$(UV) install --python $(BIN)/python --quiet --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m compileall -q tongyao workflows activities worker.py
+	@$(BIN)/python -m compileall -q tongyao crystalline_highway workflows activities worker.py
 	@touch $@
 
 $(VENV)/.bootstrap: requirements/bootstrap.txt

@@ -29,14 +29,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench import highway_baselines as base
 from bench.highway_measures import CUTS, Method, measure
 from bench.highway_sets import Collection, Query, cmrc, json_lines
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.direction import give_direction
+from crystalline_highway.seek.seeking import seek
+from crystalline_highway.settings import Settings
+from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 from tongyao.field.encoders.lexical import LexicalEncoder
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.direction import give_direction
-from tongyao.highway.seek.seeking import seek
-from tongyao.highway.settings import Settings
-from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
 
 
 class Lines:

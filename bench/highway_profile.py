@@ -14,11 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.output import select_output
+from crystalline_highway.seek.seeking import seek
 from tongyao.evals.cases import Case, load
 from tongyao.field.retriever import ChunkRetriever
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import select_output
-from tongyao.highway.seek.seeking import seek
 from tongyao.llm.extractive.formulation import formulate
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece

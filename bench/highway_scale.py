@@ -17,9 +17,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import select_output
-from tongyao.highway.seek.seeking import seek
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.output import select_output
+from crystalline_highway.seek.seeking import seek
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 700_000, 2_000_000)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("tongyao", "workflows", "activities", "bench", "tests", "worker.py")
+ROOMS = ("tongyao", "crystalline_highway", "workflows", "activities", "bench", "tests", "worker.py")
 
 _CITATION = re.compile(r"docs/([a-z-]+)\.md(?:\s+§(\d+(?:\.\d+)*))?")
 _HEADING = re.compile(r"^#{2,4} (\d+(?:\.\d+)*)\.?\s+\S", re.MULTILINE)

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("tongyao/**/*.md")])
-TOP = r"tongyao|workflows|activities|prompts|tests|bench|examples|scenes|deploy|docs|requirements|\.ci|\.github"
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "*/README.md", "tongyao/**/*.md", "crystalline_highway/*.md")
+    for path in ROOT.glob(pattern)
+)
+TOP = r"tongyao|crystalline_highway|workflows|activities|prompts|tests|bench|examples|scenes|deploy|docs|requirements|\.ci|\.github"
 
 _PATH = re.compile(rf"(?<![\w/.:-])((?:{TOP})/[\w./*<>-]+)")
 _PYTHON_FILE = re.compile(r"`(\w[\w/.]*\.py)`")  # not absolute paths, which are those of another machine
@@ -28,7 +32,7 @@ def _exists(path: str) -> bool:
 
 
 def _is_a_python_file(name: str) -> bool:
-    folders = ("tongyao", "workflows", "activities", "tests", "bench")
+    folders = ("tongyao", "crystalline_highway", "workflows", "activities", "tests", "bench")
     return (ROOT / name).is_file() or any(True for folder in folders for _ in (ROOT / folder).glob(f"**/{name}"))
 
 

@@ -213,5 +213,6 @@ def test_the_wheel_that_the_image_installs_holds_everything(tmp_path: Path) -> N
     held = set(zipfile.ZipFile(built).namelist())
     assert {"worker.py", "tongyao/cli.py", "workflows/crystallization.py", "activities/project.py"} <= held
     assert any(name.startswith("prompts/zh/") for name in held)
-    assert any(name.startswith("tongyao/records/migrations/") for name in held)
+    for folder in ("tongyao/records/migrations/", "crystalline_highway/migrations/"):
+        assert any(name.startswith(folder) and name.endswith(".sql") for name in held), folder
     assert not any(name.startswith(("tests/", "bench/", "deploy/")) for name in held)

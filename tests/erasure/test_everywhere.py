@@ -18,6 +18,7 @@ from psycopg import sql
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from crystalline_highway.highway import Highway, UsedSpans
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_blindness import Room, everything
 from tests.support.scan import find_in_database
@@ -30,7 +31,6 @@ from tongyao.commands.actions.export import write_export
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.server import application
-from tongyao.highway.highway import Highway, UsedSpans
 from tongyao.llm.engine import Usage
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase

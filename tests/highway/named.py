@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import lay_out
-from tongyao.highway.recite.walking import join
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import lay_out
+from crystalline_highway.recite.walking import join
 
 
 def unit_named(memory: Memory, surface: str) -> int | None:

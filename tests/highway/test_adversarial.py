@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.highway.recite.segments import CAPS, Level, lay_out
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import select_output
-from tongyao.highway.seek.seeking import seek
+from crystalline_highway.recite.segments import CAPS, Level, lay_out
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.output import select_output
+from crystalline_highway.seek.seeking import seek
 
 MILLION = 1_000_000
 NO_STOPS = "".join(chr(0x4E00 + (i * i * 31 + i * 7) % 20000) for i in range(100_000))

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from tongyao.highway.highway import Highway, NotRecited, UsedSpans
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.output import SeekResult
-from tongyao.highway.settings import Settings
-from tongyao.highway.store import Store
+from crystalline_highway.highway import Highway, NotRecited, UsedSpans
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.seek.output import SeekResult
+from crystalline_highway.settings import Settings
+from crystalline_highway.store import Store
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import Tension

@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 from temporalio.client import Client
 
+from crystalline_highway.highway import Highway
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
-from tongyao.highway.highway import Highway
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase

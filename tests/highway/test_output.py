@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.output import Piece, SeekResult, select_output
-from tongyao.highway.seek.seeking import seek
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.output import Piece, SeekResult, select_output
+from crystalline_highway.seek.seeking import seek
 
 PLACES = ("东村", "西村", "南村", "北村", "上村", "下村")
 WORKS = ("打井", "修渠", "栽树", "养蜂", "烧陶", "织布")

@@ -12,7 +12,7 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.worker import Worker
 
 from activities.recite import Reciting
-from tongyao.highway.highway import Highway, Progress
+from crystalline_highway.highway import Highway, Progress
 from tongyao.protocol.contracts.recitation import RECITATION_PROGRESS, RecitationInput, RecitationProgress
 from tongyao.protocol.model.process import ProfileRef
 from workflows.recitation import Recitation

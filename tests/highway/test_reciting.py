@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crystalline_highway.memory import RECITED, Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.recite.staging import Recitation, recite
+from crystalline_highway.recite.walking import threshold
+from crystalline_highway.settings import Settings
 from tests.highway.named import unit_named
-from tongyao.highway.memory import RECITED, Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.recite.staging import Recitation, recite
-from tongyao.highway.recite.walking import threshold
-from tongyao.highway.settings import Settings
 
 ONCE = Settings(passes=1)
 lines = st.lists(st.text("甲乙丙丁，。 ab", max_size=12), max_size=12)

@@ -11,15 +11,15 @@ from psycopg_pool import AsyncConnectionPool
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from crystalline_highway.highway import Highway, ReciteRequest
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.settings import Settings
+from crystalline_highway.store import Store
 from tests.highway.test_weak_forces import Compass
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
-from tongyao.highway.highway import Highway, ReciteRequest
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.settings import Settings
-from tongyao.highway.store import Store
 from tongyao.protocol.contracts.recitation import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.records.repositories import Repositories

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from crystalline_highway.memory import SOUGHT, Memory, starts_of
+from crystalline_highway.recite.segments import Level, lay_out
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.explanation import explain
+from crystalline_highway.seek.output import fill_budget, select_output
+from crystalline_highway.seek.seeking import seek
+from crystalline_highway.settings import Settings
 from tests.highway.named import unit_named
-from tongyao.highway.memory import SOUGHT, Memory, starts_of
-from tongyao.highway.recite.segments import Level, lay_out
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.explanation import explain
-from tongyao.highway.seek.output import fill_budget, select_output
-from tongyao.highway.seek.seeking import seek
-from tongyao.highway.settings import Settings
 
 ALONE = Settings(surroundings=0)
 GARDEN = (

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.recite.staging import recite
+from crystalline_highway.seek.direction import Encoder, give_direction
+from crystalline_highway.seek.explanation import explain
+from crystalline_highway.seek.output import select_output
+from crystalline_highway.seek.seeking import Session, seek
+from crystalline_highway.settings import Settings
+from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 from tests.highway.named import unit_named
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.recite.staging import recite
-from tongyao.highway.seek.direction import Encoder, give_direction
-from tongyao.highway.seek.explanation import explain
-from tongyao.highway.seek.output import select_output
-from tongyao.highway.seek.seeking import Session, seek
-from tongyao.highway.settings import Settings
-from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
 
 ALONE = Settings(surroundings=0)
 

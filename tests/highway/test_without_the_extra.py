@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from tongyao.highway.highway import Highway, UsedSpans
-from tongyao.highway.store import Store
+from crystalline_highway.highway import Highway, UsedSpans
+from crystalline_highway.store import Store
 
 Pool = AsyncConnectionPool[Any]
 
@@ -50,7 +50,7 @@ def test_everything_but_the_highway_itself_can_be_imported() -> None:
         "for package in ('tongyao', 'workflows', 'activities'):\n"
         "    for path in pathlib.Path(package).rglob('*.py'):\n"
         "        name = '.'.join(path.with_suffix('').parts).removesuffix('.__init__')\n"
-        "        if not name.startswith('tongyao.highway') and name != 'tongyao.runtime.retrievers':\n"
+        "        if name != 'tongyao.runtime.retrievers':\n"
         "            importlib.import_module(name)"
     )
     assert imported.returncode == 0, imported.stderr
@@ -68,7 +68,7 @@ async def test_a_persons_memories_can_be_erased(pool: Pool, owner: str, database
     erased = run_without_numba(
         "import asyncio\n"
         "from tongyao.records.database import open_pool\n"
-        "from tongyao.highway.deletion import StoredMemories\n"
+        "from crystalline_highway.deletion import StoredMemories\n"
         "async def main():\n"
         "    pool = await open_pool(sys.argv[1], max_size=1, keys=None)\n"
         "    await StoredMemories(pool).forget(sys.argv[2])\n"

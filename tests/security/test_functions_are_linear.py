@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from crystalline_highway.recite.segments import stem
 from tests.security.growth import hold_linear
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.given_names import problem_with_given
@@ -19,7 +20,6 @@ from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
 from tongyao.field import chunks, facets, profile_import
 from tongyao.field.encoders.features import runs
-from tongyao.highway.recite.segments import stem
 from tongyao.llm import rendering
 from tongyao.llm.extractive import sentences
 from tongyao.llm.labels import line

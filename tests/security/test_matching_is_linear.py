@@ -19,7 +19,7 @@ import pytest
 from tests.security.growth import attacks, hold_linear
 
 ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("tongyao", "activities", "workflows")
+PACKAGES: Final = ("tongyao", "crystalline_highway", "activities", "workflows")
 LARGEST: Final = 16_000
 """Characters of the longest attack on a pattern. Quadratic matching of as many takes a second and more."""
 NOT_FOR_TEXTS: Final = ("tongyao.runtime", "tongyao.commands.service")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).parents[2]
-_PARTS: Final = ("tongyao", "workflows", "activities", "prompts", "worker.py")
+_PARTS: Final = ("tongyao", "crystalline_highway", "workflows", "activities", "prompts", "worker.py")
 
 MIGRATION: Final = "ALTER TABLE processes ADD COLUMN nudges integer NOT NULL DEFAULT 0;\n"
 

@@ -1,4 +1,4 @@
-"""Migrates a database to the current schema: the numbered SQL files of `migrations/`, applied by yoyo."""
+"""Migrates a database to the current schema: the SQL files of `MIGRATIONS`, applied by yoyo."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import psycopg
 from psycopg.errors import UndefinedTable
 from yoyo import get_backend, read_migrations
 
+import crystalline_highway
 from tongyao.records.database import Pool, session
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATIONS = (Path(__file__).parent / "migrations", crystalline_highway.MIGRATIONS)
+"""Databases know a file by its name alone, so a name stands in one folder only. The folders do not need each other."""
 LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses it in this database
 
 
-def names(migrations: Path = MIGRATIONS) -> set[str]:
+def names() -> set[str]:
     """The migrations that this build knows, without `.sql`."""
-    return {path.stem for path in migrations.glob("*.sql")}
+    return {path.stem for folder in MIGRATIONS for path in folder.glob("*.sql")}
 
 
 async def applied(pool: Pool) -> set[str]:
@@ -29,15 +31,15 @@ async def applied(pool: Pool) -> set[str]:
         return {row["migration_id"] for row in await cursor.fetchall()}
 
 
-def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
-    """Apply pending migrations in the order of file names, each file in one transaction.
+def migrate(database_url: str, *folders: Path) -> list[str]:
+    """Apply pending migrations folder by folder, in the order of file names, each file in one transaction.
 
     Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's
     own lock is a row, which a killed process leaves behind.)
 
     Args:
         database_url: ``postgresql://…`` of an existing database.
-        migrations: the folder of ``NNNN_name.sql`` files.
+        folders: folders of ``NNNN_name.sql`` files; none: those of `MIGRATIONS`.
 
     Returns:
         The names applied now, without ``.sql``; empty when the schema was up to date.
@@ -53,6 +55,6 @@ def migrate(database_url: str, migrations: Path = MIGRATIONS) -> list[str]:
     with psycopg.connect(f"postgresql://{rest}", autocommit=True) as gate:
         gate.execute("SELECT pg_advisory_lock(%s)", [LOCK_KEY])
         with get_backend(f"postgresql+psycopg://{rest}") as backend:
-            pending = backend.to_apply(read_migrations(str(migrations)))
+            pending = backend.to_apply(read_migrations(*map(str, folders or MIGRATIONS)))
             backend.apply_migrations(pending)
             return [migration.id for migration in pending]

@@ -9,8 +9,8 @@ from typing import Final, Literal, Protocol
 import structlog
 from temporalio.service import RPCError
 
+from crystalline_highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
-from tongyao.highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece

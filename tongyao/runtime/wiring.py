@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from activities.dependencies import Deps, Memory, Retriever
     from activities.maintain import RunDuty
     from activities.recite import ReciteLevel
+    from crystalline_highway.highway import Highway
     from tongyao.app.context import AppContext, IntentReader, PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
-    from tongyao.highway.highway import Highway
     from tongyao.llm.engine import Engine
     from tongyao.protocol.contracts.maintenance import Duty
     from tongyao.runtime.start_recitation import Recite
@@ -87,15 +87,15 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
     """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
-    from tongyao.highway.deletion import StoredMemories
+    from crystalline_highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)
 
 
 def highway(settings: Settings, records: Repositories) -> Highway:
     """Long memories over these records. Raises `SettingsError` when the encoder they are to have cannot be used."""
-    from tongyao.highway import settings as numbers
-    from tongyao.highway.highway import Highway
+    from crystalline_highway import settings as numbers
+    from crystalline_highway.highway import Highway
 
     chosen, model = settings.highway, model_of(settings)
     most = numbers.Settings(most_passes=chosen.most_passes)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[3]
-_SOURCES = ("tongyao", "workflows", "activities", "prompts")
+_SOURCES = ("tongyao", "crystalline_highway", "workflows", "activities", "prompts")
 
 
 @cache

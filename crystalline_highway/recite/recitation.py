@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.recite import walking
-from tongyao.highway.recite.segments import Layout, Level
-from tongyao.highway.recite.walking import NODES, OPEN, PAIRS, PATHS, SEEK, UNITS
+from crystalline_highway.recite import walking
+from crystalline_highway.recite.segments import Layout, Level
+from crystalline_highway.recite.walking import NODES, OPEN, PAIRS, PATHS, SEEK, UNITS
 
 _CHUNK = 1 << 15  # symbols recited between two looks at the room left
 

@@ -1,9 +1,9 @@
-"""Relevance feedback (write-back): counts on the owner's own units, and no text of whoever queried.
+"""Relevance feedback (write-back): counts on the owner's own units, and no text of a query.
 
-After a process the evidence that it used is counted. There are three counts, all keyed by surface keys of units that the
+The spans that were used on an occasion are counted. There are three counts, all keyed by surface keys of units that the
 owner's memory already has: how often a start was used and useful, how often a target was reached, and which starts led to
-which target (direct paths). Words that the memory does not know are not counted, so nothing that a demander wrote can be
-read or inferred from another process's query.
+which target (direct paths). Words that the memory does not know are not counted. So
+no word of a query that the memory does not hold can be read or inferred from a later query.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.memory import Memory, starts_of
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.settings import Settings
-from tongyao.highway.tables import Table
+from crystalline_highway.memory import Memory, starts_of
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.settings import Settings
+from crystalline_highway.tables import Table
 
 _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
 

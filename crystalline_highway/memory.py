@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.recite.pruning import pruned
-from tongyao.highway.recite.recitation import Paths, Recited, Trie, Units
-from tongyao.highway.recite.segments import Layout, Level, lay_out
-from tongyao.highway.recite.walking import LONGEST
-from tongyao.highway.tables import Table, collapse, matches
+from crystalline_highway.compiled import compiled
+from crystalline_highway.recite.pruning import pruned
+from crystalline_highway.recite.recitation import Paths, Recited, Trie, Units
+from crystalline_highway.recite.segments import Layout, Level, lay_out
+from crystalline_highway.recite.walking import LONGEST
+from crystalline_highway.tables import Table, collapse, matches
 
 RECITED = (Level.PHRASE, Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
 SOUGHT = (Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
@@ -121,7 +121,7 @@ class Memory:
         try:
             return _unflat(flat)
         except KeyError as error:
-            raise ValueError(f"not a recited memory: array {error} is missing; recite the profile again") from error
+            raise ValueError(f"not a recited memory: array {error} is missing; recite the texts again") from error
 
 
 def _flat(memory: Memory) -> dict[str, NDArray[Any]]:

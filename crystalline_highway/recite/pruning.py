@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.recite import walking
-from tongyao.highway.recite.recitation import Trie, Units
+from crystalline_highway.compiled import compiled
+from crystalline_highway.recite import walking
+from crystalline_highway.recite.recitation import Trie, Units
 
 
 def pruned(trie: Trie, units: Units, base: int, phrases: NDArray[np.int32]) -> Trie:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.recite.recitation import Trie
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.recite.walking import LONGEST, slot_of
+from crystalline_highway.compiled import compiled
+from crystalline_highway.recite.recitation import Trie
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.recite.walking import LONGEST, slot_of
 
 _MOST = 255  # tf and hops are bytes
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tongyao.highway.memory import RECITED, Memory, assemble
-from tongyao.highway.recite.recitation import Paths, Recited, Reciter, Trie, Units
-from tongyao.highway.recite.segments import Level, lay_out
-from tongyao.highway.settings import Settings
+from crystalline_highway.memory import RECITED, Memory, assemble
+from crystalline_highway.recite.recitation import Paths, Recited, Reciter, Trie, Units
+from crystalline_highway.recite.segments import Level, lay_out
+from crystalline_highway.settings import Settings
 
 
 class Recitation:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow, tuple_row
 
-from tongyao.highway.deletion import Pool, subtract_from_dictionary
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.strengths import Strengths
+from crystalline_highway.deletion import Pool, subtract_from_dictionary
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.strengths import Strengths
 
 
 def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:

@@ -1,8 +1,8 @@
 """The Crystalline Highway: `recite` (index), `seek` (query), `explain`, `write_back` (relevance feedback), `forget` (delete).
 
 Retrieval from long texts without a language model. Texts are indexed in the background, level by level; pairs that occur
-often enough are merged into units. A query scores the segments that contain its units. The package needs nothing else
-of Tongyao: texts, a connection pool and, optionally, an encoder are passed in. Specification and glossary: `docs/highway.md`.
+often enough are merged into units. A query scores the segments that contain its units. Texts, a connection pool and,
+optionally, an encoder are passed in; the tables are those of `migrations/`. Glossary: docs/highway.md.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.deletion import Pool, StoredMemories
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.recite.staging import Recitation
-from tongyao.highway.seek.direction import Encoder, give_direction, label
-from tongyao.highway.seek.explanation import Explanation
-from tongyao.highway.seek.explanation import explain as explain_piece
-from tongyao.highway.seek.output import Piece, SeekResult, select_output
-from tongyao.highway.seek.seeking import Session
-from tongyao.highway.seek.seeking import seek as seek_memory
-from tongyao.highway.settings import Settings
-from tongyao.highway.store import Store
-from tongyao.highway.strengths import BoundStrengths, Strengths, strengths_of
+from crystalline_highway.deletion import Pool, StoredMemories
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.recite.staging import Recitation
+from crystalline_highway.seek.direction import Encoder, give_direction, label
+from crystalline_highway.seek.explanation import Explanation
+from crystalline_highway.seek.explanation import explain as explain_piece
+from crystalline_highway.seek.output import Piece, SeekResult, select_output
+from crystalline_highway.seek.seeking import Session
+from crystalline_highway.seek.seeking import seek as seek_memory
+from crystalline_highway.settings import Settings
+from crystalline_highway.store import Store
+from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 
 
 class NotRecited(LookupError):
@@ -38,7 +38,7 @@ class NotRecited(LookupError):
 
 @dataclass(frozen=True)
 class UsedSpans:
-    """What one process used: its `queries` led to `spans`, each (source, start, end) in characters."""
+    """What was used on one occasion: its `queries` led to `spans`, each (source, start, end) in characters."""
 
     queries: tuple[str, ...]
     spans: tuple[tuple[int, int, int], ...]

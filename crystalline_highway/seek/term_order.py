@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level, lay_out
+from crystalline_highway.compiled import compiled
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level, lay_out
 
 BRIGHTEST = 64
 """Best-scored segments of a level that are compared."""

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.memory import Memory
-from tongyao.highway.recite.segments import Level
+from crystalline_highway.memory import Memory
+from crystalline_highway.recite.segments import Level
 
 DIRECTED = (Level.LONG, Level.PARAGRAPH)
 

@@ -74,7 +74,7 @@ class Settings:
     direct: float = 2.0
     """Write-back: weight of a direct path from a start to a segment that does not contain it."""
     most_directs: int = 300_000
-    """Write-back: direct paths kept per owner (a process adds about 9,000). Beyond it those with the lowest counts are
+    """Write-back: direct paths kept per owner (an occasion added about 9,000). Beyond it those with the lowest counts are
     deleted, of these the oldest."""
     trodden: float = 0.05
     """Write-back: weight of how often a segment was used, multiplied by the square of convergence."""

@@ -18,8 +18,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.recite.stop_words import FAINT_WORDS, FUNCTION_WORDS
+from crystalline_highway.compiled import compiled
+from crystalline_highway.recite.stop_words import FAINT_WORDS, FUNCTION_WORDS
 
 
 class Level(IntEnum):

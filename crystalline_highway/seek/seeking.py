@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.memory import SOUGHT, Memory, starts_of
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.direction import Encoder, query_similarity
-from tongyao.highway.seek.term_order import order_scores, pairs_of
-from tongyao.highway.settings import Script, Settings, Touch
-from tongyao.highway.strengths import BoundStrengths
-from tongyao.highway.tables import Table
+from crystalline_highway.compiled import compiled
+from crystalline_highway.memory import SOUGHT, Memory, starts_of
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.seek.direction import Encoder, query_similarity
+from crystalline_highway.seek.term_order import order_scores, pairs_of
+from crystalline_highway.settings import Script, Settings, Touch
+from crystalline_highway.strengths import BoundStrengths
+from crystalline_highway.tables import Table
 
 
 @dataclass

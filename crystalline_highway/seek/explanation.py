@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tongyao.highway.recite.segments import Level, lay_out
-from tongyao.highway.recite.walking import LONGEST
-from tongyao.highway.seek.output import Piece
-from tongyao.highway.seek.seeking import Session
-from tongyao.highway.tables import climb, matches
+from crystalline_highway.recite.segments import Level, lay_out
+from crystalline_highway.recite.walking import LONGEST
+from crystalline_highway.seek.output import Piece
+from crystalline_highway.seek.seeking import Session
+from crystalline_highway.tables import climb, matches
 
 
 @dataclass(frozen=True)

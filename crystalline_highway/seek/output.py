@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.recite.segments import Level
-from tongyao.highway.seek.seeking import Session
+from crystalline_highway.recite.segments import Level
+from crystalline_highway.seek.seeking import Session
 
 POLICY = {Level.SHORT: 9, Level.LONG: 6, Level.PARAGRAPH: 3, Level.TEXT: 3}
 UNKNOWN = 0.5

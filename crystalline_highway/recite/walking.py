@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tongyao.highway.compiled import compiled
-from tongyao.highway.recite.segments import B1, B2, P1, P2
+from crystalline_highway.compiled import compiled
+from crystalline_highway.recite.segments import B1, B2, P1, P2
 
 LONGEST = 32
 """Most symbols in a unit that longest matching can find; a longer pair does not consolidate."""
