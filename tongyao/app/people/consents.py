@@ -10,6 +10,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
+from tongyao.app.writing import writing
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -78,7 +79,8 @@ async def set_consent(
     profiles = context.repositories.profiles
     await profiles.get(profile_id)
     await context.repositories.scenes.get(scene)
-    await context.repositories.consents.put(profile_id, scene, body.consent)
+    async with writing(context.repositories, caller, profile_id):
+        await context.repositories.consents.put(profile_id, scene, body.consent)
     return await _view(context, profile_id, scene)
 
 

@@ -21,6 +21,7 @@ from tongyao.app.authorization import Caller, authorize_for_profile, invited_aut
 from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
 from tongyao.app.histories import delete_history
+from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -89,7 +90,8 @@ async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
     """
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
     await context.repositories.profiles.get(person)
-    await erasure.Erasing(context.repositories.pool).begin(person)
+    async with writing(context.repositories, caller, person):
+        await erasure.Erasing(context.repositories.pool).begin(person)
     task = asyncio.create_task(_erase(context, person, PATIENCE_SECONDS), name="erase")
     _BACKGROUND.add(task)
     task.add_done_callback(_ended)

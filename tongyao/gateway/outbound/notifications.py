@@ -14,9 +14,12 @@ from typing import Final
 import structlog
 from pydantic import SecretStr
 
+from tongyao.app.authorization import Caller
+from tongyao.app.errors import Gone, Unauthenticated
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.people.sessions import LINK_DAYS, link_address, no_longer_than
+from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
+from tongyao.app.writing import writing
 from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
@@ -192,18 +195,21 @@ class NotificationSender:
 
         A mail has none where the token is over that set its address.
         """
-        root = await self._library.tokens.root(channel.set_with)
-        over = bool(channel.set_with) and (root is None or root.expired or root.revoked_at is not None)
-        if not self._public_url or one.channel != "mail" or over:
+        if not self._public_url or one.channel != "mail":
             return self._public_url
-        issued = await self._library.tokens.issue(
-            "person",
-            person=one.person,
-            label="personal link",
-            lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
-            kind="link",
-            opened_by=root.id if root else None,
-        )
+        root = await self._library.tokens.root(channel.set_with)
+        try:
+            async with writing(self._library, Caller(person=one.person, id=channel.set_with)):
+                issued = await self._library.tokens.issue(
+                    "person",
+                    person=one.person,
+                    label=LINK_IN_MAIL,
+                    lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
+                    kind="link",
+                    opened_by=root.id if root else None,
+                )
+        except (Unauthenticated, Gone):
+            return self._public_url
         links.append(issued.token.id)
         return link_address(self._public_url, issued.secret)
 

@@ -18,7 +18,16 @@ from pydantic import Field
 
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import (
+    Connection,
+    Pool,
+    RecordsError,
+    fetch_one,
+    reading,
+    session,
+    transaction,
+    wait_for_others,
+)
 from tongyao.records.privacy.rewriting import rewrite_without
 
 _KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
@@ -66,10 +75,16 @@ class Erasing:
             known = await connection.execute(_KNOWN, {"who": person})
             if not known.rowcount:
                 raise PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
+            await wait_for_others(connection, f"person/{person}")  # who writes for them: so nothing is stored behind us
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             for statement in _OUT:
                 await connection.execute(statement, {"who": person})
         return await self.seats(person)
+
+    async def erased(self, person: str) -> bool:
+        """Whether the erasure of this person has begun."""
+        async with session(self._pool) as connection:
+            return bool((await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [person])).rowcount)
 
     async def knows(self, person: str) -> bool:
         """Whether anything is stored for a person of this id."""
