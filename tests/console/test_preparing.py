@@ -32,7 +32,7 @@ async def house(console: Console) -> AsyncIterator[Ferry]:
 
 
 async def allow(house: Ferry, alias: str, consent: Consent) -> None:
-    caller = Caller(Role.PERSON, house.people[alias], id="test")
+    caller = Caller(Role.PERSON, house.people[alias])
     await set_consent(house.harness.context, caller, house.people[alias], house.scene, ConsentBody(consent=consent))
 
 
@@ -162,7 +162,7 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
     await allow(house, "P01", Consent.ASK)
     mandate = MandateBody(may_speak=True, never=["freight"])
     person = house.people["P02"]
-    await set_mandate(house.harness.context, Caller(Role.PERSON, person, id="test"), person, mandate)
+    await set_mandate(house.harness.context, Caller(Role.PERSON, person), person, mandate)
     await house.start(chosen=False)
     await house.stack.until(house.pid, "selecting")
     rows = [
