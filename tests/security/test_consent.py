@@ -313,6 +313,49 @@ async def test_an_erased_person_who_was_asked_has_said_no(gateway: GatewayHarnes
     await room.close(pid)
 
 
+async def test_who_is_erased_or_withdraws_between_a_choice_and_the_seat_is_not_seated(gateway: GatewayHarness) -> None:
+    """They needed no question, or had said yes, while others were still asked."""
+    room = await Room.open(gateway)
+    erased, refuses, yes, asked_last = [await room.person("allow"), await room.person("allow")] + [
+        await room.person() for _ in range(2)
+    ]
+    repositories = gateway.context.repositories
+    pid = await room.demand(by_hand(erased), refuses, yes, asked_last, settings={"quorum": 2, "turn_seconds": 200_000})
+    await gateway.stack.until(pid, "consenting")
+    await asked(gateway, asked_last["token"], "consent")
+    await room.answers(pid, yes, True)
+    assert (await gateway.ask("DELETE", f"/profiles/{erased['profile_id']}", erased["token"])).status_code == 204
+    path = f"/profiles/{refuses['profile_id']}/consents/{room.scene}"
+    assert (await gateway.ask("PUT", path, refuses["token"], json={"consent": "never"})).status_code == 200
+    await room.answers(pid, asked_last, True)
+    record = await gateway.stack.end(pid)
+    seats = await repositories.seats.seats(pid)
+    assert {one.profile_id for one in seats} == {yes["profile_id"], asked_last["profile_id"]}
+    assert {one.alias for one in record.participants} == {one.alias for one in seats} == {"P01", "P02"}
+    assert not room.read(refuses) and room.read(yes)
+
+
+async def test_the_quorum_is_looked_at_again_when_seats_are_made(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    erased, last = await room.person("allow"), await room.person()
+    pid = await room.demand(by_hand(erased), last, settings={"quorum": 2})
+    await gateway.stack.until(pid, "consenting")
+    await asked(gateway, last["token"], "consent")
+    assert (await gateway.ask("DELETE", f"/profiles/{erased['profile_id']}", erased["token"])).status_code == 204
+    await room.answers(pid, last, True)
+    await gateway.stack.until(pid, "selecting")
+    assert await gateway.context.repositories.seats.seats(pid) == []
+    third = await room.person("allow")
+    people = [{"profile_id": one["profile_id"]} for one in (third, last)]
+    path = f"/profiles/{last['profile_id']}/consents/{room.scene}"
+    assert (await gateway.ask("PUT", path, last["token"], json={"consent": "allow"})).status_code == 200
+    sent = await room.send(pid, room.stranger["token"], kind="select_participants", participants=people)
+    assert sent.status_code == 200, sent.text
+    await gateway.stack.end(pid)
+    manifest = await gateway.context.repositories.seats.manifest(pid)
+    assert {manifest[one]["profile"] for one in ("P01", "P02")} == {third["profile_id"], last["profile_id"]}
+
+
 async def test_an_agent_of_a_person_answers_over_mcp_and_decides_for_the_scene(gateway: GatewayHarness) -> None:
     room = await Room.open(gateway)
     victim, other = await room.person(), await room.person("allow")

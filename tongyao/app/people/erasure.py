@@ -127,9 +127,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     left = [seat for seat in seats if seat.open and seat.alias != DEMANDER]
     cancelled = [seat for seat in seats if seat.open and seat.alias == DEMANDER]
     operator = Author(role="operator")
-    for seat in left:
-        leave = Leave(key=f"erased/{seat.alias}", author=operator, alias=seat.alias)
-        await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
+    await _leave(context, [seat for seat in left if not seat.seating])
     for seat in cancelled:
         cancel = Cancel(key="erased", author=operator, branch=True)
         await context.relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
@@ -146,6 +144,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     await records.rewrite(person, program=context.program_sentences)
     processes = await records.open_in_trees([seat.process_id for seat in seats])
     running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
+    await _leave(context, [seat for seat in left if seat.seating])  # the step that seated them has ended
     await records.rewrite(person, program=context.program_sentences)
     if running:
         log.warning("erasure waits for steps under way: the duty `erasures` goes on with it", steps=running)
@@ -165,6 +164,12 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         histories_later=await records.histories_waiting(),
         steps_under_way=running,
     )
+
+
+async def _leave(context: AppContext, seats: Sequence[erasure.Seat]) -> None:
+    for seat in seats:
+        leave = Leave(key=f"erased/{seat.alias}", author=Author(role="operator"), alias=seat.alias)
+        await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
 
 
 async def _wait_for_steps(client: Client, processes: Sequence[str], since: datetime, patience: float) -> int:

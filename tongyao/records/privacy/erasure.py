@@ -58,6 +58,8 @@ class Seat(Value):
     root_id: str
     alias: str
     open: bool
+    seating: bool = False
+    """The process may not know yet that they have the seat."""
 
 
 class Erasing:
@@ -95,9 +97,10 @@ class Erasing:
         """Every process in which they have a seat or are the demander, oldest first."""
         async with reading(self._pool, Seat) as cursor:
             await cursor.execute(
-                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open
+                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open,
+                          p.ended_at IS NULL AND p.phase = 'consenting' AS seating
                    FROM processes p JOIN seats s ON s.process_id = p.id WHERE s.profile_id = %(who)s
-                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL FROM processes WHERE demander = %(who)s
+                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL, false FROM processes WHERE demander = %(who)s
                    ORDER BY 1""",
                 {"who": person, "demander": DEMANDER},
             )
