@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -9,12 +10,15 @@ import httpx
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by
+from tests.gateway.outbound.test_notifying import Kept
 from tests.gateway.test_api import asked
 from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.protocol.model.messages import Author, Consent, SwitchEndpoint
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.people.consents import ConsentQuotas
+from tongyao.records.people.notifications import Channel
 
 BOATS = "I restore wooden boats and can lend a workshop. I want to learn how timetables are made."
 
@@ -310,6 +314,33 @@ async def test_an_erased_person_who_was_asked_has_said_no(gateway: GatewayHarnes
     await asked(gateway, room.stranger["token"], "select_participants")
     assert await gateway.context.repositories.consents.of_person(victim["profile_id"]) == []
     assert not room.read(victim)
+    await room.close(pid)
+
+
+async def test_who_is_invited_reads_first_who_asks_what_this_is_and_what_becomes_of_their_answer(
+    gateway: GatewayHarness,
+) -> None:
+    room, mail = await Room.open(gateway), Kept()
+    invited, second = await room.person(), await room.person("allow")
+    await gateway.context.repositories.scenes.put(room.scene, "Lake", {"titles": {"zh": "湖"}})
+    await gateway.context.repositories.notifications.set_channel(
+        Channel(person=invited["profile_id"], kind="mail", address="a@example.org", confirmed=True)
+    )
+    pid = await room.demand(invited, second, scene=room.scene)
+    question = (await asked(gateway, invited["token"], "consent"))["consent"]
+    first = [list(question[f"invitation_{language}"].values()) for language in ("en", "zh")]
+    assert first[0][0].startswith("Somebody in “Lake” asks you") and first[1][0].startswith("“湖”里有人请你参加")
+    sender = NotificationSender(gateway.context.repositories, {"mail": mail}, public_url="https://example.org")
+
+    async def told() -> bool:
+        await sender.once()
+        return bool(mail.of(pid))
+
+    await until(told, "the mail")
+    [text] = [one.text for one in mail.sent if one.data["process"] == pid]
+    assert text.split("\n\n")[:3] == first[0]
+    shown = json.dumps(question, ensure_ascii=False) + text
+    assert room.stranger["profile_id"] not in shown and "Anna Example" not in shown
     await room.close(pid)
 
 

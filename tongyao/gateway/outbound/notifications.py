@@ -18,6 +18,7 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import Gone, Unauthenticated
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
+from tongyao.app.people.invitation import invitation_to
 from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
@@ -173,6 +174,10 @@ class NotificationSender:
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
+        first: tuple[str, ...] = ()
+        if what == Ask.CONSENT and one.process_id:
+            process = await self._library.processes.get(one.process_id)
+            first = (await invitation_to(self._library, process, language)).paragraphs
         data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
@@ -186,6 +191,7 @@ class NotificationSender:
                 due=due,
                 where=await self._where(one, channel, links),
                 language=language,
+                first=first,
             ),
             data=data,
         )
