@@ -2,6 +2,7 @@
 PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
+TOOLS := .venv-tools
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
@@ -74,18 +75,25 @@ lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
 	@$(UV) compile pyproject.toml $(LOCK) -c requirements/highway.txt -o requirements/runtime.txt
 	@$(UV) compile pyproject.toml --extra highway --extra embeddings --group dev $(LOCK) -c requirements/highway.txt \
 		-o requirements/dev.txt
+	@printf 'cyclonedx-bom\npip-audit\n' | $(UV) compile - $(LOCK) -o requirements/tools.txt
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url
 
-sbom: $(VENV)/.bootstrap ## Write sbom.json (CycloneDX): what the image installs, with versions and hashes
-	@$(BIN)/uv tool run --quiet --from 'cyclonedx-bom>=7' cyclonedx-py requirements requirements/runtime.txt \
+sbom: $(TOOLS)/.installed ## Write sbom.json (CycloneDX): what the image installs, with versions and hashes
+	@$(TOOLS)/bin/cyclonedx-py requirements requirements/runtime.txt \
 		--output-reproducible --output-file sbom.json
 	@echo 'sbom.json: what requirements/runtime.txt installs'
 
-audit: $(VENV)/.bootstrap ## Compare what the image installs with published advisories (needs the network)
-	@$(BIN)/uv tool run --quiet 'pip-audit>=2.9' --strict --disable-pip --require-hashes -r requirements/runtime.txt
+audit: $(TOOLS)/.installed ## Compare what the image installs with published advisories (needs the network)
+	@$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/runtime.txt
 
-clean: ## Remove .venv and all caches; never .tongyao, which holds the data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+clean: ## Remove .venv, .venv-tools and all caches; never .tongyao, which holds the data
+	rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+
+# What reads the list of libraries has libraries of its own: they are pinned too, and stay apart.
+$(TOOLS)/.installed: requirements/tools.txt $(VENV)/.bootstrap
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(TOOLS)
+	@$(UV) install --python $(TOOLS)/bin/python --quiet --require-hashes -r requirements/tools.txt
+	@touch $@
 
 # Bytecode is written here, once: where PYTHONDONTWRITEBYTECODE is set, every start of a command, a worker or a test would
 # compile thousands of modules anew.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -15,15 +15,16 @@ from activities.llm import scene_prompts
 from activities.record import write_outbox
 from tongyao.fair_threads import on_behalf_of
 from tongyao.kept_results import KeptResults
-from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput
+from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import Fallback
+from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName
 from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
 
@@ -38,9 +39,10 @@ class Freezing:
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
-        """Seat the chosen under their aliases, each with the version their profile has now.
+        """Seat the chosen under aliases, each with the version their profile has now. Those who were erased, or no longer allow their
+        proxy, since they were chosen are left out; where they are too few then, nobody is seated.
 
-        What was frozen first stays: a retry, or a profile changed meanwhile, moves nobody to another version.
+        What was frozen for a seat stays: a retry, or a profile changed meanwhile, moves nobody to another version.
         """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
@@ -50,7 +52,10 @@ class Freezing:
         await scene_prompts.freeze(
             repositories, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en"
         )
-        profiles = await self._present(what)
+        choices = await self._choices(what, row)
+        if not choices:
+            return FreezeOutput(seats=())
+        profiles = await self._present(choices)
         frozen = await room.freeze(
             what.process_id,
             {
@@ -73,7 +78,7 @@ class Freezing:
             )
             if alias in versions
             else _without_a_profile(choice, what)
-            for alias, choice in zip(what.aliases, what.choices, strict=True)
+            for alias, choice in choices.items()
         ]
         long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
         await self._keep_identities(what.process_id, row.demander, seats)
@@ -126,13 +131,40 @@ class Freezing:
         find = partial(self._deps.find_names, text)
         return await self._found.get(sha256(text.encode()).digest(), lambda: NAME_THREADS.run(find))
 
-    async def _present(self, what: FreezeInput) -> dict[str, ProfileVersion]:
+    async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
+        """Alias → who is seated under it; empty where too few newcomers are left. The demander stays in any case.
+
+        A seat that an earlier try stored stays as it is; where it was erased since, its erasure takes it out of the process.
+        """
+        repositories, chosen = self._deps.repositories, dict(zip(what.aliases, what.choices, strict=True))
+        seats = await repositories.seats.seats(row.id)
+        stored = {seat.alias: seat.person for seat in seats if seat.alias in chosen}
+        by_person = {choice.profile_id: choice for choice in what.choices}
+        if stored and by_person.keys() >= set(stored.values()):
+            return {alias: by_person[person] for alias, person in stored.items()}
+        own = chosen.pop(DEMANDER, None)
+        ids = [choice.profile_id for choice in chosen.values()]
+        known = await repositories.profiles.known(ids)
+        allowed = await repositories.readable_in(row, [id for id in ids if id in known])
+        left = [
+            choice
+            for choice in chosen.values()
+            if choice.profile_id in known
+            and (choice.endpoint is not EndpointKind.PROXY or choice.profile_id in allowed)
+        ]
+        others = sum(seat.active and seat.alias not in (DEMANDER, *what.aliases) for seat in seats)
+        quorum = ProcessSettings.model_validate(row.settings).quorum
+        if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
+            return {}
+        return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
+
+    async def _present(self, choices: Mapping[str, Choice]) -> dict[str, ProfileVersion]:
         """Alias → the current version of their profile. A demander without a profile is left out."""
-        profiles, choices = self._deps.repositories.profiles, dict(zip(what.aliases, what.choices, strict=True))
-        if DEMANDER in choices and not await profiles.known([choices[DEMANDER].profile_id]):
-            del choices[DEMANDER]
-        now = await profiles.versions([(choice.profile_id, None) for choice in choices.values()])
-        return dict(zip(choices, now, strict=True))
+        profiles, present = self._deps.repositories.profiles, dict(choices)
+        if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
+            del present[DEMANDER]
+        now = await profiles.versions([(choice.profile_id, None) for choice in present.values()])
+        return dict(zip(present, now, strict=True))
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:

@@ -52,6 +52,29 @@ async def test_a_turn_sent_by_command_is_the_message_that_the_gateway_sends(stac
     await stack.say(process, "cancel")
 
 
+async def test_the_command_line_shows_the_question_before_it_is_answered(stack: Stack) -> None:
+    people = await stack.people(TEXTS)
+    scene = (await stack.repositories.profiles.get(people[0])).scene_id
+    asked = f"asked-{uuid.uuid4().hex[:8]}"
+    await register_profile(
+        stack.context, asked, scene=scene, name="Ida Quist", text="I row and can lend a boat.", origin=Origin.API
+    )
+    process = await stack.start([people[0], asked], auto_confirm=True)
+
+    async def shown() -> str | None:
+        done = await tongyao("consent", process, "--as", asked)
+        return done.output if done.exit_code == 0 else None
+
+    said = await until(shown, "the question")
+    assert said is not None
+    places = [
+        said.index(words) for words in ("asks you to take part", "Tongyao is a program", "Your answer:", "--refuse")
+    ]
+    assert places == sorted(places)
+    assert (await tongyao("consent", process, "--as", people[0])).exit_code == 2
+    await stack.say(process, "cancel")
+
+
 async def test_what_operators_and_demanders_send_is_marked_as_theirs(stack: Stack) -> None:
     process, aliases = await room(stack)
     assert (await tongyao("extend", process, "--as", aliases["ada"], "--hours", "1")).exit_code == 0

@@ -53,7 +53,7 @@ class Ferry:
                 "settings": {"auto_confirm": True, "cost_budget": "6.00", **settings},
             }
         )
-        caller = Caller(Role.PERSON, self.people[DEMANDER], id="test")
+        caller = Caller(Role.PERSON, self.people[DEMANDER])
         self.pid = await start_process(self.harness.with_aliases_as_named().context, caller, body, key=uuid.uuid4().hex)
         return self.pid
 

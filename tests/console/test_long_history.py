@@ -34,7 +34,7 @@ async def test_a_page_takes_all_events_of_a_long_history_into_account(gateway: G
     events = [Event(seq=seq, kind=EventKind.DEADLINE_EXTENDED, at=NOON, data={"alias": DEMANDER}) for seq in more]
     snapshot = Snapshot(process_id=pid, seq=more[-1], phase=Phase.CONFIRMING, round=0, waiting=True)
     await Journal(gateway.context.repositories.pool).write(Outbox(snapshot=snapshot, events=tuple(events)), row.run_id)
-    demander = Caller(Role.PERSON, house.people[DEMANDER], id="test")
+    demander = Caller(Role.PERSON, house.people[DEMANDER])
     told, _ = await party_events(gateway.context, demander, pid)
     while (await told.read())[0]:
         pass

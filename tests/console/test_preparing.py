@@ -32,7 +32,7 @@ async def house(console: Console) -> AsyncIterator[Ferry]:
 
 
 async def allow(house: Ferry, alias: str, consent: Consent) -> None:
-    caller = Caller(Role.PERSON, house.people[alias], id="test")
+    caller = Caller(Role.PERSON, house.people[alias])
     await set_consent(house.harness.context, caller, house.people[alias], house.scene, ConsentBody(consent=consent))
 
 
@@ -162,7 +162,7 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
     await allow(house, "P01", Consent.ASK)
     mandate = MandateBody(may_speak=True, never=["freight"])
     person = house.people["P02"]
-    await set_mandate(house.harness.context, Caller(Role.PERSON, person, id="test"), person, mandate)
+    await set_mandate(house.harness.context, Caller(Role.PERSON, person), person, mandate)
     await house.start(chosen=False)
     await house.stack.until(house.pid, "selecting")
     rows = [
@@ -224,7 +224,12 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
     async with console.visitor(house.tokens["P05"], viewport=PHONE, java_script_enabled=script) as page:
         assert await page.get_by_role("heading", name="May your proxy speak for you?").is_visible()
         main = await page.locator("main").inner_text()
-        assert "Skerrow Sound" in main and house.scene not in main
+        places = [
+            main.index(words) for words in ("Somebody in “Skerrow Sound” asks", "Tongyao is a program", "Your answer:")
+        ]
+        heading = main.index("May your proxy speak for you?")
+        assert [*places, heading] == sorted([*places, heading]), "who asks, what this is and what follows stand first"
+        assert house.scene not in main
         assert "a data person to tell our ferry co-op" in main, "what it is about"
         assert "quote it word for word" in main, "what would be said of them"
         await page.get_by_role("button", name=answer).click()

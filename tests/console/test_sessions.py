@@ -38,7 +38,7 @@ async def test_the_console_works_without_script(console: Console) -> None:
 
 
 async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its_page(console: Console) -> None:
-    link = await issue_link(console.harness.context, Caller(Role.PERSON, "p-bo", id="x"), "p-bo")
+    link = await issue_link(console.harness.context, Caller(Role.PERSON, "p-bo"), "p-bo")
     address = f"{console.url}/console/enter?link={link.secret}"
     async with httpx.AsyncClient() as program:
         assert (await program.get(address)).status_code == 200

@@ -80,7 +80,7 @@ async def people_of(console: Console, language: str) -> Ferry:
 async def consent(house: Ferry, alias: str, said: Consent) -> None:
     person = house.people[alias]
     await set_consent(
-        house.harness.context, Caller(Role.PERSON, person, id="test"), person, house.scene, ConsentBody(consent=said)
+        house.harness.context, Caller(Role.PERSON, person), person, house.scene, ConsentBody(consent=said)
     )
 
 

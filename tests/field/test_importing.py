@@ -181,6 +181,22 @@ async def test_a_file_of_the_wrong_shape_is_refused_whole_with_what_is_expected(
         await imported(pool, tmp_path / name, content)
 
 
+async def test_links_that_lead_out_of_a_folder_are_refused(pool: Pool, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "people", tmp_path / "elsewhere"
+    folder.mkdir()
+    outside.mkdir()
+    (folder / "ada.md").write_text(GOOD)
+    (folder / "again.md").symlink_to("ada.md")
+    (outside / "secret.md").write_text("I hold a key that nobody here may read. " + GOOD)
+    (folder / "bo.md").symlink_to(outside / "secret.md")
+    (folder / "more").symlink_to(outside, target_is_directory=True)
+    (folder / "round.md").symlink_to("round.md")
+    report = await import_profiles(Profiles(pool), Scenes(pool), folder, scene="s")
+    assert {one.profile_id for one in await Profiles(pool).of_scene("s")} == {"ada", "again"}
+    assert {name for name, _ in report.refused} == {"bo", "round"}
+    assert all("link" in reason for _, reason in report.refused)
+
+
 async def test_every_form_of_file_is_read(pool: Pool, tmp_path: Path) -> None:
     assert (await imported(pool, tmp_path / "p.csv", "\ufeffid,技能\n张,修船\n")).stored == 1
     assert (await imported(pool, tmp_path / "p.json", json.dumps({"profiles": [{"id": "li", "bio": "x"}]}))).stored == 1

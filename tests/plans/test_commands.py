@@ -40,7 +40,10 @@ def test_a_plan_that_stands_and_one_that_does_not(tmp_path: Path) -> None:
     assert code == 1 and [fault["where"] for fault in json.loads(said)] == ["tasks/0/assignee"]
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"{", "not JSON"), (b"\xff\xfe", "UTF-8"), (None, "cannot read")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"{", "not JSON"), (b"[" * 200_000, "nested too deeply"), (b"\xff\xfe", "UTF-8"), (None, "cannot read")],
+)
 def test_what_cannot_be_read_is_bad_input(tmp_path: Path, content: bytes | None, said: str) -> None:
     file = tmp_path / "plan.json"
     if content is not None:

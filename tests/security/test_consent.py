@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -9,12 +10,15 @@ import httpx
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, said_by
+from tests.gateway.outbound.test_notifying import Kept
 from tests.gateway.test_api import asked
 from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.protocol.model.messages import Author, Consent, SwitchEndpoint
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.people.consents import ConsentQuotas
+from tongyao.records.people.notifications import Channel
 
 BOATS = "I restore wooden boats and can lend a workshop. I want to learn how timetables are made."
 
@@ -311,6 +315,76 @@ async def test_an_erased_person_who_was_asked_has_said_no(gateway: GatewayHarnes
     assert await gateway.context.repositories.consents.of_person(victim["profile_id"]) == []
     assert not room.read(victim)
     await room.close(pid)
+
+
+async def test_who_is_invited_reads_first_who_asks_what_this_is_and_what_becomes_of_their_answer(
+    gateway: GatewayHarness,
+) -> None:
+    room, mail = await Room.open(gateway), Kept()
+    invited, second = await room.person(), await room.person("allow")
+    await gateway.context.repositories.scenes.put(room.scene, "Lake", {"titles": {"zh": "湖"}})
+    await gateway.context.repositories.notifications.set_channel(
+        Channel(person=invited["profile_id"], kind="mail", address="a@example.org", confirmed=True)
+    )
+    pid = await room.demand(invited, second, scene=room.scene)
+    question = (await asked(gateway, invited["token"], "consent"))["consent"]
+    first = [list(question[f"invitation_{language}"].values()) for language in ("en", "zh")]
+    assert first[0][0].startswith("Somebody in “Lake” asks you") and first[1][0].startswith("“湖”里有人请你参加")
+    sender = NotificationSender(gateway.context.repositories, {"mail": mail}, public_url="https://example.org")
+
+    async def told() -> bool:
+        await sender.once()
+        return bool(mail.of(pid))
+
+    await until(told, "the mail")
+    [text] = [one.text for one in mail.sent if one.data["process"] == pid]
+    assert text.split("\n\n")[:3] == first[0]
+    shown = json.dumps(question, ensure_ascii=False) + text
+    assert room.stranger["profile_id"] not in shown and "Anna Example" not in shown
+    await room.close(pid)
+
+
+async def test_who_is_erased_or_withdraws_between_a_choice_and_the_seat_is_not_seated(gateway: GatewayHarness) -> None:
+    """They needed no question, or had said yes, while others were still asked."""
+    room = await Room.open(gateway)
+    erased, refuses, yes, asked_last = [await room.person("allow"), await room.person("allow")] + [
+        await room.person() for _ in range(2)
+    ]
+    repositories = gateway.context.repositories
+    pid = await room.demand(by_hand(erased), refuses, yes, asked_last, settings={"quorum": 2, "turn_seconds": 200_000})
+    await gateway.stack.until(pid, "consenting")
+    await asked(gateway, asked_last["token"], "consent")
+    await room.answers(pid, yes, True)
+    assert (await gateway.ask("DELETE", f"/profiles/{erased['profile_id']}", erased["token"])).status_code == 204
+    path = f"/profiles/{refuses['profile_id']}/consents/{room.scene}"
+    assert (await gateway.ask("PUT", path, refuses["token"], json={"consent": "never"})).status_code == 200
+    await room.answers(pid, asked_last, True)
+    record = await gateway.stack.end(pid)
+    seats = await repositories.seats.seats(pid)
+    assert {one.profile_id for one in seats} == {yes["profile_id"], asked_last["profile_id"]}
+    assert {one.alias for one in record.participants} == {one.alias for one in seats} == {"P01", "P02"}
+    assert not room.read(refuses) and room.read(yes)
+
+
+async def test_the_quorum_is_looked_at_again_when_seats_are_made(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    erased, last = await room.person("allow"), await room.person()
+    pid = await room.demand(by_hand(erased), last, settings={"quorum": 2})
+    await gateway.stack.until(pid, "consenting")
+    await asked(gateway, last["token"], "consent")
+    assert (await gateway.ask("DELETE", f"/profiles/{erased['profile_id']}", erased["token"])).status_code == 204
+    await room.answers(pid, last, True)
+    await gateway.stack.until(pid, "selecting")
+    assert await gateway.context.repositories.seats.seats(pid) == []
+    third = await room.person("allow")
+    people = [{"profile_id": one["profile_id"]} for one in (third, last)]
+    path = f"/profiles/{last['profile_id']}/consents/{room.scene}"
+    assert (await gateway.ask("PUT", path, last["token"], json={"consent": "allow"})).status_code == 200
+    sent = await room.send(pid, room.stranger["token"], kind="select_participants", participants=people)
+    assert sent.status_code == 200, sent.text
+    await gateway.stack.end(pid)
+    manifest = await gateway.context.repositories.seats.manifest(pid)
+    assert {manifest[one]["profile"] for one in ("P01", "P02")} == {third["profile_id"], last["profile_id"]}
 
 
 async def test_an_agent_of_a_person_answers_over_mcp_and_decides_for_the_scene(gateway: GatewayHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import GatewayHarness, text_of, until_served
 from tests.security.conftest import limited
 from tests.support.until import until
+from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
 from tongyao.gateway.access.admission import Admission
 from tongyao.gateway.access.rate_limits import RateLimits
@@ -126,6 +128,31 @@ async def test_a_stranger_holds_no_more_streams_of_mcp_than_eight(whole: Gateway
     finally:
         stop.set()
         await serving
+
+
+async def test_slow_bodies_of_strangers_shut_nobody_out_of_the_console_who_is_signed_in(whole: GatewayHarness) -> None:
+    """They come from the same address: a household, an office, every user of the machine."""
+    few = limited(whole, most_requests=2)
+    joined = await few.join(await few.scene())
+    opened = await open_session(few.context, joined["token"], place="http://127.0.0.1:8700")
+    cookie = {"Cookie": f"tongyao_session={opened.secret}"}
+    begun, go_on = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"secret="
+        begun.release()
+        await go_on.wait()
+
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    bodies = [asyncio.create_task(few.ask("POST", "/console/enter", content=slow(), headers=form)) for _ in range(2)]
+    for _ in bodies:
+        await begun.acquire()
+    try:
+        assert (await few.ask("GET", "/console/enter")).status_code == 429, "strangers of the address have their share"
+        assert (await few.ask("GET", "/console/me", headers=cookie)).status_code == 200
+    finally:
+        go_on.set()
+        await asyncio.gather(*bodies)
 
 
 async def test_no_answer_of_the_api_is_kept_by_a_cache(whole: GatewayHarness) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 from pydantic import TypeAdapter, ValidationError
 
+from tests.gateway.conftest import GatewayHarness
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.outbound.addresses import is_public
 from tongyao.gateway.outbound.http_client import client
@@ -61,6 +63,38 @@ def test_a_validation_error_does_not_quote_what_was_sent(kind: Any, wrong: objec
     with pytest.raises(ValidationError) as refused:
         adapter.validate_python(wrong)
     assert SECRET not in str(refused.value)
+
+
+FORGED = "http://evil\n2026-01-01T00:00:00Z [error    ] records erased \x1b[31m\x9b31m\u2028" + "x" * 40_000
+
+
+def test_a_library_writes_nothing_of_a_stranger_into_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(Settings())
+    log = logging.getLogger("mcp.server.transport_security")
+    log.warning(f"Invalid Origin header: {FORGED}")
+    log.warning("Invalid Origin header: %s in %d requests", FORGED, 3)
+    log.warning("Invalid header", extra={"origin": FORGED})
+    written = capsys.readouterr().err
+    assert len(written.splitlines()) == 3 and "evil" not in written and "xxx" not in written
+    assert "in 3 requests" in written and "test_outbound_and_logs.py" in written
+
+
+def test_a_field_of_our_own_has_no_control_characters_and_a_bounded_length(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(Settings())
+    structlog.get_logger("tongyao.somewhere").warning("refused", path=FORGED, several=[FORGED, {"deep": FORGED}])
+    logging.getLogger("tongyao.somewhere").warning("refused %s", FORGED)
+    written = capsys.readouterr().err
+    assert len(written.splitlines()) == 2 and len(written) < 5_000
+    assert not {one for one in written if not one.isprintable()} - {"\n"}
+
+
+async def test_a_bad_origin_leaves_one_short_line(capsys: pytest.CaptureFixture[str], whole: GatewayHarness) -> None:
+    configure(Settings())
+    headers = {"origin": b"http://evil\x9b[31m" + b"x" * 30_000, "accept": b"application/json, text/event-stream"}
+    async with whole.app.router.lifespan_context(whole.app):
+        refused = await whole.ask("POST", "/mcp", headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    written = capsys.readouterr().err
+    assert refused.status_code in (400, 403) and "evil" not in written and len(written) < 5_000
 
 
 def test_an_exception_is_logged_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:

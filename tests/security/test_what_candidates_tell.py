@@ -51,6 +51,34 @@ async def test_the_sentence_that_a_candidate_allows_names_nobody_whom_their_prof
     await gateway.stack.handle(pid).cancel()
 
 
+async def test_a_person_whose_file_was_named_for_a_process_is_quoted_to_searchers_once_they_allow_it(
+    gateway: GatewayHarness,
+) -> None:
+    """Whoever ran the machine named the file for one process (`--human FILE`): nobody said that a search may quote it."""
+    scene = await gateway.scene()
+    demander = await gateway.join(scene)
+    person, text = f"file-{scene}", "I mend nets and sails in winter. We have two benches."
+    await gateway.stack.register(person, scene=scene, name="Tove Lund", text=text)
+
+    async def sentences() -> set[str | None]:
+        demand = {"intent": "I want somebody to mend nets in winter.", "scene": scene, "settings": {"auto_confirm": True}}
+        pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
+        await gateway.stack.until(pid, "selecting")
+        reason = {"part": "T", "facet": "offers", "score": 1.0, "start": 0, "end": 30}
+        row = CandidateRow(perspective="complement", rank=1, profile_id=person, score=1.0, reasons=[reason])
+        await gateway.context.repositories.seats.find(pid, [row])
+        found = (await gateway.ask("GET", f"/processes/{pid}/candidates", demander["token"])).json()
+        await gateway.stack.handle(pid).cancel()
+        return {reason["sentence"] for one in found for reason in one["because"]}
+
+    assert await sentences() == {None}
+    path = f"/profiles/{person}/consents/{scene}"
+    token = await gateway.person(person)
+    assert (await gateway.ask("PUT", path, token, json={"consent": "allow"})).status_code == 200
+    [said] = await sentences()
+    assert said is not None and "mend nets" in said
+
+
 async def test_of_who_said_never_a_process_does_not_tell_which_part_of_a_tension_matches_them(
     gateway: GatewayHarness,
 ) -> None:

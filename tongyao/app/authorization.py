@@ -54,7 +54,8 @@ ANONYMOUS: Final = Caller()
 class ProcessAccess:
     """A caller's role in one process. `person`: the owner of the texts they send; empty for operators, who have a `login`.
 
-    `author_id` identifies the author of messages outside the process too; idempotency keys belong to it.
+    `author_id` identifies the author of messages outside the process too; idempotency keys belong to it. `caller`: whose credential
+    counts when they write; a person's own agent has none.
     """
 
     process: ProcessRow
@@ -63,6 +64,7 @@ class ProcessAccess:
     alias: str
     author_id: str
     login: str = ""
+    caller: Caller = ANONYMOUS
 
     @property
     def seated(self) -> bool:
@@ -126,14 +128,16 @@ async def authorize_in_row(
 
 async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -> ProcessAccess | None:
     if caller.operator:
-        return ProcessAccess(row, Role.OPERATOR, "", "", f"operator:{caller.id}", login=caller.login or caller.id)
+        login = caller.login or caller.id
+        return ProcessAccess(row, Role.OPERATOR, "", "", f"operator:{caller.id}", login=login, caller=caller)
     if caller.role is Role.PARTICIPANT and caller.process_id != row.id:
         return None
     if caller.role is Role.PERSON and row.demander == caller.person:
-        return ProcessAccess(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}")
+        return ProcessAccess(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}", caller=caller)
     for seat in await repositories.seats.seats(row.id):
         if seat.person == caller.person and caller.alias in ("", seat.alias):
-            return ProcessAccess(row, Role.PARTICIPANT, caller.person, seat.alias, f"participant:{caller.person}")
+            author = f"participant:{caller.person}"
+            return ProcessAccess(row, Role.PARTICIPANT, caller.person, seat.alias, author, caller=caller)
     return await _invited(repositories, caller, row)
 
 
@@ -164,7 +168,7 @@ async def _invited(
     asked = await repositories.inbox.invitation(row.id, caller.person, number)
     if asked is None:
         return None
-    return ProcessAccess(row, Role.INVITED, caller.person, asked.alias, invited_author(caller.person))
+    return ProcessAccess(row, Role.INVITED, caller.person, asked.alias, invited_author(caller.person), caller=caller)
 
 
 def invited_author(person: str) -> str:

@@ -11,7 +11,8 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound
 from tongyao.app.messaging.wire import MAX_CONTACT, Body
-from tongyao.app.quotas import check_storage, counting
+from tongyao.app.quotas import check_storage
+from tongyao.app.writing import writing
 
 _DESCRIPTION: Final = (
     "How those who commit reach you, and what you tell them. Empty: nothing, also of what you told before."
@@ -36,6 +37,6 @@ async def give_contact(context: AppContext, caller: Caller, process_id: str, bod
 
 async def keep_contact(context: AppContext, access: ProcessAccess, text: str) -> None:
     """As `give_contact`, for a caller whose access to the process is known already. Raises `QuotaReached`."""
-    async with counting(context, access.person):
-        await check_storage(context, Caller(person=access.person), access.person, chars=len(text))
+    async with writing(context.repositories, access.caller, access.person):
+        await check_storage(context, access.caller, access.person, chars=len(text))
         await context.repositories.contacts.put(access.process.id, access.alias, text)

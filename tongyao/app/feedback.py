@@ -12,7 +12,8 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
-from tongyao.app.quotas import check_profile, check_storage, counting
+from tongyao.app.quotas import check_storage
+from tongyao.app.writing import writing
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
@@ -71,7 +72,7 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
         revision=body.revision or plan.revision,
     )
     try:
-        async with counting(context, caller.person):
+        async with writing(context.repositories, caller):
             await check_storage(context, caller, caller.person, chars=len(body.text))
             stored = await context.repositories.feedback.put(process_id, row, words=body.text)
     except NothingToJudge as error:
@@ -104,8 +105,13 @@ async def _add_to_profile(context: AppContext, caller: Caller, process_id: str, 
         return person, version.version
     day = f"{row.at:%Y-%m-%d}" if row.at else ""
     text = f"{before.rstrip()}\n\n## {day}\n\n{words}\n"
-    await check_profile(context, caller, person, chars=len(text))
     new = await register_profile(
-        context, person, scene=profile.scene_id, name=profile.display_name, contact=profile.contact, text=text
+        context,
+        person,
+        scene=profile.scene_id,
+        name=profile.display_name,
+        contact=profile.contact,
+        text=text,
+        caller=caller,
     )
     return person, new.version

@@ -1,28 +1,18 @@
 """How much one person may keep and use here: open processes, versions of a profile, tokens, characters, model calls of a day.
 
-Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine.
+Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine. A check that counts
+rows stands in the block of `writing` that stores the next one: two requests that count before either has stored would both be let through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import QuotaReached, Unavailable
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.records.database import one_at_a_time
-
-
-def counting(context: AppContext, person: str) -> AbstractAsyncContextManager[None]:
-    """The block counts what a person has and adds to it, in one transaction; no two of one person at a time.
-
-    Each check below belongs into such a block, with what it permits: two requests that count before either has stored would both
-    be let through.
-    """
-    return one_at_a_time(context.repositories.pool, f"quota/{person}")
 
 
 async def check_open_processes(context: AppContext, caller: Caller, demander: str) -> None:

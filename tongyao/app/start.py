@@ -22,7 +22,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import Caller, permit
+from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
@@ -35,8 +35,8 @@ from tongyao.app.quotas import (
     check_day_budget,
     check_open_processes,
     check_storage,
-    counting,
 )
+from tongyao.app.writing import writing
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
@@ -94,7 +94,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     if tension is not None:
         await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)
     signal_key = await context.signal_key()
-    async with counting(context, demander):
+    async with writing(context.repositories, caller, demander):
         if not await _is_announced(context, process_id):
             await check_open_processes(context, caller, demander)
             await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
@@ -158,13 +158,16 @@ def process_id_of(demander: str, key: str) -> str:
     return "c-" + uuid5(_NAMESPACE, "\x1f".join((demander, key))).hex[:16]
 
 
-async def start_child(context: AppContext, process_id: str, residual: str) -> str:
+async def start_child(context: AppContext, process_id: str, residual: str, *, caller: Caller = ANONYMOUS) -> str:
     """Start the child for a residual tension of a process that has ended; returns its id. A repetition finds the same child.
+
+    `caller`: the demander, who was let in, or an operator.
 
     A process that runs starts its children itself: send it `approve_residual`. Raises `BadInput`.
     """
     try:
-        child = await announce_child(context.repositories, process_id, residual)
+        async with writing(context.repositories, caller):
+            child = await announce_child(context.repositories, process_id, residual)
     except NotAnnounced as refused:
         raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
     await _start_workflow(context, child)

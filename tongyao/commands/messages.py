@@ -336,7 +336,12 @@ def consent(
         str,
         typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
     ],
-    allow: Annotated[bool, typer.Option("--allow/--refuse", help="Whether they take part in this process.")],
+    allow: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow/--refuse", help="Whether they take part in this process. Without it the question is shown."
+        ),
+    ] = None,
     endpoint: Annotated[
         str, typer.Option(help="With --allow: proxy, human or agent. Unless it is proxy, no proxy speaks for them.")
     ] = "proxy",
@@ -347,6 +352,9 @@ def consent(
     from tongyao.commands.actions import messages as actions
     from tongyao.commands.shared.common import validated
 
+    if allow is None:
+        run(actions.show_question(process, person))
+        return
     body = validated(MessageBody, {"kind": "consent", "allow": allow, "endpoint": endpoint})
     actions.report(*run(actions.answer(process, body, key or uuid.uuid4().hex, person)))
 

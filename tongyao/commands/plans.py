@@ -51,6 +51,8 @@ def validate(
         fail(say("file.unreadable", file=file, error=error.strerror), EXIT_BAD_INPUT)
     except UnicodeDecodeError:
         fail(say("file.no_utf8", file=file), EXIT_BAD_INPUT)
+    except RecursionError:
+        fail(say("file.too_deep", file=file), EXIT_BAD_INPUT)
     except ValueError as error:
         fail(say("file.no_json", file=file, error=error), EXIT_BAD_INPUT)
     found = run(actions.against(process, document)) if process else faults(document)

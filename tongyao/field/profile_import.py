@@ -314,7 +314,14 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
                 f"{path} has no Markdown files: one .md file a profile, its name is the id",
                 f"{path} 里没有 Markdown 文件：每份档案一个 .md 文件，文件名就是 id",
             )
+        folder = path.resolve()
         for file in found:
+            try:
+                if not file.resolve(strict=True).is_relative_to(folder):
+                    raise OSError
+            except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
+                report.refused.append((file.stem, Reason("a link that leads out of the folder", "链接指向文件夹之外")))
+                continue
             try:
                 yield _Row(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
             except UnicodeDecodeError as error:

@@ -37,6 +37,7 @@ __all__ = [
     "rows_of",
     "session",
     "transaction",
+    "wait_for_others",
 ]
 
 RowT = TypeVar("RowT", bound=BaseModel)
@@ -216,9 +217,14 @@ async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
     """
     lock = _WAITING.setdefault((id(pool), name), asyncio.Lock())
     async with lock, transaction(pool) as connection:
-        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"one-at-a-time/{name}"])
+        await wait_for_others(connection, name)
         with _joining(pool, connection):
             yield
+
+
+async def wait_for_others(connection: Connection, name: str) -> None:
+    """Wait in the caller's transaction until no block `one_at_a_time` of this name runs; none begins before the transaction ends."""
+    await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"one-at-a-time/{name}"])
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.formulation import SENTENCE
 from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
@@ -51,8 +51,9 @@ async def matching_sentences(
 ) -> dict[Reason, str]:
     """By reason one sentence of its span, without addresses and the names that are found in the profile. `parts`: the tension's, in words.
 
-    Only of people who allow their proxy to speak in this scene and have set no limits to what it may say. A profile that
-    was changed since the process began is left out: the spans are of its earlier text.
+    Only of people who allow their proxy to speak in this scene and have set no limits to what it may say. A file that was named for
+    one process (`--human`, `--participant`) is no such consent: its owner may give it. A profile that was changed
+    since the process began is left out: the spans are of its earlier text.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories = context.repositories
@@ -64,6 +65,7 @@ async def matching_sentences(
         for one in ids
         if one in standing
         and standing[one].consent is Consent.ALLOW
+        and (standing[one].own or standing[one].origin is not Origin.FILE)
         and mandates[one].may_speak
         and mandates[one].text_id is None
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import partial
 from typing import Any, Final
 
 from pydantic import Field
@@ -38,8 +37,9 @@ from tongyao.app.messaging.wire import (
     stored_key,
     with_endpoints,
 )
-from tongyao.app.quotas import check_chosen, check_storage, counting
+from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
+from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
@@ -208,21 +208,12 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
             raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
-    keep = partial(
-        context.relay.store,
-        access.process.id,
-        message,
-        author_id=access.author_id,
-        via=via,
-        login=access.login,
-        text=text,
-    )
-    if text is not None and access.role is not Role.OPERATOR:
-        async with counting(context, access.person):
-            await check_storage(context, Caller(person=access.person), access.person, chars=len(text.text))
-            kept = await keep()
-    else:
-        kept = await keep()
+    async with writing(context.repositories, access.caller, access.person):
+        if text is not None:
+            await check_storage(context, access.caller, access.person, chars=len(text.text))
+        kept = await context.relay.store(
+            access.process.id, message, author_id=access.author_id, via=via, login=access.login, text=text
+        )
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
@@ -318,7 +309,7 @@ def _alias(alias: str | None, access: ProcessAccess) -> str:
 
 async def _start_child_of_ended(context: AppContext, access: ProcessAccess, message: ApproveResidual) -> Receipt:
     """A process that has ended cannot start its children itself."""
-    child = await start_child(context, access.process.id, message.residual)
+    child = await start_child(context, access.process.id, message.residual, caller=access.caller)
     return Receipt(
         id=child,
         process_id=access.process.id,

@@ -16,6 +16,7 @@ from tongyao.app.messaging.wire import Body
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import new_secret
+from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
 from tongyao.records.privacy.texts import text_id
@@ -70,13 +71,15 @@ async def set_mail(context: AppContext, caller: Caller, person: str, body: MailB
     try:
         root = await context.repositories.tokens.root(caller.id)
         ends = root.id if root is not None and root.expires_at is not None else ""
-        channel = await send_code(context, person, body.address, language=language, set_with=ends)
+        channel = await send_code(context, caller, person, body.address, language=language, set_with=ends)
     except NotSent:
         raise Unavailable("mail_away", "the code could not be sent; check the address and try again") from None
     return _view(channel)
 
 
-async def send_code(context: AppContext, person: str, address: str, *, language: str, set_with: str = "") -> Channel:
+async def send_code(
+    context: AppContext, caller: Caller, person: str, address: str, *, language: str, set_with: str = ""
+) -> Channel:
     """Set an address, not confirmed yet, and send a code to it. Links mailed to the one before open nothing any more.
 
     `set_with`: as in `Channel`. Raises `NotSent`, `BadInput`.
@@ -86,10 +89,11 @@ async def send_code(context: AppContext, person: str, address: str, *, language:
         raise BadInput("no_mail", "this installation sends no mail: use a webhook, or look into the inbox")
     channel = Channel(person=person, kind="mail", address=address, set_with=set_with)
     code = secrets.token_urlsafe(9)
-    known = await context.repositories.notifications.channels(person)
-    await context.repositories.notifications.set_channel(channel, code=code)
-    if any(one.kind == "mail" and one.address != address for one in known):
-        await context.repositories.tokens.revoke_links(person)
+    async with writing(context.repositories, caller, person):
+        known = await context.repositories.notifications.channels(person)
+        await context.repositories.notifications.set_channel(channel, code=code)
+        if any(one.kind == "mail" and one.address != address for one in known):
+            await context.repositories.tokens.revoke_links(person)
     subject, text = notification_texts.code_mail(code, language)
     await notifier.send(
         Outgoing(id=text_id("code", person, code), address=address, subject=subject, text=text, data={"what": "code"})
@@ -116,7 +120,8 @@ async def set_channel(
             "no_such_channel", f"there is no kind of channel {kind!r} here; there are: {known}", field="kind"
         )
     channel, code = Channel(person=person, kind=kind, address=address, secret=new_secret()), secrets.token_urlsafe(9)
-    await context.repositories.notifications.set_channel(channel, code=code)
+    async with writing(context.repositories, caller, person):
+        await context.repositories.notifications.set_channel(channel, code=code)
     subject, text = notification_texts.code_mail(code, language)
     try:
         async with asyncio.timeout(_CODE_SECONDS):
@@ -147,7 +152,8 @@ async def confirm(context: AppContext, caller: Caller, person: str, kind: Channe
     """Raises `BadInput` for a code that is not the last one sent."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
-        await context.repositories.notifications.confirm(person, kind, body.code)
+        async with writing(context.repositories, caller, person):
+            await context.repositories.notifications.confirm(person, kind, body.code)
     except WrongCode as error:
         raise BadInput("wrong_code", str(error), field="code") from None
     found = await context.repositories.notifications.channels(person)
@@ -167,7 +173,8 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
         raise BadInput("no_webhooks", "this installation calls no webhooks: look into the inbox")
     channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret())
     code = secrets.token_urlsafe(9)
-    await context.repositories.notifications.set_channel(channel, code=code)
+    async with writing(context.repositories, caller, person):
+        await context.repositories.notifications.set_channel(channel, code=code)
     try:
         async with asyncio.timeout(_CODE_SECONDS):
             await notifier.send(
@@ -185,9 +192,10 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
 
 async def remove_channel(context: AppContext, caller: Caller, person: str, kind: ChannelKind) -> None:
     authorize_for_profile(caller, person, Action.CHANNELS)
-    await context.repositories.notifications.remove_channel(person, kind)
-    if kind == "mail":  # whoever reads mail at the address may hold links that nobody has used yet
-        await context.repositories.tokens.revoke_links(person)
+    async with writing(context.repositories, caller, person):
+        await context.repositories.notifications.remove_channel(person, kind)
+        if kind == "mail":  # whoever reads mail at the address may hold links that nobody has used yet
+            await context.repositories.tokens.revoke_links(person)
 
 
 def _view(channel: Channel, *, secret: str | None = None) -> ChannelView:

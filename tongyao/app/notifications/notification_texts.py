@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -44,9 +44,20 @@ def subject(what: str, about: Mapping[str, Any], language: str) -> str:
     return "Tongyao: " + words.format(alias=about.get("alias") or somebody, round=about.get("round", ""))
 
 
-def text(what: str, about: Mapping[str, Any], *, process: str, due: datetime | None, where: str, language: str) -> str:
+def text(
+    what: str,
+    about: Mapping[str, Any],
+    *,
+    process: str,
+    due: datetime | None,
+    where: str,
+    language: str,
+    first: Sequence[str] = (),
+) -> str:
+    """The body of a notification. `first`: paragraphs that stand before everything else."""
     zh = language == "zh"
-    lines = [subject(what, about, language).removeprefix("Tongyao: "), ""]
+    lines = [line for paragraph in first for line in (paragraph, "")]
+    lines += [subject(what, about, language).removeprefix("Tongyao: "), ""]
     if process:
         lines.append(f"过程：{process}" if zh else f"Process: {process}")
     if due is not None:

@@ -19,6 +19,7 @@ from tongyao.app.people.profile_source import ProfileSource, RenewCredentials, S
 from tongyao.app.people.profiles import VersionView, version_view
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_profile
+from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
@@ -68,7 +69,8 @@ async def set_source(context: AppContext, caller: Caller, person: str, body: Sou
     authorize_for_profile(caller, person, Action.SOURCE)
     credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
     _make(context, body.kind, body.config, credentials, lambda: nullcontext(credentials))
-    await context.repositories.sources.put(person, body.kind, body.config, credentials)
+    async with writing(context.repositories, caller, person):
+        await context.repositories.sources.put(person, body.kind, body.config, credentials)
     return await _view(context, await context.repositories.sources.get(person))
 
 
@@ -83,7 +85,8 @@ async def read_source(context: AppContext, caller: Caller, person: str) -> Sourc
 
 async def remove_source(context: AppContext, caller: Caller, person: str) -> None:
     authorize_for_profile(caller, person, Action.SOURCE)
-    await context.repositories.sources.remove(person)
+    async with writing(context.repositories, caller, person):
+        await context.repositories.sources.remove(person)
 
 
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:

@@ -10,6 +10,9 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
+from tongyao.app.people.invitation import Invitation, invitation_to
+from tongyao.app.reading import Reading
+from tongyao.app.writing import writing
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -50,8 +53,10 @@ class ConsentView(Value):
 
 
 class ConsentQuestion(Value):
-    """What somebody is asked, before they have a seat: about which tension, and what of them others would get to read."""
+    """What somebody is asked, before they have a seat: by whom, about which tension, and what of them others would get to read."""
 
+    invitation_en: Invitation
+    invitation_zh: Invitation
     scene: str
     title: str = Field(default="", description="Of a child: what stayed open in its parent, in a line.")
     tension: Tension | None
@@ -78,11 +83,12 @@ async def set_consent(
     profiles = context.repositories.profiles
     await profiles.get(profile_id)
     await context.repositories.scenes.get(scene)
-    await context.repositories.consents.put(profile_id, scene, body.consent)
+    async with writing(context.repositories, caller, profile_id):
+        await context.repositories.consents.put(profile_id, scene, body.consent)
     return await _view(context, profile_id, scene)
 
 
-async def question_of(context: AppContext, row: InboxRow) -> ConsentQuestion | None:
+async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None:
     """The question of one ask; None for an ask of another kind."""
     if row.ask != "consent":
         return None
@@ -98,7 +104,10 @@ async def question_of(context: AppContext, row: InboxRow) -> ConsentQuestion | N
         first + (record_open if record.open_record else "") + (alone if not others else "")
         for first, record_open, alone in zip(_DISCLOSED, _OPEN_RECORD, _ALONE, strict=True)
     )
+    process = await repositories.processes.get(row.process_id)
     return ConsentQuestion(
+        invitation_en=await invitation_to(repositories, process, "en"),
+        invitation_zh=await invitation_to(repositories, process, "zh"),
         scene=record.scene,
         title=read_access.title_for_invited(record, names),
         tension=read_access.tension_for_invited(record, names),

@@ -21,6 +21,7 @@ from tongyao.app.authorization import Caller, authorize_for_profile, invited_aut
 from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
 from tongyao.app.histories import delete_history
+from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -89,7 +90,8 @@ async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
     """
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
     await context.repositories.profiles.get(person)
-    await erasure.Erasing(context.repositories.pool).begin(person)
+    async with writing(context.repositories, caller, person):
+        await erasure.Erasing(context.repositories.pool).begin(person)
     task = asyncio.create_task(_erase(context, person, PATIENCE_SECONDS), name="erase")
     _BACKGROUND.add(task)
     task.add_done_callback(_ended)
@@ -125,9 +127,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     left = [seat for seat in seats if seat.open and seat.alias != DEMANDER]
     cancelled = [seat for seat in seats if seat.open and seat.alias == DEMANDER]
     operator = Author(role="operator")
-    for seat in left:
-        leave = Leave(key=f"erased/{seat.alias}", author=operator, alias=seat.alias)
-        await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
+    await _leave(context, [seat for seat in left if not seat.seating])
     for seat in cancelled:
         cancel = Cancel(key="erased", author=operator, branch=True)
         await context.relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
@@ -144,6 +144,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     await records.rewrite(person, program=context.program_sentences)
     processes = await records.open_in_trees([seat.process_id for seat in seats])
     running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
+    await _leave(context, [seat for seat in left if seat.seating])  # the step that seated them has ended
     await records.rewrite(person, program=context.program_sentences)
     if running:
         log.warning("erasure waits for steps under way: the duty `erasures` goes on with it", steps=running)
@@ -163,6 +164,12 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         histories_later=await records.histories_waiting(),
         steps_under_way=running,
     )
+
+
+async def _leave(context: AppContext, seats: Sequence[erasure.Seat]) -> None:
+    for seat in seats:
+        leave = Leave(key=f"erased/{seat.alias}", author=Author(role="operator"), alias=seat.alias)
+        await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
 
 
 async def _wait_for_steps(client: Client, processes: Sequence[str], since: datetime, patience: float) -> int:

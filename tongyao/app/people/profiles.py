@@ -20,7 +20,8 @@ from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
-from tongyao.app.quotas import check_profile, check_storage, counting
+from tongyao.app.quotas import check_profile, check_storage
+from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.record import EarlierAnswer
@@ -115,7 +116,14 @@ async def register(
     known = await context.repositories.tokens.list(person=profile_id)
     contact = {"email": body.email} if body.email else None
     version = await register_profile(
-        context, profile_id, scene=body.scene, name=name, text=body.text, contact=contact, origin=origin
+        context,
+        profile_id,
+        scene=body.scene,
+        name=name,
+        text=body.text,
+        contact=contact,
+        origin=origin,
+        caller=caller,
     )
     used = any(token.used_at is not None for token in known)
     if used or (known and len(checked_key(key)) < SECRET_KEY_CHARS):
@@ -127,13 +135,14 @@ async def register(
             token=None,
             note=f"registered before; {why}, and the token is not shown again",
         )
-    await context.repositories.tokens.revoke_all(profile_id)
-    days = context.options.token_days
     if body.email is not None:
-        await _offer_mail(context, profile_id, body.email, version.language)
-    issued = await context.repositories.tokens.issue(
-        "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
-    )
+        await _offer_mail(context, caller, profile_id, body.email, version.language)
+    days = context.options.token_days
+    async with writing(context.repositories, caller, profile_id):
+        await context.repositories.tokens.revoke_all(profile_id)
+        issued = await context.repositories.tokens.issue(
+            "person", person=profile_id, label="owner", lasts=timedelta(days=days) if days else None
+        )
     note = "keep the token: it is shown this once"
     if version.grade == Grade.C:
         note += (
@@ -145,11 +154,11 @@ async def register(
     )
 
 
-async def _offer_mail(context: AppContext, profile_id: str, address: str, language: str) -> None:
+async def _offer_mail(context: AppContext, caller: Caller, profile_id: str, address: str, language: str) -> None:
     """Send a confirmation code, if mail is sent here. A mail server that is away does not make a registration fail."""
     if "mail" in context.notifiers and not await context.repositories.notifications.channels(profile_id):
         try:
-            await send_code(context, profile_id, address, language=language)
+            await send_code(context, caller, profile_id, address, language=language)
         except NotSent as failed:
             log.warning("code not sent", profile=profile_id, why=str(failed))
 
@@ -315,7 +324,7 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
     repositories = context.repositories
     await repositories.profiles.get(profile_id)
     content = json.dumps(body.model_dump(exclude={"may_speak"}), ensure_ascii=False, sort_keys=True)
-    async with counting(context, profile_id):
+    async with writing(repositories, caller, profile_id):
         await check_storage(context, caller, profile_id, chars=len(content))
         text_id = await repositories.texts.put(profile_id, "mandate", content)
         await repositories.mandate_rows.put(profile_id, may_speak=body.may_speak, text_id=text_id)
@@ -334,7 +343,9 @@ async def _note_mandate(context: AppContext, caller: Caller, process_id: str, ke
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     author = Author(role="participant", alias=access.alias)
     message = SetMandate(key=f"mandate-{key}", author=author, alias=access.alias)
-    await context.relay.send(process_id, message, author_id=access.author_id, via="api", wait=2.0)
+    async with writing(context.repositories, caller):
+        stored = await context.relay.store(process_id, message, author_id=access.author_id, via="api")
+    await context.relay.forward(stored, wait=2.0)
 
 
 def version_view(version: ProfileVersion) -> VersionView:

@@ -6,10 +6,11 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from tongyao.app.authorization import Caller
+from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.quotas import check_profile, counting
+from tongyao.app.quotas import check_profile
+from tongyao.app.writing import writing
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
@@ -38,7 +39,7 @@ async def register_profile(
 ) -> ProfileVersion:
     """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
 
-    `origin`: how it came in; kept from the first time, with `file_digest` as `Profiles.save` takes it. `caller`: whose quotas count; None: none do. Then it raises `QuotaReached`, too.
+    `origin`: how it came in; kept from the first time, with `file_digest` as `Profiles.save` takes it. `caller`: whose credential and quotas count; None: a command's, which has none. It raises `QuotaReached`, and as `writing`.
 
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
@@ -50,7 +51,7 @@ async def register_profile(
         _LONG_ONES if len(text) > _LONG else None, _read, text, profile_id, context.profile_max_chars
     )
     try:
-        async with counting(context, profile_id):
+        async with writing(context.repositories, caller or ANONYMOUS, profile_id):
             if caller is not None:
                 await check_profile(context, caller, profile_id, chars=len(clean))
             version = await context.repositories.profiles.save(

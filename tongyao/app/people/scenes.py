@@ -10,6 +10,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
+from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.scenes import Scene, SceneUnknown
 
@@ -55,7 +56,8 @@ async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneB
         settings = {"titles": body.titles}
     if body.public is not None:
         settings["public"] = list(body.public)
-    await scenes.put(id, body.title, settings)
+    async with writing(context.repositories, caller):
+        await scenes.put(id, body.title, settings)
     return _view(await scenes.get(id))
 
 

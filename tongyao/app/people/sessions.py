@@ -10,10 +10,14 @@ from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, Unauthenticated
 from tongyao.app.people.acting import tell_acted_for
+from tongyao.app.writing import writing
 from tongyao.records.people.tokens import Issued, Token
 
 MOST_DAYS: Final = 30
 """A session ends after so long, however often it is used."""
+LINK: Final = "personal link"
+LINK_IN_MAIL: Final = "personal link in a mail"
+"""Labels of links."""
 LINK_DAYS: Final = 7
 """A personal link that nobody used is good for so long."""
 
@@ -26,24 +30,28 @@ def link_address(where: str, secret: str) -> str:
 async def issue_link(context: AppContext, caller: Caller, person: str | None) -> Issued:
     """A personal link's secret: it opens one session as this person, or as an operator where `person` is None.
 
-    People make it for themselves, operators for operators, and on the machine for anybody.
+    People make it for themselves, operators for operators, and on the machine for anybody. It takes the place of the one made before
+    that nobody used; links in mails stay.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
     if not caller.operator and person != caller.person:
         raise NotAllowed("you can make links for yourself only")
     if caller.operator and not caller.on_the_machine and person:
         raise NotAllowed("nobody becomes a person over the network: make the link on the machine")
-    if person:
-        await tell_acted_for(context, caller, person, "token_made")
-    root = await context.repositories.tokens.root(caller.id)
-    return await context.repositories.tokens.issue(
-        "person" if person else "operator",
-        person=person,
-        label="personal link",
-        lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
-        kind="link",
-        opened_by=root.id if root else None,
-    )
+    tokens = context.repositories.tokens
+    async with writing(context.repositories, caller, person or ""):
+        if person:
+            await tell_acted_for(context, caller, person, "token_made")
+        await tokens.revoke_links(person, label=LINK)
+        root = await tokens.root(caller.id)
+        return await tokens.issue(
+            "person" if person else "operator",
+            person=person,
+            label=LINK,
+            lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
+            kind="link",
+            opened_by=root.id if root else None,
+        )
 
 
 async def open_session(context: AppContext, secret: str, *, place: str) -> Issued:
@@ -52,22 +60,24 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
     `place`: the address at which it is opened. It is good at no other.
     """
     tokens = context.repositories.tokens
-    opener = await tokens.spend(secret)
-    if opener is None:
-        opener = await tokens.find(secret)
-        if opener is None or opener.revoked_at is not None or opener.expired:
-            raise Unauthenticated("link_unknown", "this link or token is not good, or no longer: ask for a new one")
-    root = await tokens.root(opener.id)
-    return await tokens.issue(
-        opener.role,
-        person=opener.person,
-        process_id=opener.process_id,
-        alias=opener.alias,
-        label=place,
-        lasts=no_longer_than(root, timedelta(hours=context.options.session_hours)),
-        kind="session",
-        opened_by=(root or opener).id,
-    )
+    unknown = Unauthenticated("link_unknown", "this link or token is not good, or no longer: ask for a new one")
+    opener = await tokens.find(secret, kind="link") or await tokens.find(secret)
+    if opener is None or opener.over:
+        raise unknown
+    async with writing(context.repositories, Caller(person=opener.person or "", id=opener.id)):
+        if opener.kind == "link" and await tokens.spend(secret) is None:
+            raise unknown
+        root = await tokens.root(opener.id)
+        return await tokens.issue(
+            opener.role,
+            person=opener.person,
+            process_id=opener.process_id,
+            alias=opener.alias,
+            label=place,
+            lasts=no_longer_than(root, timedelta(hours=context.options.session_hours)),
+            kind="session",
+            opened_by=(root or opener).id,
+        )
 
 
 def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:

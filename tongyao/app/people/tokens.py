@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -15,7 +14,8 @@ from tongyao.app.errors import BadInput, NotAllowed, NotFound
 from tongyao.app.messaging.wire import Body, Id
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.sessions import no_longer_than
-from tongyao.app.quotas import check_tokens, counting
+from tongyao.app.quotas import check_tokens
+from tongyao.app.writing import writing
 from tongyao.records.people.tokens import Issued, Token
 
 
@@ -54,10 +54,24 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
         if alias is None:
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
+    async with writing(context.repositories, caller, person or ""):
+        return await _issue(context, caller, body, person, process_id, alias)
+
+
+async def _issue(
+    context: AppContext,
+    caller: Caller,
+    body: IssueTokenBody,
+    person: str | None,
+    process_id: str | None,
+    alias: str | None,
+) -> Issued:
+    if person is not None:
+        await check_tokens(context, caller, person)
+        await tell_acted_for(context, caller, person, "token_made")
     root = await context.repositories.tokens.root(caller.id)
     lasts = no_longer_than(root, timedelta(seconds=body.seconds) if body.seconds else None)
-    issue = partial(
-        context.repositories.tokens.issue,
+    return await context.repositories.tokens.issue(
         body.role,
         person=person,
         process_id=process_id,
@@ -65,12 +79,6 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
         label=body.label,
         lasts=lasts,
     )
-    if person is None:
-        return await issue()
-    async with counting(context, person):
-        await check_tokens(context, caller, person)
-        await tell_acted_for(context, caller, person, "token_made")
-        return await issue()
 
 
 async def list_tokens(context: AppContext, caller: Caller, *, person: str | None = None) -> list[Token]:
@@ -85,4 +93,5 @@ async def revoke_token(context: AppContext, caller: Caller, token_id: str) -> To
     token = await context.repositories.tokens.get(token_id)
     if not caller.operator and token.person != caller.person:
         raise NotFound("no_such_token", f"there is no token {token_id!r}")
-    return await context.repositories.tokens.revoke(token_id)
+    async with writing(context.repositories, caller, token.person or ""):
+        return await context.repositories.tokens.revoke(token_id)

@@ -7,6 +7,7 @@ import uuid
 from typing import Any, Final
 
 import typer
+from rich.text import Text
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
@@ -17,12 +18,14 @@ from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.acting import tell_spoken_for
-from tongyao.app.people.consents import ConsentBody, ConsentView, read_consents, set_consent
+from tongyao.app.people.consents import ConsentBody, ConsentView, question_of, read_consents, set_consent
 from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
-from tongyao.commands.shared.next_steps import next_step
+from tongyao.commands.shared.next_steps import commands_for, next_step
 from tongyao.commands.shared.references import alias_in, find_person, party_in
-from tongyao.commands.shared.terminal import EXIT_PENDING, console, fail, run
+from tongyao.commands.shared.showing import markdown
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
 from tongyao.commands.shared.words import language, say
+from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow
 
@@ -62,6 +65,24 @@ async def answer(process: str, body: MessageBody, key: str, person: str) -> tupl
         receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
         await tell_spoken_for(context, OPERATOR, asked, body.kind, process_id=process)
         return receipt, await next_step(context.repositories, process)
+
+
+async def show_question(process: str, person: str) -> None:
+    """Print what somebody is asked who is invited: by whom, about what, what is said of them, and the commands that answer."""
+    async with records_context() as context:
+        asked = await find_person(context, person)
+        row = await context.repositories.inbox.invitation(process, asked)
+        question = await question_of(context, row) if row is not None else None
+        if row is None or question is None:
+            fail(say("sent.not_invited", person=asked, process=process), EXIT_BAD_INPUT)
+        zh = language() == "zh"
+        for paragraph in (question.invitation_zh if zh else question.invitation_en).paragraphs:
+            console.print(Text(f"{paragraph}\n"))
+        if question.tension is not None:
+            console.print(markdown(tension_markdown(question.tension, language())))
+        console.print(Text(question.discloses_zh if zh else question.discloses_en))
+        for command in await commands_for(context.repositories, row, await context.repositories.processes.get(process)):
+            console.print(Text(f"  {command}"))
 
 
 async def consents(person: str, scene: str | None, decision: str | None) -> list[ConsentView]:

@@ -66,7 +66,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
         case "consent":
             person = ask.person or ask.subject
             said = f"tongyao consent {id} --as {person}"
-            return [f"{said} --allow", f"{said} --allow --endpoint human", f"{said} --refuse"]
+            return [said, f"{said} --allow", f"{said} --allow --endpoint human", f"{said} --refuse"]
         case "resume":
             return [f"tongyao resume {id}"]
         case _:

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.addresses import ClientAddresses
@@ -32,7 +32,7 @@ CONSOLE: Final = "/console"
 class Admission:
     """ASGI middleware. It leaves in `scope["state"]` the `address` of the client, and the `caller` or the problem with their token.
 
-    For a form of the console also the `session`. The console counts the requests of its visitors itself.
+    For the console also the `session`. The console counts the requests of its visitors itself.
     """
 
     def __init__(self, app: ASGIApp, *, context: AppContext, limits: RateLimits) -> None:
@@ -77,11 +77,9 @@ class Admission:
     async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
         """Who calls, counted by person, else by address. What is wrong with a token is for the route to say."""
         if scope["path"].startswith(CONSOLE):
-            if scope["method"] != "POST":
-                return ANONYMOUS
             session = await session_of(self._context, HTTPConnection(scope))
             scope["state"]["session"] = session
-            return session[0]  # what they may send depends on who they are
+            return session[0]  # what they may send, and how much at a time, depends on who they are
         caller: Caller | Problem
         try:
             secret = bearer_token(Headers(scope=scope).get("authorization"))
@@ -99,7 +97,7 @@ class Admission:
         name, options = counted_as(caller, address), self._context.options
         if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
             if scope["path"].startswith(CONSOLE):  # it counts those of each person itself: a household has one address
-                return f"page/{name}", options.most_pages
+                return f"page/{address}", options.most_pages
             return f"stream/{name}", options.most_streams
         operator = isinstance(caller, Caller) and caller.operator
         long = most_bytes(scope, caller, options) > WORDS_BYTES and _declared(scope) > options.small_body_bytes

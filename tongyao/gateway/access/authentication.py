@@ -12,10 +12,10 @@ from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unauthenticated
 from tongyao.app.people.sessions import find_session
+from tongyao.app.writing import check_token
 from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 
-_NEW_ONE: Final = "an operator makes a new one on the machine (`tongyao token create`)"
 SESSION: Final = "tongyao_session"
 """The cookie of a session of the console."""
 
@@ -54,12 +54,7 @@ def place_of(request: HTTPConnection) -> str:
 
 def caller_of(token: Token | None) -> Caller:
     """The caller whom this token stands for. Raises `Unauthenticated` when there is none, or it is no longer good."""
-    if token is None:
-        raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
-    if token.revoked_at is not None:
-        raise Unauthenticated("token_revoked", f"this token was revoked: {_NEW_ONE}")
-    if token.expired:
-        raise Unauthenticated("token_expired", f"this token has expired: {_NEW_ONE}")
+    token = check_token(token)
     return Caller(
         role=Role(token.role),
         person=token.person or "",

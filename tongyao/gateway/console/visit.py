@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unauthenticated
-from tongyao.gateway.access.authentication import SESSION, session_of
+from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.dates import zone
 from tongyao.gateway.console.texts import Language, preferred
@@ -66,8 +66,7 @@ async def visit_of(request: Request) -> Visit:
     """The visitor."""
     context: AppContext = request.app.state.context
     limits: RateLimits = request.app.state.rate_limits
-    known: tuple[Caller, Token | None] | None = getattr(request.state, "session", None)  # of a form
-    caller, token = known or await session_of(context, request)
+    caller, token = request.state.session
     await limits.count_request(caller, str(request.state.address))
     return Visit(
         request=request,

@@ -14,9 +14,13 @@ from typing import Final
 import structlog
 from pydantic import SecretStr
 
+from tongyao.app.authorization import Caller
+from tongyao.app.errors import Gone, Unauthenticated
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.people.sessions import LINK_DAYS, link_address, no_longer_than
+from tongyao.app.people.invitation import invitation_to
+from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
+from tongyao.app.writing import writing
 from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
@@ -170,6 +174,10 @@ class NotificationSender:
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
+        first: tuple[str, ...] = ()
+        if what == Ask.CONSENT and one.process_id:
+            process = await self._library.processes.get(one.process_id)
+            first = (await invitation_to(self._library, process, language)).paragraphs
         data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
@@ -183,6 +191,7 @@ class NotificationSender:
                 due=due,
                 where=await self._where(one, channel, links),
                 language=language,
+                first=first,
             ),
             data=data,
         )
@@ -192,18 +201,21 @@ class NotificationSender:
 
         A mail has none where the token is over that set its address.
         """
-        root = await self._library.tokens.root(channel.set_with)
-        over = bool(channel.set_with) and (root is None or root.expired or root.revoked_at is not None)
-        if not self._public_url or one.channel != "mail" or over:
+        if not self._public_url or one.channel != "mail":
             return self._public_url
-        issued = await self._library.tokens.issue(
-            "person",
-            person=one.person,
-            label="personal link",
-            lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
-            kind="link",
-            opened_by=root.id if root else None,
-        )
+        root = await self._library.tokens.root(channel.set_with)
+        try:
+            async with writing(self._library, Caller(person=one.person, id=channel.set_with)):
+                issued = await self._library.tokens.issue(
+                    "person",
+                    person=one.person,
+                    label=LINK_IN_MAIL,
+                    lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
+                    kind="link",
+                    opened_by=root.id if root else None,
+                )
+        except (Unauthenticated, Gone):
+            return self._public_url
         links.append(issued.token.id)
         return link_address(self._public_url, issued.secret)
 

@@ -185,7 +185,24 @@ class FreezeInput(ActivityInput):
     fallback: Fallback = Field(default=Fallback.LAPSE, description="For those who chose none of their own.")
 
 
+def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:
+    """How many newcomers are seated at least: at first the quorum, and at least one; for additions one.
+
+    Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
+
+    Args:
+        quorum: of the process.
+        later: whether rounds have been held.
+        others: participants besides the demander.
+        expected: likewise, with everybody who was chosen now.
+    """
+    fewest = 1 if later else max(1, quorum)
+    return max(fewest, ROOM_OF_OTHERS - others) if expected >= ROOM_OF_OTHERS else fewest
+
+
 class FreezeOutput(Value):
+    """Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
+
     seats: tuple[Seat, ...]
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session
+from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
 
 PREFIX: Final = "ty_"
 """Every token begins so: secret scanners can look for it."""
@@ -38,6 +38,11 @@ class Token(Value):
     revoked_at: datetime | None
     used_at: datetime | None
     expired: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether it has expired or was revoked."""
+        return self.expired or self.revoked_at is not None
 
 
 class Issued(Value):
@@ -149,6 +154,21 @@ class Tokens:
             [id, id],
         )
 
+    async def hold(self, id: str) -> Token | None:
+        """The token and the one that opened it, locked until the transaction ends: neither is revoked before. Returns the first that is
+        over, else the token itself; None when there is none. A link that was spent on a session is not over for it.
+        """
+        async with reading(self._pool, Token) as cursor:
+            await cursor.execute(
+                f"""SELECT {_COLUMNS} FROM tokens
+                    WHERE id = %(id)s OR (kind = 'bearer' AND id = (SELECT opened_by FROM tokens WHERE id = %(id)s))
+                    ORDER BY id FOR SHARE""",
+                {"id": id},
+            )
+            held = await cursor.fetchall()
+        own = next((token for token in held if token.id == id), None)
+        return next((token for token in held if token.over), own)
+
     async def list(self, *, person: str | None = None) -> list[Token]:
         """Those of one person, or all; newest first."""
         async with reading(self._pool, Token) as cursor:
@@ -161,18 +181,22 @@ class Tokens:
 
     async def revoke(self, id: str) -> Token:
         """From now on it opens nothing, nor do the sessions opened with it. Again is harmless. Raises `TokenUnknown`."""
-        async with session(self._pool) as connection:
+        async with transaction(self._pool) as connection:
+            # First the row alone: a session that is being opened with it holds the row (`hold`), and is seen by the next statement.
+            await connection.execute("SELECT 1 FROM tokens WHERE id = %s FOR UPDATE", [id])
             await connection.execute(
                 "UPDATE tokens SET revoked_at = now() WHERE %s IN (id, opened_by) AND revoked_at IS NULL", [id]
             )
         return await self.get(id)
 
-    async def revoke_links(self, person: str) -> None:
-        """The personal links that nobody has used yet."""
+    async def revoke_links(self, person: str | None, *, label: str | None = None) -> None:
+        """The personal links that nobody has used yet: of a person, or of operators (None); those with this label, or all."""
         async with session(self._pool) as connection:
             await connection.execute(
-                "UPDATE tokens SET revoked_at = now() WHERE person = %s AND kind = 'link' AND revoked_at IS NULL",
-                [person],
+                """UPDATE tokens SET revoked_at = now()
+                   WHERE person IS NOT DISTINCT FROM %(person)s AND label = COALESCE(%(label)s, label)
+                     AND kind = 'link' AND revoked_at IS NULL""",
+                {"person": person, "label": label},
             )
 
     async def revoke_all(self, person: str) -> int:

@@ -18,7 +18,16 @@ from pydantic import Field
 
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import (
+    Connection,
+    Pool,
+    RecordsError,
+    fetch_one,
+    reading,
+    session,
+    transaction,
+    wait_for_others,
+)
 from tongyao.records.privacy.rewriting import rewrite_without
 
 _KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
@@ -49,6 +58,8 @@ class Seat(Value):
     root_id: str
     alias: str
     open: bool
+    seating: bool = False
+    """The process may not know yet that they have the seat."""
 
 
 class Erasing:
@@ -66,10 +77,16 @@ class Erasing:
             known = await connection.execute(_KNOWN, {"who": person})
             if not known.rowcount:
                 raise PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
+            await wait_for_others(connection, f"person/{person}")  # who writes for them: so nothing is stored behind us
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             for statement in _OUT:
                 await connection.execute(statement, {"who": person})
         return await self.seats(person)
+
+    async def erased(self, person: str) -> bool:
+        """Whether the erasure of this person has begun."""
+        async with session(self._pool) as connection:
+            return bool((await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [person])).rowcount)
 
     async def knows(self, person: str) -> bool:
         """Whether anything is stored for a person of this id."""
@@ -80,9 +97,10 @@ class Erasing:
         """Every process in which they have a seat or are the demander, oldest first."""
         async with reading(self._pool, Seat) as cursor:
             await cursor.execute(
-                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open
+                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open,
+                          p.ended_at IS NULL AND p.phase = 'consenting' AS seating
                    FROM processes p JOIN seats s ON s.process_id = p.id WHERE s.profile_id = %(who)s
-                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL FROM processes WHERE demander = %(who)s
+                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL, false FROM processes WHERE demander = %(who)s
                    ORDER BY 1""",
                 {"who": person, "demander": DEMANDER},
             )

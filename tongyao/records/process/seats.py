@@ -11,8 +11,9 @@ from pydantic import Field
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Pool, reading, session, transaction, wait_for_others
 from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.privacy.texts import TextErased
 
 
 class SeatRow(Value):
@@ -69,8 +70,16 @@ class Seats:
         self._pool = pool
 
     async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
-        """Seat these people, or change how they are seated; who sits under an alias never changes."""
-        async with session(self._pool) as connection:
+        """Seat these people, or change how they are seated; who sits under an alias never changes.
+
+        Raises `TextErased`, and seats nobody, where one of them was erased: an erasure that begins later finds the seat.
+        """
+        people = sorted({seat.person for seat in seats})
+        async with transaction(self._pool) as connection:
+            for person in people:
+                await wait_for_others(connection, f"person/{person}")
+            if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [people])).rowcount:
+                raise TextErased("somebody was erased who was about to be seated")
             await connection.execute(
                 """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, seated_endpoint, fallback,
                        seated_fallback, active, joined_round)
@@ -104,11 +113,17 @@ class Seats:
         }
 
     async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first."""
+        """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first.
+
+        The part of an alias under which nobody was seated is written anew.
+        """
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO manifests (process_id, part, body)
-                   SELECT %s, * FROM unnest(%s::text[], %s::jsonb[]) ON CONFLICT DO NOTHING""",
+                   SELECT %s, * FROM unnest(%s::text[], %s::jsonb[])
+                   ON CONFLICT (process_id, part) DO UPDATE SET body = excluded.body
+                       WHERE manifests.part ~ '^P[0-9]+$' AND NOT EXISTS (SELECT 1 FROM seats s
+                           WHERE (s.process_id, s.alias) = (manifests.process_id, manifests.part))""",
                 [process_id, list(parts), [Jsonb(body) for body in parts.values()]],
             )
         return await self.manifest(process_id)

@@ -17,13 +17,18 @@ from tongyao.runtime.settings import Settings
 
 LOG_BYTES = 10_000_000  # then it is set aside, one generation
 KEPT_OF_A_TRACE = 12  # frames: the innermost say what happened
+KEPT_OF_A_FIELD = 500  # characters
+KEPT_OF_A_LIST = 50  # values
+OWN = frozenset({"tongyao", "activities", "workflows", "worker", "__main__"})
+"""Packages whose messages are written here, as constants."""
 
 
 def configure(settings: Settings, *, file: Path | None = None) -> None:
     """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way: to standard error, or to `file`.
 
     Of exceptions only their types and where they were raised are kept: messages quote what they stumbled over, which
-    may be somebody's words.
+    may be somebody's words. So may messages of libraries: of each the constant part is kept, or the place in the library's code.
+    No field has control characters or more than `KEPT_OF_A_FIELD` characters.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -32,6 +37,7 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _ids_of_temporal,
         _without_texts,
+        _bounded,
     ]
     renderer: Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -48,10 +54,10 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
-    handler.addFilter(_exceptions_by_type)
+    handler.addFilter(_fixed_message)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(allow=_IDS), *shared],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
@@ -74,12 +80,26 @@ def to_standard_error() -> None:
         )
 
 
-def _exceptions_by_type(record: logging.LogRecord) -> bool:
-    """An exception that a library puts into its message (`"failed: %s", error`) appears there by its type."""
-    if isinstance(record.args, tuple):
-        record.args = tuple(_named(one) for one in record.args)
-    if isinstance(record.msg, BaseException):
-        record.msg = _named(record.msg)
+def _fixed_message(record: logging.LogRecord) -> bool:
+    """Rewrites a record of the standard library's loggers: exceptions become their types, and texts of libraries are left out."""
+    if isinstance(record.msg, dict):  # of structlog
+        return True
+    message = record.msg if isinstance(record.msg, str) else str(_named(record.msg))
+    arguments = record.args if isinstance(record.args, tuple) else ()
+    package = record.name.partition(".")[0]
+    if package in OWN:
+        arguments = tuple(_named(one) for one in arguments)
+    elif package == "temporalio":  # it appends a dictionary of everything, from which `_ids_of_temporal` takes the ids
+        message = message.partition(" ({")[0]
+    elif not record.args and not isinstance(record.msg, BaseException):  # it may have been put together by then
+        message = f"{record.filename}:{record.lineno} {record.funcName}"
+    if package not in OWN:
+        arguments = tuple(_named(one) if isinstance(one, BaseException | int | float) else "…" for one in arguments)
+    try:
+        record.msg = message % arguments if arguments else message
+    except (TypeError, ValueError):
+        record.msg = message
+    record.args = ()
     return True
 
 
@@ -89,17 +109,39 @@ def _named(value: object) -> object:
 
 def _ids_of_temporal(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Temporal's own lines carry a dictionary of everything: what is kept is which process, which step, which try."""
-    for name in ("temporal_workflow", "temporal_activity"):
+    for name in _IDS:
         ids = event.pop(name, None)
         if isinstance(ids, dict):
             event.setdefault("process", ids.get("workflow_id"))
             for key in ("activity_type", "attempt"):
                 if key in ids:
                     event.setdefault("step" if key == "activity_type" else key, ids[key])
-            if isinstance(event.get("event"), str):  # the SDK appends the dictionary to the message, too
-                event["event"] = event["event"].partition(" ({")[0]
-    event.pop("__temporal_error_identifier", None)
     return event
+
+
+_IDS = ("temporal_workflow", "temporal_activity")
+
+
+def _bounded(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Without control characters and line breaks, which forge lines, and without the rest of what is long."""
+    for name, value in event.items():
+        if not name.startswith("_"):  # of structlog itself
+            event[name] = _short(value)
+    return event
+
+
+def _short(value: object) -> object:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case list() | tuple() | set() | frozenset():
+            return [_short(one) for one in list(value)[:KEPT_OF_A_LIST]]
+        case dict():
+            return {str(_short(name)): _short(one) for name, one in list(value.items())[:KEPT_OF_A_LIST]}
+        case _:
+            text = str(value)
+            cut = text[:KEPT_OF_A_FIELD] + ("…" if len(text) > KEPT_OF_A_FIELD else "")
+            return "".join(one if one.isprintable() else "\ufffd" for one in cut)
 
 
 def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

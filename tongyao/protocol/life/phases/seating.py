@@ -18,6 +18,7 @@ from tongyao.protocol.contracts.process import (
     DiscoverOutput,
     FreezeInput,
     FreezeOutput,
+    fewest_seated,
     people_of,
 )
 from tongyao.protocol.life.clock import ask_until
@@ -27,7 +28,7 @@ from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import DEMANDER, ROOM_OF_OTHERS, Choice, Phase, next_alias
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase, next_alias
 from tongyao.protocol.model.projection import EndpointKind
 
 
@@ -143,19 +144,21 @@ def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, 
 
 
 def _close_if_answered(state: State, now: datetime) -> None:
-    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise.
-
-    Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
-    """
+    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
     if any(invitation.waits for invitation in state.invitations):
         return
     asked = len(state.invitations) + state.refused
     if asked:
         allowed = sum(invitation.allowed is True for invitation in state.invitations)
         note(state, EventKind.CONSENT_CLOSED, now, asked=asked, allowed=allowed)
-    left_alone = len(state.others) + len(state.selected) < ROOM_OF_OTHERS <= state.others_expected
-    if enough(state, len(state.selected)) and not left_alone:
-        return  # the step that seats them is wanted now
+    others, expected = len(state.others), state.others_expected
+    quorum = state.start.settings.quorum
+    if len(state.selected) < fewest_seated(quorum, later=state.round > 0, others=others, expected=expected):
+        _too_few(state, now)
+
+
+def _too_few(state: State, now: datetime) -> None:
+    """The demander goes on otherwise."""
     state.selected = ()
     if state.round:
         deciding.ask(state, now)
@@ -164,10 +167,8 @@ def _close_if_answered(state: State, now: datetime) -> None:
 
 
 def enough(state: State, newcomers: int) -> bool:
-    """Whether so many newcomers suffice: at first the quorum, and at least one; for additions at least one."""
-    if state.round:
-        return newcomers > 0
-    return newcomers >= max(1, state.start.settings.quorum)
+    """Whether the demander may choose so many newcomers."""
+    return newcomers >= fewest_seated(state.start.settings.quorum, later=state.round > 0, others=0, expected=0)
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
@@ -185,6 +186,10 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def seated(state: State, output: FreezeOutput, now: datetime) -> None:
+    """The rounds begin, or go on, with those who were seated. Who was erased or withdrew since they were chosen is not among them."""
+    if not output.seats:
+        _too_few(state, now)
+        return
     for seat in output.seats:
         seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
         state.seats[seat.alias] = seat
