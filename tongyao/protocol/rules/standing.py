@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from tongyao.protocol.model.ids import ALIAS, Pair, all_pairs, round_of, speaker_of
+from tongyao.protocol.model.ids import Pair, all_pairs, round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
 from tongyao.protocol.model.projection import Item, ItemKind, Projection
 from tongyao.protocol.model.requests import Exchange
@@ -156,7 +156,7 @@ def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[s
 def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
     """Take a statement out of what holds. A pair of participants stays looked at."""
     statement = held.pop(id, None)
-    if isinstance(statement, Relation) and all(map(ALIAS.fullmatch, statement.between)):
+    if isinstance(statement, Relation) and statement.of_participants:
         none.add(statement.between)
 
 
