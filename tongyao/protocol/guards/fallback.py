@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tongyao.protocol.model.ids import ALIAS, speaker_of
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Item, ItemKind
@@ -54,7 +54,7 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
     first = [said[0].id for said in items.values() if said]
     able = [(alias, item) for alias, said in items.items() for item in said if item.kind is ItemKind.CAPABILITY]
     tension = request.tension
-    pairs = [relation for relation in state.relations if all(map(ALIAS.fullmatch, relation.between))]
+    pairs = [relation for relation in state.relations if relation.of_participants]
     helped = {relation.between[1] for relation in state.relations if relation.kind is RelationKind.COMPLEMENTARY}
     return PlanDraft(
         possible=[ClaimDraft(text=told, sources=first or ["T/T"])]
