@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
@@ -17,10 +18,7 @@ from tongyao.protocol.rules.standing import standing
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
-SAYS = {
-    "en": "Participants who contributed: {count}. Rounds: {rounds}. What follows is taken from the record.",
-    "zh": "{count} 位参与者说过话，共 {rounds} 轮。以下内容取自记录。",
-}
+SAYS = table("reduced")
 
 
 def block_in_text(text: str) -> PlanDraft | None:
@@ -50,7 +48,7 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
     """
     state = standing(request.exchange)
     items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}
-    told = SAYS[request.language].format(count=len(request.aliases), rounds=len(request.exchange))
+    told = SAYS[request.language]["said"].format(count=len(request.aliases), rounds=len(request.exchange))
     first = [said[0].id for said in items.values() if said]
     able = [(alias, item) for alias, said in items.items() for item in said if item.kind is ItemKind.CAPABILITY]
     tension = request.tension
