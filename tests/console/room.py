@@ -50,7 +50,7 @@ class Ferry:
                 "participants": [
                     {"profile_id": self.people[alias], "endpoint": kind} for alias, kind in endpoints.items() if chosen
                 ],
-                "settings": {"auto_confirm": True, "cost_budget": "6.00", "correcting_seconds": 0, **settings},
+                "settings": {"auto_confirm": True, "cost_budget": "6.00", **settings},
             }
         )
         caller = Caller(Role.PERSON, self.people[DEMANDER], id="test")
