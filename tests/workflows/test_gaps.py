@@ -69,4 +69,4 @@ async def test_what_a_demander_answers_in_person_is_in_the_record_of_the_round_t
     (answer,) = [one for one in record.projections if one.alias == DEMANDER]
     assert (answer.round, answer.author, answer.text) == (2, HUMAN, "The timetable is for the winter.")
     assert record.phase is Phase.COMPLETED
-    assert outcome_of_the_gap(record) == "unanswered", "none of its items names the gap"
+    assert outcome_of_the_gap(record) == "replied", "own words name no gap: the catalyst judges"

@@ -10,21 +10,25 @@ from typing import Literal
 
 from tongyao.protocol.model.ids import Pair, all_pairs, round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
-from tongyao.protocol.model.projection import Item, ItemKind, Projection
+from tongyao.protocol.model.projection import Item, ItemKind, Projection, Projection
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.model.value import Value
+
+
+Outcome = Literal["open", "answered", "replied", "unanswered"]
 
 
 class Asked(Value):
     """What became of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
-    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `unanswered`: their turn
+    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `replied`: they spoke in
+    their own words, which name no gap, so the catalyst judges whether that answers it. `unanswered`: their turn
     ended without one.
     """
 
     alias: str
     round: int
-    outcome: Literal["open", "answered", "unanswered"]
+    outcome: Outcome
 
 
 class Standing(Value):
@@ -110,14 +114,10 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
         lapsed = tuple(id for id, statement in held.items() if _has_lapsed(statement, items, replaced))
         for id in lapsed:
             _drop(held, id, none)
-        turns = {turn.alias for turn in exchange.projections}
         for id, question in asked.items():
-            if question.outcome == "open" and any(
-                speaker_of(item.id) == question.alias and id in item.about for item in said
-            ):
-                asked[id] = question.model_copy(update={"outcome": "answered"})
-            elif question.outcome == "open" and question.alias in turns:
-                asked[id] = question.model_copy(update={"outcome": "unanswered"})
+            turn = next((turn for turn in exchange.projections if turn.alias == question.alias), None)
+            if question.outcome == "open" and turn is not None:
+                asked[id] = question.model_copy(update={"outcome": _outcome(id, turn)})
         if exchange.observation is not None:
             _state(exchange.observation, held, none, asked)
     relations = tuple(statement for statement in held.values() if isinstance(statement, Relation))
@@ -142,6 +142,13 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
     none |= set(seen.none)
     held |= {statement.id: statement for statement in seen.statements}
     asked |= {note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks}
+
+
+def _outcome(gap: str, turn: Projection) -> Outcome:
+    """What came of a gap in the turn in which it was asked."""
+    if any(gap in item.about for item in turn.items):
+        return "answered"
+    return "replied" if any(item.kind is None for item in turn.items) else "unanswered"
 
 
 def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
