@@ -9,7 +9,6 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
-from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 
 TENSION = {"transition": "From a mill that stands still to one that grinds."}
