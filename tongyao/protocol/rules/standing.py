@@ -10,12 +10,11 @@ from typing import Literal
 
 from tongyao.protocol.model.ids import Pair, all_pairs, round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
-from tongyao.protocol.model.projection import Item, ItemKind, Projection, Projection
+from tongyao.protocol.model.projection import Item, ItemKind, Projection
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.model.value import Value
 
-
-Outcome = Literal["open", "answered", "replied", "unanswered"]
+GapOutcome = Literal["open", "answered", "replied", "unanswered"]
 
 
 class Asked(Value):
@@ -28,7 +27,7 @@ class Asked(Value):
 
     alias: str
     round: int
-    outcome: Outcome
+    outcome: GapOutcome
 
 
 class Standing(Value):
@@ -144,7 +143,7 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
     asked |= {note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks}
 
 
-def _outcome(gap: str, turn: Projection) -> Outcome:
+def _outcome(gap: str, turn: Projection) -> GapOutcome:
     """What came of a gap in the turn in which it was asked."""
     if any(gap in item.about for item in turn.items):
         return "answered"
