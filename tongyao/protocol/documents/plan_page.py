@@ -128,8 +128,10 @@ class _Layout:
         lead = self._words.get(f"{kind}_lead", "")
         return Section(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
-    def _lead(self) -> Entry:
-        """Who has agreed, and the date that matters."""
+    def _lead(self) -> Entry | None:
+        """Who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
+        if not (self._plan.claims() or self._plan.tasks or self._answers):
+            return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]
         who = self._words["and"].join(agreed)
         said = self._words["some"].format(who=who) if agreed else self._words["nobody"]
