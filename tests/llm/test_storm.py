@@ -115,8 +115,8 @@ def guarantees(record: Record, texts: dict[str, str], people: int) -> None:
         assert not seen.states_something or not not_examined(state, contributors), "all pairs"
         for relation in seen.relations:
             assert set(relation.sources) <= set(known)
-            people = {alias for alias in relation.between if alias.startswith("P")}
-            assert people <= {speaker_of(source) for source in relation.sources}
+            sides = {alias for alias in relation.between if alias.startswith("P")}
+            assert sides <= {speaker_of(source) for source in relation.sources}
         texts_of_catalyst = [*seen.texts().values(), seen.words, seen.why]
         found = [breach_of(sentence) for text in texts_of_catalyst for sentence in sentences(text)]
         assert not any(found), "it stops at visibility"
