@@ -62,7 +62,7 @@ def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Man
         mandate=_as_the_proxy_reads(mandate, record, names),
         first=not any(turn.alias == alias for exchange in rounds for turn in exchange.projections),
         items=tuple(
-            names.marked(item.model_copy(update={"quotes": ()}))
+            item.model_copy(update={"quotes": (), "text": names.with_marks(item.text)})
             for item in state.valid_items
             if speaker_of(item.id) == alias
         ),
