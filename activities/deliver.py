@@ -10,7 +10,7 @@ from activities.dependencies import Deps
 from activities.llm.model_calls import StepRun, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
-from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
+from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import DeliveryRequest
@@ -52,8 +52,6 @@ class Delivering:
             draft = (await self._deps.model_calls.ask_and_review(question, ())).draft
         except (StepFailed, Unreadable, OutOfBudget):
             draft = DeliveryDraft()
-        if not draft.about and not draft.asked:
-            draft = delivery_of_plan(request.plan, alias)
         delivery = settle_delivery(draft, alias=alias, plan=request.plan, language=request.language)
         repositories = self._deps.repositories
         stored = text_id("delivery", record.process_id, run.process.epoch, plan.revision, alias)

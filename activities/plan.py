@@ -15,6 +15,7 @@ from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_plan
 from tongyao.protocol.model.plan import Plan, PlanDraft
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
@@ -65,6 +66,7 @@ class Planning:
             supported=sum(claim.supported for claim in claims),
             residuals=tuple(residual.id for residual in left),
             reduced=plan.reduced,
+            has_parts=any(plan.has_part(alias) for alias in (*request.aliases, DEMANDER)),
             spent=await calls.spent(what.process_id),
         )
 

@@ -35,7 +35,7 @@ class Answers(Responder):
 
     def _plan(self, prompt: str, task: Mapping[str, str], inner: str) -> dict[str, Any]:
         plan, mark = super()._plan(prompt, task, inner), uuid.uuid4().hex[:8]
-        plan["about"] = [{"text": f"Written as {mark}.", "sources": ["T/T"], "concluded": False}]
+        plan["date"] = {"text": f"Written as {mark}.", "sources": ["T/T"]}
         return {
             **plan,
             "residuals": [{**CRANE, "initial_state": f"{CRANE['initial_state']} The winch has the number {mark}."}],

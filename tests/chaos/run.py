@@ -213,7 +213,12 @@ def demand(town: Town, number: int, residents: dict[str, Resident]) -> dict[str,
     endpoints = dict.fromkeys(people, "human") | dict.fromkeys(rng.sample(("di", "ed"), 1 + number % 2), "proxy")
     if number % 2:
         endpoints["max"] = "agent"
-    settings: dict[str, Any] = {"auto_confirm": number % 4 != 0, "max_rounds": 4, "residuals": "off"}
+    settings: dict[str, Any] = {
+        "auto_confirm": number % 4 != 0,
+        "max_rounds": 4,
+        "residuals": "off",
+        "correcting_seconds": 1,
+    }
     if number % 3 == 0:
         settings |= {
             "residuals": "auto",

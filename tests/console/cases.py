@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tests.console import ferry
 from tests.support.scripted import Rule, Script
@@ -59,13 +59,8 @@ def mountain_case() -> Case:
         rules.append(Rule(step=row["step"], round=row["round"], alias=row["alias"] or "*", draft=draft))
         if row["step"] == "observe":
             verdicts.append(Verdict(draft["verdict"]))
-        if row["step"] == "project" and row["alias"] == "P02" and not draft["nothing_new"]:
-            said[row["round"]] = _words(draft)
+        if row["step"] == "project" and row["alias"] == "P02" and draft["items"]:
+            said[row["round"]] = "\n\n".join(item["text"] for item in draft["items"])
     script = Script(rules=rules, verdicts=verdicts, model="claude-opus")
     intent = (folder / "intent.txt").read_text(encoding="utf-8").strip()
     return Case("zh", "栗坪县", intent, people, "P02", said, script)
-
-
-def _words(draft: dict[str, Any]) -> str:
-    """What a person would have said who is sorted into this draft."""
-    return "\n".join(dict.fromkeys(quote for item in draft["items"] for quote in item.get("quotes", ())))

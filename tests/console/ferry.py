@@ -25,7 +25,7 @@ TENSION: Final = {
     "exchange": "Fifteen years of paper manifests, a dry room with a heater, my evenings, a free crossing for a year.",
 }
 
-# alias → (name, [(round, dimension, sentence, targets)])
+# alias → (name, [(round, kind, sentence, about)])
 _C, _D, _B = "capability", "direction", "boundary"
 PEOPLE: Final[dict[str, tuple[str, list[tuple[int, str, str, list[str]]]]]] = {
     "P01": (
@@ -82,105 +82,89 @@ def profile(alias: str) -> str:
     return "\n".join(sentence for _, _, sentence, _ in PEOPLE[alias][1])
 
 
-def _items(alias: str, number: int) -> list[dict[str, Any]]:
-    return [
-        {"dimension": dimension, "claim": sentence, "targets": targets, "quotes": [sentence]}
-        for said_in, dimension, sentence, targets in PEOPLE[alias][1]
+def _projection(alias: str, number: int) -> Rule:
+    items = [
+        {"kind": kind, "text": sentence, "quotes": [sentence], "about": about}
+        for said_in, kind, sentence, about in PEOPLE[alias][1]
         if said_in == number
     ]
+    return Rule(step="project", alias=alias, round=number, draft={"items": items})
 
 
-def _projection(alias: str, number: int) -> Rule:
-    items = _items(alias, number)
-    said: dict[str, Any] = {"items": items, "markdown": "\n".join(f"- {one['claim']}" for one in items)}
-    return Rule(step="project", alias=alias, round=number, draft=said if items else {"nothing_new": True, "items": []})
+def _relation(between: str, kind: str, text: str, sources: list[str], **more: Any) -> dict[str, Any]:
+    return {"between": between.split("-"), "kind": kind, "text": text, "sources": sources, **more}
 
 
-def _pair(a: str, b: str, relation: str, text: str, sources: list[str], **form: Any) -> dict[str, Any]:
-    return {"a": a, "b": b, "relation": relation, "text": text, "sources": sources, **form}
+def _note(kind: str, text: str, sources: list[str], **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "text": text, "sources": sources, **more}
 
-
-_PAIRS: Final = [
-    _pair("P01", "P02", "offsetting", "P01 needs the Thursday boat to leave Munsay between 15:00 and 16:00. P02 needs one at 21:30 "
-          "or after. The crew makes one extra run: as they stand, the two do not both hold.", ["R1/P01/2", "R1/P02/2"],
-          condition=["R1/P01/2"], cancels=["R1/P02/2"]),
-    _pair("P01", "P03", "complementary", "P01 has for years tried to show what one crossing is worth. P03 can show whose week has no "
-          "second way to close without it.", ["R1/P01/3", "R1/P03/1"], lack=["R1/P01/3"], means=["R1/P03/1"]),
-    _pair("P02", "P03", "complementary", "P02 makes verses out of what breaks and for whom. P03 makes a list of just that.",
-          ["R1/P02/1", "R1/P03/1"], lack=["R1/P02/1"], means=["R1/P03/1"]),
-    _pair("P01", "P04", "none_found", "", []),
-    _pair("P02", "P04", "offsetting", "P04 needs names and postcodes on servers elsewhere. P02 sings only what each person has "
-          "agreed to.", ["R1/P02/3", "R1/P04/2"], condition=["R1/P04/2"], cancels=["R1/P02/3"]),
-    _pair("P03", "P04", "complementary", "P04 knows what a sailing costs, and P03 what it holds up. Neither number says anything "
-          "without the other.", ["R1/P03/1", "R1/P04/1"], lack=["R1/P03/1"], means=["R1/P04/1"]),
-    _pair("P01", "P05", "none_found", "", []),
-    _pair("P02", "P05", "aligned", "Both take what was written down without care and give each person a place in it.",
-          ["R1/P02/1", "R1/P05/1"], steps=[{"a": "R1/P02/1", "b": "R1/P05/1"}]),
-    _pair("P03", "P05", "complementary", "What P05 makes is what P03 needs to begin. P05 reads paper into a table under codes; P03 "
-          "works from such a table and never needs the names.", ["R1/P03/2", "R1/P05/1"], lack=["R1/P03/2"], means=["R1/P05/1"]),
-    _pair("P04", "P05", "none_found", "", []),
-]  # fmt: skip
 
 _OBSERVATIONS: Final[dict[int, dict[str, Any]]] = {
     1: {
-        "pairs": _PAIRS,
-        "gaps": [
-            {"kind": "overlooked", "target": "B1", "text": "Goods that travel without a person do not stand in a table of persons.",
-             "sources": ["R1/P01/1"]},
-            {"kind": "absent", "target": "E", "text": "Money for the sailings that stay. One freight contract is all that anybody "
-             "brings.", "sources": []},
+        "relations": [
+            _relation("P01-P02", "offsetting", "P01 needs the Thursday boat to leave Munsay between 15:00 and 16:00. P02 needs one at "
+                      "21:30 or after. The crew makes one extra run: as they stand, the two do not both hold.", ["R1/P01/2", "R1/P02/2"]),
+            _relation("P01-P03", "complementary", "P01 has for years tried to show what one crossing is worth. P03 can show whose week "
+                      "has no second way to close without it.", ["R1/P01/3", "R1/P03/1"]),
+            _relation("P02-P03", "complementary", "P02 makes verses out of what breaks and for whom. P03 makes a list of just that.",
+                      ["R1/P02/1", "R1/P03/1"]),
+            _relation("P02-P04", "offsetting", "P04 needs names and postcodes on servers elsewhere. P02 sings only what each person has "
+                      "agreed to.", ["R1/P02/3", "R1/P04/2"]),
+            _relation("P03-P04", "complementary", "P04 knows what a sailing costs, and P03 what it holds up. Neither number says "
+                      "anything without the other.", ["R1/P03/1", "R1/P04/1"]),
+            _relation("P02-P05", "aligned", "Both take what was written down without care and give each person a place in it.",
+                      ["R1/P02/1", "R1/P05/1"]),
+            _relation("P03-P05", "complementary", "What P05 makes is what P03 needs to begin. P05 reads paper into a table under codes; "
+                      "P03 works from such a table and never needs the names.", ["R1/P03/2", "R1/P05/1"]),
+            _relation("P01-E", "complementary", "A freight contract of £260 a week is the only money that anybody brings.", ["R1/P01/1"]),
+            _relation("P05-B2", "complementary", "P05 reads wet boxes, at 16 degrees and above.", ["R1/P05/1", "R1/P05/2"]),
         ],
-        "translations": [
-            {"a": "P03", "b": "P05", "a_words": "the same code for the same person", "b_words": "a steady code",
-             "text": "They may mean the same list.", "sources": ["R1/P03/2", "R1/P05/1"]},
+        "none": [["P01", "P04"], ["P01", "P05"], ["P04", "P05"]],
+        "notes": [
+            _note("gap", "Goods that travel without a person do not stand in a table of persons.", ["R1/P01/1"], about=["B1"], asks="P01"),
+            _note("gap", "Money for the sailings that stay. One freight contract is all that anybody brings.", [], about=["E"]),
+            _note("gap", "Who may open the boxes before the vote, and who decides it.", ["R1/P05/1"], about=["B2"], asks="P00"),
+            _note("translation", "P03 says “the same code for the same person”, P05 “a steady code”. They may mean the same list.",
+                  ["R1/P03/2", "R1/P05/1"], about=["P03", "P05"]),
         ],
-        "markdown": "P05 reads old handwriting, wet paper too, and makes a table with one line for each person. P03 needs such a "
-        "table and cannot type it.\n\nP01 and P02 speak of the same boat. As they stand, the two do not both hold.",
+        "words": "P05 reads old handwriting, wet paper too, and makes a table with one line for each person. P03 needs such a table and "
+        "cannot type it.\n\nP01 and P02 speak of the same boat. As they stand, the two do not both hold.",
     },
     2: {
-        "pairs": [
-            _pair("P01", "P02", "offsetting", "P01 would withdraw the contract for a boat after 16:00. P02 says that for a late boat "
-                  "the 15:40 would have to go. One extra run, two hours.", ["R2/P01/1", "R2/P02/2"],
-                  condition=["R2/P01/1"], cancels=["R2/P02/2"]),
-            _pair("P02", "P03", "complementary", "P02 gives every option its verse. P03 will sign a list of what each cut would break, "
-                  "and no list of cuts: that list is what a verse is made of.", ["R2/P02/1", "R2/P03/2"],
-                  lack=["R2/P02/1"], means=["R2/P03/2"]),
-            _pair("P03", "P04", "complementary", "P04 once closed a run that carried the baker, and asks how that could have been seen. "
-                  "P03 looks for the week that has no second way to close.", ["R2/P04/1", "R1/P03/1"],
-                  lack=["R2/P04/1"], means=["R1/P03/1"]),
-            *[one for one in _PAIRS if (one["a"], one["b"]) not in {("P01", "P02"), ("P02", "P03"), ("P03", "P04")}],
+        "relations": [
+            _relation("P01-P02", "offsetting", "P01 would withdraw the contract for a boat after 16:00. P02 says that for a late boat "
+                      "the 15:40 would have to go. One extra run, two hours.", ["R2/P01/1", "R2/P02/2"], replaces=["R1/r1"]),
+            _relation("P02-P03", "complementary", "P02 gives every option its verse. P03 will sign a list of what each cut would break, "
+                      "and no list of cuts: that list is what a verse is made of.", ["R2/P02/1", "R2/P03/2"], replaces=["R1/r3"]),
+            _relation("P03-P04", "aligned", "P04 once closed a run that carried the baker, and asks how that could have been seen. "
+                      "P03 looks for the week that has no second way to close.", ["R2/P04/1", "R1/P03/1"]),
         ],
-        "frameworks": [
-            {"name": "the hinge", "text": "A sailing is a hinge when somebody’s week has no second way to close without it.",
-             "about": ["P03", "P04"], "sources": ["R1/P03/1", "R2/P04/1"]},
+        "notes": [
+            _note("framework", "The hinge: a sailing is a hinge when somebody’s week has no second way to close without it.",
+                  ["R1/P03/1", "R2/P04/1"], about=["P03", "P04"]),
+            _note("ignored", "P01 hands crates to whoever is aboard. A table of persons does not show them.", ["R2/P01/2"],
+                  about=["P01", "B1"]),
         ],
-        "gaps": [
-            {"kind": "overlooked", "target": "B1", "text": "Goods that travel without a person: P01 hands crates to whoever is aboard. "
-             "A table of persons does not show them.", "sources": ["R2/P01/2"]},
-        ],
-        "markdown": "P04 sets timetables and once closed a morning run that turned out to carry the baker. P03 calls a shift a "
-        "hinge when somebody’s week has no second way to close without it. They may be speaking of the same thing.",
+        "ended": [{"id": "R1/n4", "why": "Both now speak of one list."}],
+        "words": "P04 sets timetables and once closed a morning run that turned out to carry the baker. P03 calls a shift a hinge when "
+        "somebody’s week has no second way to close without it. They may be speaking of the same thing.",
     },
 }  # fmt: skip
 
 _PLAN: Final[dict[str, Any]] = {
-    "panorama": [
-        {"text": "The co-op asked which sailings to cut. What it wants is to see what would break, and for whom, before anything is "
-         "cut.", "sources": ["T/T"]},
+    "date": {"text": "The members vote on the timetable on 14 February 2027.", "sources": ["T/I"]},
+    "possible": [
         {"text": "The paper can become a table. P05 writes one line for each person under a steady code; P03 needs just that table.",
          "sources": ["R1/P05/1", "R1/P03/2"]},
         {"text": "Ten boxes hold two winters.", "sources": []},
     ],
     "roles": [
         {"alias": "P03", "role": "finds the sailings that weeks hang on",
-         "contributions": [{"text": "Takes one crossing out, and sees whose week no longer closes.", "sources": ["R1/P03/1"]}],
          "benefits": [{"text": "A place where the method is tried before the harm.", "sources": ["R1/P03/3"]}],
-         "dependencies": [{"text": "At least two winters, under codes.", "sources": ["R2/P03/1"]}]},
+         "conditions": [{"text": "At least two winters, under codes.", "sources": ["R2/P03/1"]}]},
         {"alias": "P05", "role": "reads the boxes",
-         "contributions": [{"text": "Reads the paper into a table under codes.", "sources": ["R1/P05/1"]}],
-         "dependencies": [{"text": "The room is at 16 degrees or more.", "sources": ["R1/P05/2"]}]},
-        {"alias": "P02", "role": "stages the vote",
-         "contributions": [{"text": "Gives every choice its verse.", "sources": ["R2/P02/1"]}]},
+         "conditions": [{"text": "The room is at 16 degrees or more.", "sources": ["R1/P05/2"]}]},
+        {"alias": "P02", "role": "stages the vote"},
     ],
     "tasks": [
         {"id": "task/1", "title": "Read ten boxes into a table", "assignee": "P05", "sources": ["R1/P05/1"]},
@@ -197,14 +181,21 @@ _PLAN: Final[dict[str, Any]] = {
          "barriers": ["Nobody here has money of this kind."], "exchange": "A list of what each sailing holds up.",
          "sources": ["R1/P01/1"]},
     ],
-    "markdown": "# Know what each sailing holds up, before the vote",
 }  # fmt: skip
 
-_DELIVERY: Final = (
-    "# Your part\n\nYou take one crossing out of the table at a time, and see whose week no longer closes.\n\n"
-    "## What you get\n\n- The table under codes, from P05, by the end of January.\n- A place where your method is tried before "
-    "the harm.\n\n## What it depends on\n\n- At least two winters of records.\n- You sign no list of cuts."
-)
+_DELIVERY: Final[dict[str, Any]] = {
+    "asked": [
+        {
+            "text": "You take one crossing out of the table at a time, and see whose week no longer closes.",
+            "sources": ["R1/P03/1"],
+        }
+    ],
+    "gains": [
+        {"text": "The table under codes, from P05.", "sources": ["R1/P05/1"]},
+        {"text": "A place where your method is tried before the harm.", "sources": ["R1/P03/3"]},
+    ],
+    "conditions": [{"text": "At least two winters of records.", "sources": ["R2/P03/1"]}],
+}
 
 
 def script() -> Script:
@@ -213,10 +204,10 @@ def script() -> Script:
         rules=[
             Rule(step="formulate", draft=TENSION),
             *(_projection(alias, number) for number in (1, 2) for alias in PEOPLE),
-            Rule(step="project", round=[3, 4, 5], draft={"nothing_new": True, "items": []}),
+            Rule(step="project", round=[3, 4, 5], draft={"items": []}),
             *(Rule(step="observe", round=number, draft=draft) for number, draft in _OBSERVATIONS.items()),
             Rule(step="plan", draft=_PLAN),
-            Rule(step="deliver", draft={"markdown": _DELIVERY}),
+            Rule(step="deliver", alias="P03", draft=_DELIVERY),
         ],
         model="claude-sonnet",
     )

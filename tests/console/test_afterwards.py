@@ -184,7 +184,7 @@ async def test_the_page_of_a_process_says_what_it_asks_and_names_the_processes_t
 async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_the_plan(
     console: Console, script: bool
 ) -> None:
-    rule = Rule(step="plan", draft={"panorama": [], "tasks": [DECIDES]})
+    rule = Rule(step="plan", draft={"possible": [], "tasks": [DECIDES]})
     console.harness.engine.script.rules.append(rule)
     pid, demander, _ = await ended(console)
     console.harness.engine.script.rules.remove(rule)
@@ -194,7 +194,7 @@ async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_t
         await page.wait_for_url("**/plan#first")
         now = await page.locator("#now").inner_text()
         assert "Say which sailing is meant" in now
-        assert "Nobody was asked about this plan, because a proxy spoke for everybody" in now
+        assert "Nobody was asked about this plan: it has no part for anybody, or a proxy spoke for everybody" in now
         assert not await page.locator("#tell").count(), "nobody would read it"
         came = page.locator("#came")
         await came.get_by_label("What you asked for").select_option("partly")

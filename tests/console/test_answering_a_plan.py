@@ -13,7 +13,7 @@ from tests.support.scripted import Rule
 
 ONLY_P03: dict[str, Any] = {
     "roles": [
-        {"alias": "P03", "role": "counts", "contributions": [{"text": "P03 counts who crosses.", "sources": ["T/T"]}]}
+        {"alias": "P03", "role": "counts", "conditions": [{"text": "P03 counts who crosses.", "sources": ["T/T"]}]}
     ],
     "tasks": [],
 }

@@ -3,98 +3,158 @@
 from __future__ import annotations
 
 from tongyao.gateway.console.pages import environment, words
-from tongyao.gateway.console.reading import Quotes, concerning, observations, title_of, title_of_words, unanswered
-from tongyao.protocol.model.observation import (
-    Contribution,
-    Effect,
-    Gap,
-    GapKind,
-    Note,
-    Observation,
-    Pair,
-    Relation,
-    Verdict,
+from tongyao.gateway.console.reading import (
+    concerning,
+    matrix,
+    observations,
+    table,
+    title_of,
+    title_of_words,
+    unanswered,
 )
-from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.observation import Ended, Note, NoteKind, Observation, Relation, RelationKind
+from tongyao.protocol.model.phase import Phase
+from tongyao.protocol.model.projection import Item, Outcome, Projection
+from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.read_access import PartyView
+from tongyao.protocol.rules.read_access import PartyView, for_party
 
-SEEN = Observation(
-    round=2,
-    verdict=Verdict.MORE,
-    pairs=(
-        Pair(id="R2/catalyst/1", a="P01", b="P02", relation=Relation.ALIGNED, text="Both want the quay lit."),
-        Pair(id="R2/catalyst/2", a="P01", b="P03", relation=Relation.ALIGNED, text="Both keep bees."),
+
+def relation(id: str, a: str, b: str, text: str, *sources: str, kind: str = "aligned") -> Relation:
+    return Relation(id=id, between=(a, b), kind=RelationKind(kind), text=text, sources=sources)
+
+
+def note(id: str, kind: NoteKind, text: str, **more: object) -> Note:
+    return Note.model_validate({"id": id, "kind": kind, "text": text, **more})
+
+
+def said(number: int, alias: str, *texts: str, replaces: tuple[str, ...] = ()) -> Projection:
+    items = [Item(id=f"R{number}/{alias}/{at}", text=text, replaces=replaces) for at, text in enumerate(texts, 1)]
+    return Projection(round=number, alias=alias, outcome=Outcome.REPLIED, items=tuple(items))
+
+
+FIRST = Observation(
+    round=1,
+    relations=(
+        relation("R1/r1", "P01", "P02", "Both want the quay lit.", "R1/P01/1", "R1/P02/1"),
+        relation("R1/r2", "P01", "P02", "P01 wants quiet at night.", "R1/P01/1", "R1/P02/1", kind="offsetting"),
+        relation("R1/r3", "P02", "B1", "P02 lights a part of the quay.", "R1/P02/1", kind="complementary"),
+        relation("R1/r4", "P02", "T", "P02 wants light, too.", "R1/P02/1"),
     ),
-    contributions=(
-        Contribution(
-            id="R2/catalyst/3", alias="P02", target="B1", effect=Effect.HELPS, text="P02 lights a part of the quay."
-        ),
+    none=(("P01", "P03"),),
+    notes=(
+        note("R1/n1", NoteKind.GAP, "Who holds the key?", about=("B2",), sources=("R1/P02/1",), asks="P02"),
+        note("R1/n2", NoteKind.GAP, "Who may close the road?", about=("B1",)),
+        note("R1/n3", NoteKind.IGNORED, "P02 asked for a ladder.", about=("P02",)),
+        note("R1/n4", NoteKind.TRANSLATION, "Lit and bright are one.", about=("P01",)),
     ),
-    gaps=(
-        Gap(id="R2/catalyst/4", kind=GapKind.OVERLOOKED, target="B2", text="Nobody said who holds the key."),
-        Gap(id="R2/catalyst/5", kind=GapKind.ABSENT, target="B3", text="Nobody here may close the road."),
-    ),
-    ignored=(Note(id="R2/catalyst/6", text="P02 asked for a ladder; nobody answered.", about=("P02",)),),
+    words="The quay is dark.",
 )
+SECOND = Observation(
+    round=2,
+    relations=(relation("R2/r1", "P02", "P03", "P03 has a ladder.", "R1/P02/1", "R2/P03/1", kind="complementary"),),
+    ended=(Ended(id="R1/n4", why="Nobody doubts it."),),
+)
+SAID = (said(1, "P01", "Lamps."), said(1, "P02", "A key."), said(1, "P03", "Rope."))
 
 
-def test_what_others_are_to_somebody_comes_first_and_their_own_words_last() -> None:
-    assert concerning(SEEN, "P02") == [
+def view_of(*seen: Observation, projections: tuple[Projection, ...] = SAID, alias: str = "P00") -> PartyView:
+    """The view of a process of three people, as it is made of a record."""
+    record = Record(
+        process_id="c-1",
+        phase=Phase.CRYSTALLIZING,
+        round=9,
+        participants=tuple(Participant(alias=one) for one in ("P01", "P02", "P03")),
+        projections=projections,
+        observations=seen,
+    )
+    return for_party(record, role="demander" if alias == "P00" else "participant", alias=alias)
+
+
+def shown(template: str, **values: object) -> str:
+    page = "{% import 'parts/process.html' as parts with context %}" + template
+    return environment().from_string(page).render(**values, **words("en"))
+
+
+def test_what_asks_somebody_comes_first_and_what_touches_the_intent_last() -> None:
+    assert concerning(FIRST, "P02") == [
+        "Who holds the key?",
         "Both want the quay lit.",
-        "Nobody said who holds the key.",
+        "P01 wants quiet at night.",
+        "P02 asked for a ladder.",
         "P02 lights a part of the quay.",
-        "P02 asked for a ladder; nobody answered.",
+        "P02 wants light, too.",
     ]
-
-
-def test_what_nobody_has_looked_at_is_told_to_everybody_and_what_nobody_has_to_nobody() -> None:
-    assert concerning(SEEN, "P04") == ["Nobody said who holds the key."]
+    assert concerning(FIRST, "P03") == []
 
 
 def test_what_others_said_and_nobody_took_up_is_told_to_who_did_not_say_it() -> None:
-    assert unanswered(SEEN, "P03") == ["P02 asked for a ladder; nobody answered."]
-    assert unanswered(SEEN, "P02") == []
+    assert unanswered(view_of(FIRST, alias="P03")) == ["P02 asked for a ladder."]
+    assert unanswered(view_of(FIRST, alias="P02")) == []
 
 
-def test_a_sentence_that_was_quoted_before_is_quoted_again_by_its_first_words() -> None:
-    shown, said = Quotes(), "I can sew straps of old canvas for the posts at the bank."
-    assert shown.once(f"P01 says “{said}”.") == f"P01 says “{said}”."
-    assert shown.once(f"Your “{said}” meets a post.") == "Your “I can sew straps of old …” meets a post."
-    assert shown.once("“Short.” and “Short.”") == "“Short.” and “Short.”"
+def test_a_pair_shows_every_kind_of_its_relations_or_whether_anybody_has_looked() -> None:
+    view = view_of(FIRST)
+    cells = {(cell.a, cell.b): cell.kinds for row in matrix(view) for cell in row}
+    assert cells == {
+        ("P01", "P02"): ("aligned", "offsetting"),
+        ("P01", "P03"): ("none",),
+        ("P02", "P03"): ("unseen",),
+    }
+    page = shown(
+        "{{ parts.matrix_of_pairs() }}",
+        view=view,
+        matrix=matrix(view),
+        stands=table(view),
+        sources={},
+        cited=lambda *_: [],
+    )
+    assert page.index("Both want the quay lit.") < page.index("P01 wants quiet at night.")
+    assert "Looked at, and no relation found." in page and "Nobody has looked at this pair yet." in page
 
 
-def view_of(*seen: Observation, **more: object) -> PartyView:
-    return PartyView.model_validate(
-        {"id": "c-1", "phase": Phase.CRYSTALLIZING, "round": 9, "you": "P00", "observations": seen, **more}
+def test_what_holds_besides_pairs_is_shown_by_line_and_by_kind_of_note() -> None:
+    held = table(view_of(FIRST))
+    assert held is not None
+    assert [one.about for one in held.groups["lines"]] == [("P02", "B1"), ("P02", "T")], "the barriers first"
+    assert list(held.groups) == ["lines", "translation", "gap", "ignored"]
+
+
+def test_a_gap_says_whom_it_asks_and_what_came_of_it() -> None:
+    def gaps(*seen: Observation, projections: tuple[Projection, ...] = SAID) -> list[tuple[str, str]]:
+        held = table(view_of(*seen, projections=projections))
+        assert held is not None
+        return [(one.asks, one.outcome) for one in held.groups["gap"]]
+
+    assert gaps(FIRST) == [("P02", "open"), ("", "")]
+    answer = Item(id="R2/P02/1", text="I hold it.", about=("R1/n1",))
+    answered = Projection(round=2, alias="P02", outcome=Outcome.REPLIED, items=(answer,))
+    assert gaps(FIRST, projections=(*SAID, answered)) == [("P02", "open"), ("", "")], "the round is still open"
+    assert gaps(FIRST, SECOND, projections=(*SAID, answered)) == [("P02", "answered"), ("", "")]
+    assert gaps(FIRST, SECOND, projections=(*SAID, said(2, "P02", "Else."))) == [("P02", "unanswered"), ("", "")]
+    page = shown("{{ parts.groups(held.groups, 's') }}", view=view_of(FIRST), held=table(view_of(FIRST)))
+    assert "Asks P02; not answered yet." in page and "Nobody here can say." in page
+
+
+def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:
+    changed = (*SAID, said(2, "P03", "A ladder."), said(2, "P01", "No lamps.", replaces=("R1/P01/1",)))
+    view = view_of(FIRST, SECOND, projections=changed)
+    first, second = observations(view)
+    assert not first.ended and not first.lapsed
+    assert [(one.text, one.why) for one in second.ended] == [("Lit and bright are one.", "Nobody doubts it.")]
+    assert [one.text for one in second.lapsed] == ["Both want the quay lit.", "P01 wants quiet at night."]
+    pages = [shown("{{ parts.observation(seen, 'n') }}", seen=one, view=view) for one in (first, second)]
+    assert pages[0].index("The quay is dark.") < pages[0].index("Both want the quay lit.")
+    assert "Nobody doubts it." in pages[1] and "What it rested on was taken back." in pages[1]
+    silent = Observation(round=3)
+    assert "Nothing new became visible." in shown(
+        "{{ parts.observation(seen, 'n') }}", seen=observations(view_of(FIRST, SECOND, silent))[2], view=view
     )
 
 
-def test_the_observation_on_the_page_of_a_process_says_who_touches_which_part_the_barriers_first() -> None:
-    change = Contribution(
-        id="R2/catalyst/7", alias="P01", target="T", effect=Effect.HELPS, text="P01 wants light, too."
-    )
-    seen = SEEN.model_copy(update={"pairs": (), "contributions": (change, *SEEN.contributions)})
-    (shown,) = observations(view_of(seen))
-    assert [one.text for one in shown.contributions] == ["P02 lights a part of the quay.", "P01 wants light, too."]
-    page = "{% import 'parts/process.html' as parts with context %}{{ parts.observation(seen, 'n') }}"
-    made = environment().from_string(page).render(seen=shown, view=view_of(), sources={}, **words("en"))
-    assert made.index("What touches the intent") < made.index("P02 lights a part") < made.index("holds the key")
-
-
-def test_an_observation_that_repeats_an_earlier_round_says_so_in_one_line() -> None:
-    before = SEEN.model_copy(update={"round": 1})
-    silent = Observation(round=3, verdict=Verdict.EXHAUSTED)
-    first, second, third = observations(view_of(before, SEEN, silent))
-    assert [one.repeats for one in (first, second, third)] == [0, 1, 0]
-    page = "{% import 'parts/process.html' as parts with context %}{{ parts.observation(seen, 'n') }}"
-    shown = [
-        environment().from_string(page).render(seen=one, view=view_of(), sources={}, **words("en"))
-        for one in (first, second, third)
-    ]
-    assert "Both want the quay lit." in shown[0]
-    assert "The same as in round 1, word for word." in shown[1] and "quay" not in shown[1]
-    assert "Nothing new became visible." in shown[2]
+def test_what_somebody_says_in_an_open_round_changes_nothing_that_others_see() -> None:
+    changed = (*SAID, said(2, "P01", "No lamps.", replaces=("R1/P01/1",)))
+    assert view_of(FIRST, projections=changed) == view_of(FIRST)
 
 
 def test_a_process_has_one_title_whoever_asks_for_it() -> None:
@@ -102,7 +162,12 @@ def test_a_process_has_one_title_whoever_asks_for_it() -> None:
         transition="A quay that is lit. Every night.", initial_state="Dark.", barriers=("Wire.",), exchange=""
     )
     left = "What nobody found: a ladder"
-    child = view_of(title=left, intent="I want the quay lit.", tension=tension)
+    there = PartyView(id="c-1", phase=Phase.CRYSTALLIZING, round=9, you="P00")
+    child = there.model_copy(update={"title": left, "intent": "I want the quay lit.", "tension": tension})
     assert title_of(child) == title_of_words(left, None, tension) == left, "who is asked to join reads the same"
-    assert title_of(view_of(tension=tension)) == title_of_words("", None, tension) == "A quay that is lit"
-    assert title_of(view_of()) == "c-1", "who may read nothing of it"
+    assert (
+        title_of(there.model_copy(update={"tension": tension}))
+        == title_of_words("", None, tension)
+        == "A quay that is lit"
+    )
+    assert title_of(there) == "c-1", "who may read nothing of it"

@@ -93,6 +93,6 @@ async def test_what_was_said_is_not_asked_again_before_the_process_has_written_i
     async with console.visitor(house.tokens["P03"], viewport=PHONE) as page:
         assert await page.get_by_role("heading", level=1).inner_text() == "Nothing waits for you"
         await page.goto(f"{console.url}/console/processes/{house.pid}")
-        await page.get_by_text("What you said has arrived and is being sorted.").wait_for()
+        await page.get_by_text("What you said has arrived.").wait_for()
     assert (await house.harness.ask("GET", "/inbox", house.tokens["P03"])).json() == []
     await house.stack.say(house.pid, "cancel")

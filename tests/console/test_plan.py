@@ -66,7 +66,7 @@ async def test_every_claim_of_the_plan_opens_the_sentence_it_rests_on(console: C
 
 async def test_a_claim_that_nothing_supports_is_marked(console: Console) -> None:
     said = {"text": "Ten boxes hold two winters.", "sources": []}
-    rule = Rule(step="plan", draft={"panorama": [said]})
+    rule = Rule(step="plan", draft={"possible": [said]})
     console.harness.engine.script.rules.append(rule)
     pid, demander, _ = await ended(console)
     console.harness.engine.script.rules.remove(rule)
@@ -128,7 +128,7 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     file = tmp_path / "report.html"
     file.write_text(await report_of(console.harness.stack.repositories, pid), encoding="utf-8")
     page = await opened(console.browser, file, viewport=PHONE)
-    for heading in ("The intent, in four parts", "How they stand to each other", "The rounds", "The audit"):
+    for heading in ("The intent, in four parts", "How they stand to each other after round 3", "The rounds", "The audit"):
         assert await page.get_by_role("heading", name=heading, exact=True).count() == 1, heading
     assert await page.evaluate("getComputedStyle(document.body).margin") == "0px", "its own style is refused"
     await page.locator(".src summary").first.click()
@@ -146,9 +146,8 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
 def poisoned(value: Any, attack: str, *, free: bool = False) -> Any:
     """A dumped model with `attack` behind every text that a person or a model wrote."""
     texts = {
-        "text", "claim", "transition", "initial_state", "barriers", "exchange", "title", "role", "tier", "when", "outside",
-        "name", "a_words", "b_words", "remarks", "intent", "markdown", "doubt", "open_points", "answer_words", "mapping",
-        "identities",
+        "text", "transition", "initial_state", "barriers", "exchange", "title", "role", "when", "outside", "name", "why", "words",
+        "remarks", "intent", "markdown", "doubt", "answer_words", "identities",
     }  # fmt: skip
     if isinstance(value, dict):
         return {key: poisoned(one, attack, free=free or key in texts) for key, one in value.items()}
@@ -165,7 +164,7 @@ async def test_no_text_of_anybody_becomes_markup_in_the_report(console: Console,
     for number, attack in enumerate(XSS):
         view = PartyView.model_validate(poisoned(whole, attack))
         file = tmp_path / f"{number}.html"
-        file.write_text(report_html(view, language="en", news={1: 3}, max_rounds=7), encoding="utf-8")
+        file.write_text(report_html(view, language="en", items={1: 3}, max_rounds=7), encoding="utf-8")
         page = await opened(console.browser, file)
         assert await page.evaluate("window.hacked") is None
         strange = "script, iframe, img, object, embed, form, [onload], [onerror], [onfocus], a[href^='javascript']"
@@ -178,10 +177,10 @@ async def test_no_text_of_anybody_becomes_markup_on_the_plan_page(console: Conso
     attacks = " ".join(XSS)
     claim = {"text": f"A claim {attacks}", "sources": ["R1/P01/1"]}
     draft = {
-        "panorama": [claim],
-        "about": [claim],
+        "date": claim,
+        "possible": [claim],
         "offsets": [claim],
-        "roles": [{"alias": "P01", "role": f"boats {attacks}", "contributions": [claim]}],
+        "roles": [{"alias": "P01", "role": f"boats {attacks}", "conditions": [claim]}],
         "tasks": [{"id": "t1", "title": f"Lend it {attacks}", "assignee": "P01", "sources": ["R1/P01/1"]}],
     }
     rule = Rule(step="plan", draft=draft)

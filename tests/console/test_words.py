@@ -12,9 +12,9 @@ from tongyao.gateway import console
 from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.documents import delivery_page, markdown, plan_page
 from tongyao.protocol.model.events import Ask
-from tongyao.protocol.model.observation import Relation
+from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.phase import Phase
-from tongyao.protocol.model.projection import Dimension, Outcome
+from tongyao.protocol.model.projection import ItemKind, Outcome
 from tongyao.protocol.rules.audit import Result
 from tongyao.protocol.rules.refusals import REFUSALS, Refusal
 
@@ -51,13 +51,15 @@ def test_no_template_says_anything_by_itself() -> None:
 
 
 def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> None:
-    """Phases, questions, relations, outcomes, dimensions and findings are shown in words and not by their names."""
+    """Phases, questions, relations, notes, outcomes, kinds of items and findings are shown in words and not by their names."""
     shown = [
         *(f"phase.{one.value}" for one in Phase),
         *(f"asked.{one.value}" for one in Ask),
-        *(f"process.{one.value}" for one in Relation),
+        *(f"process.{one.value}" for one in RelationKind),
+        *(f"process.group_{one.value}" for one in NoteKind),
+        *(f"process.verdict_{one.value}" for one in Verdict),
         *(f"process.{one.value}" for one in Outcome),
-        *(f"process.dim_{one.value}" for one in Dimension),
+        *(f"process.kind_{one.value}" for one in ItemKind),
         *(f"audit.{one.name.lower()}" for one in Result),
     ]
     assert [key for key in shown if key not in catalogue()] == []

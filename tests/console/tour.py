@@ -33,7 +33,6 @@ from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent
 from tongyao.runtime.names import find_names
-from tongyao.runtime.wiring import sort_intent
 
 CASES: Final[dict[str, Callable[[], Case]]] = {"en": ferry_case, "zh": mountain_case}
 MODEL_AWAY: Final = "the account at the model server is empty: top it up, then resume (status 402)"
@@ -60,7 +59,6 @@ async def opened(language: str, temporal: Client, database_url: str, browser: Br
             stack.context,
             options=options,
             people_search=IntentField(stack.repositories.pool),
-            sort_intent=sort_intent,
             find_names=find_names,
             temporal_ui="http://127.0.0.1:8233/namespaces/default/workflows",
         )

@@ -34,7 +34,7 @@ from tongyao.gateway.server import application
 from tongyao.llm.engine import Usage
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.projection import Item, Projection
 from tongyao.records.people.notifications import Channel
 from tongyao.records.process.feedback import FeedbackRow
 from tongyao.runtime import wiring
@@ -151,7 +151,8 @@ async def corrected(here: Stack, pid: str, person: str) -> None:
     (turn,) = [
         row for row in await here.repositories.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
     ]
-    quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, markdown=f"I would use the {WORD} cold room.")
+    said = Item(id=f"R1/{turn.alias}/1", text=f"I would use the {WORD} cold room.")
+    quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, items=(said,))
     text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())
     await here.repositories.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
     await here.repositories.rounds.put_projection(pid, turn)

@@ -148,6 +148,20 @@ async def test_pieces_of_a_long_profile_are_verbatim_in_order_and_within_the_bud
     assert "方言语音识别" in material.text
 
 
+async def test_a_long_profile_is_searched_for_the_focus_of_a_round_besides_the_tension() -> None:
+    birds = "".join(f"第{number}天我在山里记录鸟的叫声。" for number in range(4000))
+    speech = "".join(f"第{number}次我修方言语音识别模型。" for number in range(200))
+    text = birds[:40_000] + "我在码头有一间冷库，周日空着。" + birds[40_000:] + speech
+    tension = Tension(transition="听懂方言", barriers=("没有方言语音识别模型",), language="zh")
+    retriever, ref = ChunkRetriever(budget_chars=1200), ProfileRef(profile_id="p", version=1)
+    assert "冷库" not in (await retriever.retrieve(ref, text, tension)).text
+    material = await retriever.retrieve(ref, text, tension, ("谁在码头有一间冷库，周日空着？",))
+    assert "我在码头有一间冷库" in material.text
+    assert "方言语音识别模型" in material.text
+    assert {label for piece in material.pieces for label in piece.labels} <= set(tension.target_names())
+    assert material.shown_chars <= 1200
+
+
 def test_a_need_passes_at_its_minimum() -> None:
     needs = [LabelledNeed(need="x", expected=["a", "b"], minimum=2, level="direct")]
     assert evaluate_lists(needs, [["a", "c"]])[-1].passed == 0

@@ -22,7 +22,6 @@ from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict
 from tongyao.runtime.names import find_names
-from tongyao.runtime.wiring import sort_intent
 
 UNLIMITED = {
     "rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", "answer_seconds": 60
@@ -119,7 +118,5 @@ async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayH
     async with open_stack(temporal, database_url, engine) as stack:
         options = GatewayOptions.model_validate(UNLIMITED)
         field = IntentField(stack.repositories.pool)
-        context = replace(
-            stack.context, options=options, people_search=field, sort_intent=sort_intent, find_names=find_names
-        )
+        context = replace(stack.context, options=options, people_search=field, find_names=find_names)
         yield GatewayHarness(stack, context, application(context), engine)

@@ -74,10 +74,8 @@ async def test_the_demander_speaks_for_themself_beside_two_proxies(gateway: Gate
 
     assert [one.alias for one in record.participants] == ["P00", "P01", "P02"]
     said = next(one for one in record.projections if (one.alias, one.round) == ("P00", 1))
-    assert said.markdown == "I can give the ferry itself: twelve metres of oak."
-    assert {(pair.a, pair.b) for pair in record.observations[0].pairs} == {
-        ("P00", "P01"), ("P00", "P02"), ("P01", "P02"),
-    }  # fmt: skip
+    assert said.text == "I can give the ferry itself: twelve metres of oak."
+    assert record.observations[0].none == (("P01", "P02"),), "pairs with the demander are not looked at"
     assert "P00" in {role.alias for role in record.plans[-1].roles}
     assert record.answers == {"P00": "commit"}
     part = await gateway.ask("GET", f"/processes/{room.pid}/delivery", mine)
@@ -101,7 +99,7 @@ async def test_the_demanders_proxy_speaks_from_the_demanders_profile(gateway: Ga
         assert "I own an old ferry" in prompt and "Demokritos" not in prompt
         assert "wooden boats" not in prompt and "sailing to beginners" not in prompt
     facts = [item for said in record.projections if said.alias == "P00" for item in said.items if not item.inferred]
-    quoted = {MINE[span.start : span.end] for item in facts for span in item.spans if span.source == "profile"}
+    quoted = {quote for item in facts for quote in item.quotes}
     assert facts and all(quote and quote.split(".")[0] in MINE for quote in quoted)
     frozen = (await gateway.stack.repositories.seats.manifest(room.pid))["P00"]
     assert frozen["profile"] == demander["profile_id"]

@@ -158,9 +158,9 @@ async def test_two_agents_live_through_a_process_over_streamable_http(home: Path
             assert first["state"] == "applied" and again["id"] == first["id"]
             ask = await waits(jo, "answer")
             said = said_by(await jo.call_tool("status", {"process_id": process}))["view"]["own"]
-            assert [one["markdown"] for one in said] == ["I can have the wheel turning by June."]
+            assert [item["text"] for one in said for item in one["items"]] == ["I can have the wheel turning by June."]
             commit = {"kind": "answer_plan", "revision": ask["round"], "answer": "commit"}
             answered = await jo.call_tool("decide", {"process_id": process, "message": commit, "key": "commit"})
             assert said_by(answered)["state"] == "applied"
             whole, mine = [said_by(await agent.call_tool("plan", {"process_id": process})) for agent in (ida, jo)]
-            assert whole["plan"]["about"] and mine["delivery"]["alias"] == ask["alias"]
+            assert whole["plan"]["possible"] and mine["delivery"]["alias"] == ask["alias"]

@@ -169,7 +169,7 @@ def test_a_line_that_a_quote_belongs_to_is_one_of_the_labels_in_the_shape(langua
 def test_the_prompt_of_the_formulation_names_the_field_of_every_lens(language: Language) -> None:
     text = load("formulate", language).text.partition('"transition"')[0]
     for lens, name in zip("TIBE", ("transition", "initial_state", "barriers", "exchange"), strict=True):
-        assert re.search(rf"^\*\*{lens}[,，] ?`{name}`", text, re.MULTILINE)
+        assert re.search(rf"^- `{name}`[ （]\(?{lens}", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_every_request_says_in_its_task_when_the_process_began(ask: Callable[[],
     )
 
 
-@pytest.mark.parametrize(("language", "limit"), [("en", "at most {} words"), ("zh", "不超过 {} 字")])
+@pytest.mark.parametrize(("language", "limit"), [("en", "at most {}."), ("zh", "不超过 {} 字")])
 def test_the_limit_of_a_tension_in_the_prompt_is_the_one_of_the_code(language: Language, limit: str) -> None:
     assert limit.format(TENSION_UNITS) in load("formulate", language).text
 

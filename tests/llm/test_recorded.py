@@ -109,7 +109,7 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path, li
 
 async def test_a_draft_that_does_not_fit_its_step_fails_it(tmp_path: Path) -> None:
     path = tmp_path / "case.jsonl"
-    write_recording([Row(step="plan", draft={"panorama": "everything"})], path)
+    write_recording([Row(step="plan", draft={"possible": "everything"})], path)
     with pytest.raises(StepFailed, match="not a PlanDraft"):
         await RecordedEngine(path).answer(steps.PLAN, written(), call("plan"))
 

@@ -11,7 +11,7 @@ from tongyao.llm import rendering
 from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
 from tongyao.protocol.model.observation import Ended, Observation
-from tongyao.protocol.model.projection import Item
+from tongyao.protocol.model.projection import Item, ItemKind
 from tongyao.protocol.model.requests import CatalystRequest, Exchange, Language, Mandate, Material, Piece
 from tongyao.protocol.model.steps import STEPS
 
@@ -152,12 +152,21 @@ def test_the_catalyst_is_told_what_was_replaced_and_what_lapsed_with_it() -> Non
     assert 'kind="stands"' not in text
 
 
-@pytest.mark.parametrize(("answers", "outcome"), [(True, "answered"), (False, "unanswered")])
-def test_the_catalyst_is_told_what_came_of_a_gap_that_was_asked(answers: bool, outcome: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "about", "outcome"),
+    [
+        (ItemKind.CAPABILITY, "R1/n1", "answered"),
+        (ItemKind.CAPABILITY, "B2", "unanswered"),
+        (None, "B2", "replied"),
+    ],
+)
+def test_the_catalyst_is_told_what_came_of_a_gap_that_was_asked(
+    kind: ItemKind | None, about: str, outcome: str
+) -> None:
     request = requests.catalyst(2, ("P01", "P02"))
     first, last = request.exchange
     asked = first.model_copy(update={"observation": Observation(round=1, notes=(requests.gap(asks="P02"),))})
-    told = Item(id="R2/P02/1", text="I drive at night.", about=("R1/n1",) if answers else ("B2",))
+    told = Item(id="R2/P02/1", kind=kind, text="I drive at night.", about=(about,))
     turns = (requests.turn(2, "P01"), requests.turn(2, "P02").model_copy(update={"items": (told,)}))
     exchange = (asked, last.model_copy(update={"projections": turns}))
     text = text_of(rendering.blocks(request.model_copy(update={"exchange": exchange})))

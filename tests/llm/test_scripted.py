@@ -13,12 +13,14 @@ import pytest
 from tests.support.scripted import Rule, Script, ScriptedEngine, ScriptError, journal_of, read_calls
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
 from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
-from tongyao.protocol.guards.coverage import missing_pairs
-from tongyao.protocol.guards.evidence import check_items
+from tongyao.protocol.guards.checks import complaints_of
+from tongyao.protocol.guards.items import item_checks
+from tongyao.protocol.guards.observations import coverage
 from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model import steps
-from tongyao.protocol.model.observation import Relation, Verdict, all_pairs
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection, Span
+from tongyao.protocol.model.observation import RelationKind, Verdict
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     EndpointRequest,
@@ -45,12 +47,12 @@ def call(step: str, *, round: int = 0, alias: str = "", reask: int = 0, process:
     return Call(key, reask=Reask(previous="{}", complaints=("mend it",)) if reask else None)
 
 
-def turn(alias: str = "P01", round: int = 1, text: str = PROFILE, words: str | None = None) -> EndpointRequest:
+def turn(alias: str = "P01", round: int = 1, text: str = PROFILE) -> EndpointRequest:
     material = Material(pieces=(Piece(start=0, text=text),) if text else (), total_chars=len(text))
-    return EndpointRequest(language="en", alias=alias, round=round, tension=TENSION, material=material, words=words)
+    return EndpointRequest(language="en", alias=alias, round=round, tension=TENSION, material=material)
 
 
-def heard(round: int = 1, only: tuple[tuple[str, str], ...] = ()) -> CatalystRequest:
+def heard(round: int = 1) -> CatalystRequest:
     projections = tuple(
         Projection(
             round=1,
@@ -59,9 +61,9 @@ def heard(round: int = 1, only: tuple[tuple[str, str], ...] = ()) -> CatalystReq
             items=(
                 Item(
                     id=f"R1/{alias}/1",
-                    dimension=Dimension.CAPABILITY,
-                    claim="mends clocks",
-                    spans=(Span(source="profile", start=0, end=13),),
+                    kind=ItemKind.CAPABILITY,
+                    text="mends clocks",
+                    quotes=("I mend clocks",),
                 ),
             ),
         )
@@ -74,7 +76,6 @@ def heard(round: int = 1, only: tuple[tuple[str, str], ...] = ()) -> CatalystReq
         exchange=(Exchange(round=1, projections=projections),),
         contributors=ALIASES,
         verdict_counts=round > 2,
-        only_pairs=only,
     )
 
 
@@ -101,26 +102,15 @@ async def test_without_a_script_a_tension_is_complete() -> None:
 
 async def test_without_a_script_a_turn_quotes_the_material_and_passes_the_guard() -> None:
     for round in (1, 2, 9):
-        answer = await engine().answer(steps.PROJECT, turn(round=round), call("project", round=round, alias="P01"))
-        checked = check_items(
-            answer.draft.items,
-            text=PROFILE,
-            source="profile",
-            round_number=round,
-            alias="P01",
-            targets=TENSION.target_names(),
-        )
-        assert len(checked.items) == 1
-        assert not checked.rejected
+        request = turn(round=round)
+        answer = await engine().answer(steps.PROJECT, request, call("project", round=round, alias="P01"))
+        assert len(answer.draft.items) == 1
+        assert not complaints_of(answer.draft, request, item_checks(Shown(PROFILE)))
 
 
-async def test_a_persons_words_are_quoted_and_an_empty_profile_says_nothing_new() -> None:
-    answer = await engine().answer(
-        steps.PROJECT, turn(words="I have the old drawings."), call("project", round=1, alias="P01")
-    )
-    assert answer.draft.items[0].quotes == ["I have the old drawings."]
+async def test_an_empty_profile_says_nothing_new() -> None:
     silent = await engine().answer(steps.PROJECT, turn(text=""), call("project", round=1, alias="P01"))
-    assert silent.draft.nothing_new
+    assert not silent.draft.items
 
 
 async def test_without_a_script_every_pair_is_examined_and_the_verdict_is_the_rounds() -> None:
@@ -128,20 +118,14 @@ async def test_without_a_script_every_pair_is_examined_and_the_verdict_is_the_ro
     verdicts = [(await one.answer(steps.OBSERVE, heard(n), call("observe", round=n))).draft.verdict for n in (1, 2, 3)]
     assert verdicts == ["more", "exhausted", "exhausted"]
     draft = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
-    assert not missing_pairs(draft.pairs, all_pairs(ALIASES))
-    assert {pair.relation for pair in draft.pairs} == {Relation.NONE_FOUND}
-
-
-async def test_a_reask_for_pairs_gets_those_pairs() -> None:
-    answer = await engine().answer(steps.OBSERVE, heard(only=(("P02", "P03"),)), call("observe", round=1, reask=1))
-    assert [(pair.a, pair.b) for pair in answer.draft.pairs] == [("P02", "P03")]
+    assert not list(coverage(draft, heard()))
+    assert (len(draft.none), draft.relations) == (3, [])
 
 
 async def test_a_rule_relates_a_pair_and_its_sources_are_items() -> None:
-    one = engine(Rule(step="observe", relate={"P01-P03": Relation.ALIGNED}))
-    pairs = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.pairs
-    (related,) = [pair for pair in pairs if pair.relation.related]
-    assert (related.a, related.b, related.sources) == ("P01", "P03", ["R1/P01/1", "R1/P03/1"])
+    one = engine(Rule(step="observe", relate={"P01-P03": RelationKind.ALIGNED}))
+    (related,) = (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.relations
+    assert (related.between, related.sources) == (["P01", "P03"], ["R1/P01/1", "R1/P03/1"])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +166,7 @@ async def test_transient_twice_then_answered() -> None:
         with pytest.raises(Transient) as raised:
             await one.answer(steps.OBSERVE, heard(), call("observe", round=1))
         assert raised.value.retry_after == 1.5
-    assert (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.pairs
+    assert (await one.answer(steps.OBSERVE, heard(), call("observe", round=1))).draft.none
     assert [received.attempt for received in one.received] == [1, 2, 3]
 
 
@@ -198,7 +182,7 @@ async def test_a_rule_holds_until_it_is_mended_by_word_or_by_file(tmp_path: Path
     by_word.mend("key")
     flag.touch()
     for one in (by_word, by_file):
-        assert (await one.answer(steps.PLAN, written(), call("plan"))).draft.panorama
+        assert (await one.answer(steps.PLAN, written(), call("plan"))).draft.possible
 
 
 async def test_silent_answers_to_nothing_but_cancellation() -> None:
@@ -214,7 +198,7 @@ async def test_a_slow_answer_beats_while_it_is_on_its_way() -> None:
     beats: list[None] = []
     slow = Call(CallKey("p1", "plan"), beat=lambda: beats.append(None))
     answer = await engine(Rule(seconds=0.6)).answer(steps.PLAN, written(), slow)
-    assert answer.draft.panorama
+    assert answer.draft.possible
     assert len(beats) == 3  # before each half second, and at the end
 
 
@@ -222,36 +206,22 @@ async def test_a_slow_answer_beats_while_it_is_on_its_way() -> None:
 async def test_items_without_evidence_are_found_by_the_guard(spoil: str) -> None:
     one = engine(Rule.model_validate({"step": "project", "reask": 0, "spoil": [spoil]}))
     draft = (await one.answer(steps.PROJECT, turn(), call("project", round=1, alias="P01"))).draft
-    checked = check_items(
-        draft.items,
-        text=PROFILE,
-        source="profile",
-        round_number=1,
-        alias="P01",
-        targets=TENSION.target_names(),
-    )
-    assert (len(checked.items), len(checked.rejected)) == (1, 1)
+    assert len(complaints_of(draft, turn(), item_checks(Shown(PROFILE)))) == 1
     mended = (await one.answer(steps.PROJECT, turn(), call("project", round=1, alias="P01", reask=1))).draft
     assert len(mended.items) == 1
 
 
 async def test_a_missing_pair_is_found_by_the_guard() -> None:
     draft = (await engine(Rule(spoil=["missing_pair"])).answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
-    assert missing_pairs(draft.pairs, all_pairs(ALIASES)) == (("P01", "P02"),)
+    (missing,) = coverage(draft, heard())
+    assert "P01-P02" in missing.text
 
 
 async def test_an_unknown_source_and_a_cycle_are_found_by_the_guard() -> None:
     one = engine(Rule(step="plan", spoil=["unknown_source", "cycle"]))
     draft = (await one.answer(steps.PLAN, written(), call("plan"))).draft
-    plan = settle_plan(
-        draft,
-        revision=1,
-        language="en",
-        contributors=ALIASES,
-        known={"T/T": TENSION.transition} | {f"R1/{alias}/1": "mends clocks" for alias in ALIASES},
-        lineage=Lineage(root="p1", parent="p1", residual="-", depth=1),
-    )
-    assert [claim.supported for claim in plan.panorama] == [True, False]
+    plan = settle_plan(draft, written(), lineage=Lineage(root="p1", parent="p1", residual="-", depth=1))
+    assert [claim.supported for claim in plan.possible] == [True, False]
     assert sum(len(task.prerequisites) for task in draft.tasks) == 3
     assert sum(len(task.prerequisites) for task in plan.tasks) == 2
 
@@ -263,15 +233,15 @@ async def test_a_fault_that_does_not_fit_its_step_is_refused() -> None:
 
 async def test_a_draft_of_the_wrong_structure_is_unreadable_with_what_came() -> None:
     with pytest.raises(Unreadable) as raised:
-        await engine(Rule(draft={"pairs": "all of them"})).answer(steps.OBSERVE, heard(), call("observe", round=1))
+        await engine(Rule(draft={"relations": "all of them"})).answer(steps.OBSERVE, heard(), call("observe", round=1))
     assert "all of them" in raised.value.text
 
 
 async def test_fields_of_a_rule_stand_in_the_draft_beside_the_defaults() -> None:
-    rule = Rule(step="observe", draft={"gaps": [{"kind": "absent", "target": "B1", "text": "nobody"}]})
+    rule = Rule(step="observe", draft={"notes": [{"kind": "gap", "about": ["B1"], "text": "nobody"}]})
     draft = (await engine(rule).answer(steps.OBSERVE, heard(), call("observe", round=1))).draft
-    assert [gap.target for gap in draft.gaps] == ["B1"]
-    assert len(draft.pairs) == 3
+    assert [note.about for note in draft.notes] == [["B1"]]
+    assert len(draft.none) == 3
 
 
 async def test_calls_are_kept_so_that_a_canary_can_be_looked_for() -> None:
@@ -308,7 +278,7 @@ from tests.support.scripted import ScriptedEngine
 from tongyao.protocol.model.steps import PLAN
 
 engine = ScriptedEngine.from_file(Path(sys.argv[1]))
-print(asyncio.run(engine.answer(PLAN, written(), call("plan"))).draft.panorama[0].text)
+print(asyncio.run(engine.answer(PLAN, written(), call("plan"))).draft.possible[0].text)
 """
 
 

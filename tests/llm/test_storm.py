@@ -12,10 +12,12 @@ from tests.support.messages_api.faults import Fault, storm
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
 from tests.support.stack import Stack, open_stack
-from tongyao.protocol.guards.advice import breaches
-from tongyao.protocol.model.observation import ObservationDraft, all_pairs
+from tongyao.protocol.guards.advice import breach_of
+from tongyao.protocol.guards.checks import sentences
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
+from tongyao.protocol.rules.standing import not_examined, rounds_of, standing
 
 WEATHER = (
     Fault.RATE_LIMITED,
@@ -104,19 +106,20 @@ def guarantees(record: Record, texts: dict[str, str], people: int) -> None:
     for said in record.projections:
         assert len({item.id for item in said.items}) == len(said.items)
         for item in said.items:
-            assert item.inferred or item.spans, "a fact has its span"
-            for span in item.spans:
-                assert 0 <= span.start < span.end <= len(texts[said.alias])
-            assert "nobody has written" not in item.claim
+            assert all(quote in texts[said.alias] for quote in item.quotes) and item.quotes, "an item has its quote"
+            assert "nobody has written" not in item.text
     contributors: set[str] = set()
     for seen in record.observations:
         contributors |= {said.alias for said in record.projections if said.round <= seen.round and said.items}
-        assert [(pair.a, pair.b) for pair in seen.pairs] == list(all_pairs(contributors)), "all pairs"
-        assert all(set(pair.sources) <= set(known) for pair in seen.pairs)
-        for pair in seen.pairs:
-            if pair.relation.related:
-                assert {pair.a, pair.b} <= {source.split("/")[1] for source in pair.sources}
-        assert not breaches(ObservationDraft.model_validate(seen.model_dump())), "it stops at visibility"
+        state = standing(rounds_of(record.projections, record.observations)[: seen.round])
+        assert not seen.states_something or not not_examined(state, contributors), "all pairs"
+        for relation in seen.relations:
+            assert set(relation.sources) <= set(known)
+            sides = {alias for alias in relation.between if alias.startswith("P")}
+            assert sides <= {speaker_of(source) for source in relation.sources}
+        texts_of_catalyst = [*seen.texts().values(), seen.words, seen.why]
+        found = [breach_of(sentence) for text in texts_of_catalyst for sentence in sentences(text)]
+        assert not any(found), "it stops at visibility"
     assert contributors == {f"P{number:02}" for number in range(1, people + 1)}
     (plan,) = record.plans
     assert plan.claims(), "never empty"

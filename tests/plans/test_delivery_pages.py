@@ -6,15 +6,14 @@ import pytest
 
 from tests.plans.test_documents import DRAFT, claim, sentences, settled
 from tongyao.protocol.documents.delivery_page import delivery_page
-from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
+from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model.plan import DeliveryDraft
 from tongyao.protocol.model.requests import Language
 
 
 def test_a_delivery_speaks_to_its_reader_and_says_what_they_never_offered() -> None:
     plan = settled()
-    draft = delivery_of_plan(plan, "P01")
-    draft.asked.append(claim("Take the keys of the houses along.", "R1/P02/1"))
+    draft = DeliveryDraft(asked=[claim("Take the keys of the houses along.", "R1/P02/1")])
     page = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan)
     assert [section.kind for section in page.sections] == ["about", "asked", "gains", "conditions", "waits", "answer"]
     assert "You are P01 here: drives the school bus." in sentences(page)[1]
@@ -37,20 +36,16 @@ def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sente
 def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:
     role = DRAFT.roles[0].model_copy(update={"benefits": []})
     plan = settled(DRAFT.model_copy(update={"roles": [role, *DRAFT.roles[1:]]}))
-    page = delivery_page(
-        settle_delivery(delivery_of_plan(plan, role.alias), alias=role.alias, plan=plan, language="en"), plan
-    )
+    page = delivery_page(settle_delivery(DeliveryDraft(), alias=role.alias, plan=plan, language="en"), plan)
     assert "The plan names nothing that you get." in sentences(page)
 
 
 def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_them() -> None:
     plan = settled()
-    draft = delivery_of_plan(plan, "P01")
-    draft.asked.append(claim("Take the keys of P02 along.", "R1/P02/1"))
+    draft = DeliveryDraft(asked=[claim("Take the keys of P02 along.", "R1/P02/1")])
     people, told = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan).sections[0].groups
     assert [(entry.label, entry.text) for entry in people.entries][1:] == [
-        ("", "You meet these people below."),
-        ("P02:", "holds door keys"),
+        ("", "You meet these people below: P02: holds door keys."),
     ]
     assert told.entries[0].text == "Bread is to reach nine villages before work."
 
@@ -59,7 +54,7 @@ def test_a_delivery_says_whom_its_reader_waits_for_and_who_waits_for_them() -> N
     plan = settled()
 
     def waits(alias: str, language: Language) -> list[str]:
-        delivery = settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language=language)
+        delivery = settle_delivery(DeliveryDraft(), alias=alias, plan=plan, language=language)
         sections = [section for section in delivery_page(delivery, plan).sections if section.kind == "waits"]
         return [entry.text for section in sections for group in section.groups for entry in group.entries]
 
@@ -72,8 +67,7 @@ def test_a_residual_that_touches_the_reader_stands_in_their_delivery_with_its_ch
     residual = DRAFT.residuals[0].model_copy(update={"sources": ["R1/P01/2"]})
     plan = settled(DRAFT.model_copy(update={"residuals": [residual]}), notes=())
     mine, other = (
-        settle_delivery(delivery_of_plan(plan, alias), alias=alias, plan=plan, language="en").markdown
-        for alias in ("P01", "P02")
+        settle_delivery(DeliveryDraft(), alias=alias, plan=plan, language="en").markdown for alias in ("P01", "P02")
     )
     assert "From no car to a car on the west side before noon" in mine
     assert "From no car to a car" not in other

@@ -333,14 +333,6 @@ def test_a_gap_that_was_answered_or_cited_is_not_added() -> None:
     assert (len(plan.tasks), len(plan.residuals)) == (len(DRAFT.tasks), 1)
 
 
-def test_residuals_that_rest_on_the_same_gap_are_one() -> None:
-    again = DRAFT.residuals[0].model_copy(
-        update={"title": "West again", "transition": "A car in the west", "sources": ["R1/n1", "T/B1"]}
-    )
-    (west,) = settled(with_(residuals=[*DRAFT.residuals, again])).residuals
-    assert (west.title, west.sources) == ("The west side", ("R1/n1", "T/B1"))
-
-
 def test_a_residual_is_a_whole_tension() -> None:
     long = DRAFT.residuals[0].model_copy(update={"initial_state": "four villages " * 100})
     (west,) = settled(with_(residuals=[long])).residuals

@@ -7,42 +7,40 @@ from xml.etree import ElementTree
 from hypothesis import given
 
 from tests.guards.test_plans import DRAFTS, settle
-from tongyao.app.pictures.relations import relation_mermaid, relation_svg, seen_last
+from tongyao.app.pictures.relations import relation_mermaid, relation_svg
 from tongyao.app.pictures.svg import wrapped
 from tongyao.app.pictures.tasks import task_mermaid, task_svg
-from tongyao.protocol.model.observation import Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import NOBODY, Plan, PlanDraft, Task
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALIASES = ["P01", "P02", "P03"]
 
 
-def pair(round_number: int, a: str, b: str, relation: Relation) -> Pair:
-    return Pair(id=f"R{round_number}/catalyst/1", a=a, b=b, relation=relation, sources=("R1/P01/1",))
+def relation(number: int, a: str, b: str, kind: RelationKind) -> Relation:
+    return Relation(id=f"R1/r{number}", between=(a, b), kind=kind, text="t", sources=(f"R1/{a}/1", f"R1/{b}/1"))
 
 
-SEEN = [
-    Observation(round=2, verdict=Verdict.MORE, pairs=(pair(2, "P01", "P02", Relation.OFFSETTING),
-                                                      pair(2, "P02", "P03", Relation.NONE_FOUND))),
-    Observation(round=1, verdict=Verdict.MORE, pairs=(pair(1, "P01", "P02", Relation.ALIGNED),
-                                                      pair(1, "P02", "P03", Relation.COMPLEMENTARY))),
-]  # fmt: skip
+HELD = [
+    relation(1, "P01", "P02", RelationKind.OFFSETTING),
+    relation(2, "P01", "P02", RelationKind.ALIGNED),
+    relation(3, "P02", "P03", RelationKind.COMPLEMENTARY),
+    Relation(id="R1/r4", between=("P01", "B1"), kind=RelationKind.COMPLEMENTARY, text="t", sources=("R1/P01/1",)),
+]
 
 
 def words(svg: str) -> list[str]:
     return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_relations_are_those_that_were_found_last() -> None:
-    assert [(one.a, one.b, one.relation) for one in seen_last(SEEN)] == [
-        ("P01", "P02", Relation.OFFSETTING),
-        ("P02", "P03", Relation.COMPLEMENTARY),
-    ]
-    svg = relation_svg(ALIASES, SEEN)
-    assert {*ALIASES, "offsetting · 1", "complementary · 1", "aligned · 0"} <= set(words(svg))
-    assert "P01 – P02: offsetting (R1/P01/1)" in svg
-    assert "对冲 · 1" in words(relation_svg(ALIASES, SEEN, language="zh"))
-    assert "    P01 ===|offsetting| P02" in relation_mermaid(ALIASES, SEEN).splitlines()
+def test_a_pair_has_a_line_for_each_kind_of_its_relations_and_lines_of_the_tension_have_none() -> None:
+    svg = relation_svg(ALIASES, HELD)
+    assert {*ALIASES, "offsetting · 1", "complementary · 1", "aligned · 1"} <= set(words(svg))
+    assert "P01 – P02: offsetting (R1/P01/1, R1/P02/1)" in svg
+    assert "对冲 · 1" in words(relation_svg(ALIASES, HELD, language="zh"))
+    drawn = relation_mermaid(ALIASES, HELD).splitlines()
+    assert "    P01 ===|offsetting| P02" in drawn and "    P01 -.-|aligned| P02" in drawn
+    assert not any("B1" in line for line in drawn)
 
 
 def test_tasks_are_in_the_columns_in_which_they_can_begin() -> None:

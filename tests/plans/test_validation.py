@@ -12,7 +12,7 @@ from tongyao.llm.errors import Unreadable
 from tongyao.llm.plan_rendering import plan_text
 from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.documents.plan_page import plan_page
-from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
+from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import MOST_RESIDUALS, settle_plan
 from tongyao.protocol.guards.support import doubt
@@ -271,9 +271,9 @@ def test_a_question_to_somebody_is_not_called_their_offer() -> None:
     assert "task t4 [P02; offered by one side]" in read
 
 
-def test_a_delivery_out_of_the_plan_says_what_it_is_about_what_is_given_and_that_nothing_is_agreed() -> None:
+def test_a_delivery_without_an_answer_is_the_readers_part_in_the_words_of_the_plan() -> None:
     plan = settled(with_(possible=[{"text": "fish spoils before it is sold", "sources": ["T/T"]}]))
-    told = settle_delivery(delivery_of_plan(plan, "P02"), alias="P02", plan=plan, language="en").markdown
+    told = settle_delivery(DeliveryDraft(), alias="P02", plan=plan, language="en").markdown
     assert told.index("fish spoils before it is sold") < told.index("## What is asked of you") < told.index("- drive [")
     assert "- clear the cold room" not in told
     assert "agreed only when you say so" in told

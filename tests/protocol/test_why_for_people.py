@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.protocol.lives import Life
-from tongyao.protocol.life.why import others_are_waited_for_until, why_for_party
+from tongyao.protocol.life.why import others_are_waited_for_until, why, why_for_party
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -41,3 +41,19 @@ def test_it_says_until_when_others_are_waited_for_and_not_whom() -> None:
     assert until is not None and until > life.world.now
     assert others_are_waited_for_until(life.state, "P02") == until
     assert others_are_waited_for_until(life.state, "P01") is None, "their own deadline is with what is asked of them"
+
+
+def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> None:
+    life = Life.in_round_one("proxy", "human", max_rounds=2)
+    life.says("P02", "words")
+    while life.runs("project"):
+        life.succeed("project")
+    life.succeed("observe", verdict="more", asks_demander=True)
+    assert told(life, "P00").endswith("The rounds do not wait for it.")
+    assert not any(reason.until for reason in why(life.state, NOW) if reason.waits_for == "P00")
+    while life.runs("project"):
+        life.succeed("project")
+    life.says("P02", "words")
+    life.succeed("project")
+    life.succeed("observe", verdict="more")
+    assert told(life, "P00").startswith("The process waits for you to decide how it goes on")

@@ -62,7 +62,7 @@ async def _grade_c_expires(stack: Stack, _: ScriptedEngine) -> str:
 async def _too_few_remain(stack: Stack, _: ScriptedEngine) -> str:
     people = await stack.people({name: TEXTS[name] for name in ("ada", "bo")})
     choices = [Choice(profile_id=one, endpoint=EndpointKind.HUMAN) for one in people]
-    pid = await stack.start(choices, auto_confirm=True)
+    pid = await stack.start(choices, auto_confirm=True, correcting_seconds=0)
     await stack.asked(pid, "P01", 1)
     await stack.speak(pid, "P01", 1, "I can offer the slipway.")
     await stack.say(pid, "leave", alias="P02")
@@ -84,7 +84,7 @@ async def _people(stack: Stack, _: ScriptedEngine) -> str:
     people = await stack.people({name: TEXTS[name] for name in ("ada", "bo", "cy")})
     kinds = (EndpointKind.PROXY, EndpointKind.HUMAN, EndpointKind.AGENT)
     choices = [Choice(profile_id=one, endpoint=kind) for one, kind in zip(people, kinds, strict=True)]
-    pid = await stack.start(choices, auto_confirm=True)
+    pid = await stack.start(choices, auto_confirm=True, correcting_seconds=0)
     await stack.until(pid, "crystallizing")
     aliases = [seat.alias for seat in await stack.repositories.seats.seats(pid) if seat.endpoint != "proxy"]
     for alias in aliases:
@@ -135,6 +135,7 @@ async def _declined(stack: Stack, _: ScriptedEngine) -> str:
         "auto_start": True,
         "wait_for_children": True,
         "aliases_as_named": True,
+        "correcting_seconds": 0,
     }
     pid = await stack.start(choices, scene="shapes-declined", **wish)
     for number in (1, 2, 3, 4):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -18,7 +18,7 @@ from tongyao.app.messaging.party_events import PartyEvents
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.projection import Dimension, EndpointKind, Item, Outcome, Projection, Span
+from tongyao.protocol.model.projection import EndpointKind, Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.rules import read_access
@@ -181,35 +181,20 @@ def test_an_author_reads_their_own_words_as_they_wrote_them() -> None:
     assert of_others.tension.transition == f"{SOMEBODY} and Derek Miller will do it"
 
 
-def said_by(alias: str, author: EndpointKind, *items: tuple[str, Literal["profile", "words"], int]) -> Projection:
-    """A turn of round 1. Items: what is said, where it is quoted from, and where it stands there."""
-    return Projection(
-        round=1,
-        alias=alias,
-        outcome=Outcome.REPLIED if items else Outcome.NOTHING_NEW,
-        items=tuple(
-            Item(
-                id=f"R1/{alias}/{number}",
-                dimension=Dimension.CAPABILITY,
-                claim=claim,
-                spans=(Span(source=source, start=start, end=start + len(claim)),),
-            )
-            for number, (claim, source, start) in enumerate(items, 1)
-        ),
-        markdown=("### Capability\n\n- I forge iron" if author is EndpointKind.PROXY else "Well, I forge iron.")
-        if items
-        else ("I have nothing new." if author is EndpointKind.PROXY else ""),
-        author=author,
-    )
+def said_by(alias: str, author: EndpointKind, *items: Item) -> Projection:
+    outcome = Outcome.REPLIED if items else Outcome.NOTHING_NEW
+    return Projection(round=1, alias=alias, outcome=outcome, items=items, author=author)
 
 
 @pytest.mark.parametrize("reader", [DEMANDER, "P01"])
 @pytest.mark.parametrize("silent", [False, True])
-def test_the_open_record_does_not_tell_a_profile_that_was_quoted_from_words(reader: str, silent: bool) -> None:
-    items: tuple[tuple[str, Literal["profile", "words"], int], ...] = (
-        () if silent else (("I forge iron", "profile", 812),)
+def test_the_open_record_does_not_tell_a_proxy_from_a_person(reader: str, silent: bool) -> None:
+    text = "I forge iron"
+    proxys = Item(
+        id="R1/P02/1", kind=ItemKind.CAPABILITY, text=text, quotes=("forge iron",), inferred=True, about=("B1",)
     )
-    words: tuple[tuple[str, Literal["profile", "words"], int], ...] = () if silent else (("I forge iron", "words", 6),)
+    persons = Item(id="R1/P03/1", text=text)
+    items, words = ((), ()) if silent else ((proxys,), (persons,))
     record = Record(
         process_id="p",
         phase=Phase.ANSWERING,

@@ -13,7 +13,7 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.people.erasure import erase
-from tongyao.llm.extractive.own_sentences import OWN_SENTENCES
+from tongyao.llm.extractive.steps import OWN_SENTENCES
 from tongyao.protocol.rules.identity.redaction import Erasure
 
 FIRST = "I restore water wheels with my lathe."

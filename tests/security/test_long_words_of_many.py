@@ -8,12 +8,10 @@ import threading
 import pytest
 
 from tests.support.until import until
-from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import MAX_TEXT, ProjectionParts, SubmitProjectionBody
 from tongyao.app.processes import SOON_READ, view_of
 from tongyao.protocol.model.observation import Observation, Verdict
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules import read_access
@@ -24,7 +22,7 @@ ALIASES = ("P01", "P02", "P03")
 
 def record(chars: int) -> Record:
     """A process after its plan, in which P01 said so much."""
-    item = Item(id="R1/P01/1", dimension=Dimension.CAPABILITY, claim="forge " * (chars // 6))
+    item = Item(id="R1/P01/1", kind=ItemKind.CAPABILITY, text="forge " * (chars // 6))
     said = Projection(round=1, alias="P01", outcome=Outcome.REPLIED, items=(item,))
     return Record(
         process_id="p",
@@ -77,7 +75,7 @@ async def test_a_record_of_few_words_and_long_observations_is_read_beside_the_ev
 ) -> None:
     made = Made(monkeypatch)
     made.go.set()
-    seen = Observation(round=1, verdict=Verdict.MORE, markdown="forge " * SOON_READ)
+    seen = Observation(round=1, verdict=Verdict.MORE, words="forge " * SOON_READ)
     long = record(60).model_copy(update={"observations": (seen,)})
     await view_of(long, role="participant", alias="P02", person="p2")
     assert made.threads != [threading.get_ident()]
@@ -103,9 +101,3 @@ async def test_one_person_reads_one_long_record_at_a_time_and_another_need_not_w
     await other
     await asyncio.gather(*many)
     assert made.most == 2
-
-
-def test_the_parts_of_a_turn_may_not_be_longer_than_a_text() -> None:
-    parts = ProjectionParts(capability="a" * MAX_TEXT, direction="b")
-    with pytest.raises(BadInput, match="at most"):
-        SubmitProjectionBody(kind="submit_projection", round=1, parts=parts).whole_text()

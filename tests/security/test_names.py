@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from tongyao.app.errors import BadInput
 from tongyao.app.people.registration import checked_name
-from tongyao.protocol.model.observation import Contribution, Effect, Observation, Pair, Relation, Verdict
+from tongyao.protocol.model.observation import Observation, Relation, RelationKind
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.projection import Dimension, Item, Outcome, Projection
+from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import ChildPlan, Material, Piece
 from tongyao.protocol.model.tension import Tension
@@ -56,8 +56,8 @@ def test_no_name_changes_a_closed_value_or_breaks_a_view(name: str) -> None:
 
 def test_every_string_of_a_model_is_either_free_text_or_never_touched() -> None:
     """A new field must be put into one of the two lists."""
-    closed = {"id", "alias", "a", "b", "target", "targets", "sources", "starts_from", "about", "assignee", "prerequisites",
-              "language", "residual", "root", "parent", "removed", "answers", "withdraws", "same_as", "not_taken", "line", "cancels", "condition", "lack", "means", "labels", "process"}  # fmt: skip
+    closed = {"id", "alias", "between", "none", "asks", "sources", "about", "replaces", "assignee", "prerequisites", "language",
+              "residual", "root", "parent", "removed", "line", "labels", "process"}  # fmt: skip
     found: set[str] = set()
     for model in (Tension, Projection, Observation, Plan, Delivery, Material, ChildPlan):
         _strings_of(model, found)
@@ -126,17 +126,17 @@ def test_words_inside_other_words_and_common_parts_of_a_name_stay() -> None:
 
 def test_an_author_cannot_learn_an_alias_by_writing_names() -> None:
     """What comes back to an author, in observations made of their words, holds no alias that they did not write."""
-    record = _record(claims={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
+    record = _record(said={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
     read = request_access.for_catalyst(record)
     (own, _) = read.exchange[0].projections
-    assert own.items[0].claim == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
+    assert own.items[0].text == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
     for alias in ("P01", "P02"):
         (mine,) = read_access.for_party(record, role="participant", alias=alias).own or ()
-        assert mine.items[0].claim == next(p for p in record.projections if p.alias == alias).items[0].claim
+        assert mine.items[0].text == next(p for p in record.projections if p.alias == alias).items[0].text
 
 
 def test_the_demander_cannot_learn_who_was_seated_from_their_own_tension() -> None:
-    record = _record(claims={}, barrier="Derek Miller will not lend the hall, nor Lena Fox")
+    record = _record(said={}, barrier="Derek Miller will not lend the hall, nor Lena Fox")
     view = read_access.for_party(record, role="demander")
     assert view.tension == record.tension
     other = read_access.for_party(record, role="participant", alias="P02")
@@ -145,7 +145,7 @@ def test_the_demander_cannot_learn_who_was_seated_from_their_own_tension() -> No
 
 
 def test_who_is_in_the_room_cannot_be_told_from_who_is_only_known() -> None:
-    names = read_access.anonymizer(_record(claims={}))
+    names = read_access.anonymizer(_record(said={}))
     assert names.text("Derek Miller") == names.text("Lena Fox") == SOMEBODY
     assert Anonymizer({"P01": ["李默"]}, ["王小明"]).text("李默、王小明") == f"{SOMEBODY_ZH}、{SOMEBODY_ZH}"
 
@@ -167,8 +167,8 @@ def test_a_profile_has_the_name_of_its_heading_and_none_without_one(profile: str
     assert name_in_heading(profile) == name
 
 
-def _record(*, claims: dict[str, str], barrier: str = "no hall") -> Record:
-    said = {"P01": "I mend nets", "P02": "I have a hall", **claims}
+def _record(*, said: dict[str, str], barrier: str = "no hall") -> Record:
+    spoken = {"P01": "I mend nets", "P02": "I have a hall", **said}
     return Record(
         process_id="p",
         phase=Phase.CRYSTALLIZING,
@@ -180,21 +180,24 @@ def _record(*, claims: dict[str, str], barrier: str = "no hall") -> Record:
             Participant(alias="P02", identities=("Derek Miller", "derek@miller.example")),
         ),
         others=("Lena Fox",),
-        projections=tuple(_projection(claim, alias=alias) for alias, claim in said.items()),
+        projections=tuple(_projection(text, alias=alias) for alias, text in spoken.items()),
     )
 
 
-def _projection(claim: str, *, alias: str = "P01") -> Projection:
-    item = Item(id=f"R1/{alias}/1", dimension=Dimension.CAPABILITY, claim=claim, targets=("B1",))
+def _projection(text: str, *, alias: str = "P01") -> Projection:
+    item = Item(id=f"R1/{alias}/1", kind=ItemKind.CAPABILITY, text=text, about=("B1",))
     return Projection(round=1, alias=alias, outcome=Outcome.REPLIED, items=(item,))
 
 
 def _observation() -> Observation:
     return Observation(
         round=1,
-        verdict=Verdict.MORE,
-        pairs=(Pair(id="R1/catalyst/1", a="P01", b="P02", relation=Relation.COMPLEMENTARY, sources=("R1/P01/1",)),),
-        contributions=(Contribution(id="R1/catalyst/2", alias="P01", target="B1", effect=Effect.HELPS),),
+        relations=(
+            Relation(
+                id="R1/r1", between=("P01", "P02"), kind=RelationKind.COMPLEMENTARY, text="", sources=("R1/P01/1",)
+            ),
+            Relation(id="R1/r2", between=("P01", "B1"), kind=RelationKind.COMPLEMENTARY, text="", sources=()),
+        ),
     )
 
 

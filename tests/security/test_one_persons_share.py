@@ -13,12 +13,9 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness, gateway
 from tests.gateway.outbound.test_sources import SECRETS, platform
-from tests.llm.extractive.extractive_requests import turn
 from tests.security.test_consent import Room
-from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.choosing import intent_help
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.app.errors import BadInput, QuotaReached, Unavailable
 from tongyao.app.feedback import FeedbackBody, give_feedback
@@ -26,10 +23,6 @@ from tongyao.app.people import registration
 from tongyao.app.people.agents import SourceBody, fetch_profile, set_source
 from tongyao.app.people.profile_source import ChatMessage
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.llm.extractive.endpoint import project
-from tongyao.llm.extractive.own_words import MOST_OF_WORDS
-from tongyao.protocol.model.requests import FormulationRequest
-from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.privacy.texts import Texts
 
 __all__ = ["gateway"]
@@ -37,14 +30,6 @@ __all__ = ["gateway"]
 
 def with_options(context: AppContext, **options: Any) -> AppContext:
     return replace(context, options=context.options.model_copy(update=options))
-
-
-def test_the_longest_words_of_a_turn_do_not_become_items_without_end() -> None:
-    words = "".join(f"I can lend tractor number {number} to anybody who ploughs. " for number in range(1_500))
-    items = project(turn(words=words)).items
-    assert 1 < len(items) <= MOST_OF_WORDS
-    sorted_words = " ".join(quote for item in items for quote in item.quotes)
-    assert all(f"number {number} to" in sorted_words for number in range(1_500)), "nothing is left out"
 
 
 async def test_ones_own_page_does_not_hold_all_versions_in_memory(
@@ -74,29 +59,6 @@ async def _sign_in(http: httpx.AsyncClient, secret: str) -> None:
     form = (await http.get("/console/enter")).text.split('name="form_token" value="', 1)[1].split('"', 1)[0]
     answer = await http.post("/console/enter", data={"form_token": form, "secret": secret})
     assert answer.status_code == 303
-
-
-async def test_reading_intents_does_not_keep_others_waiting(gateway: GatewayHarness) -> None:
-    going_on = asyncio.Event()
-    read: list[FormulationRequest] = []
-
-    async def slowly(request: FormulationRequest) -> TensionDraft:
-        read.append(request)
-        await going_on.wait()
-        return TensionDraft(transition="", initial_state="", barriers=[], exchange="")
-
-    context = replace(gateway.context, sort_intent=slowly)
-    one, other = Caller(Role.PERSON, "p-one"), Caller(Role.PERSON, "p-other")
-    first = asyncio.create_task(intent_help.read_intent(context, one, "I want goats. " * 1_400))
-    await until(lambda: read, "the first intent is read")
-    with pytest.raises(Unavailable):
-        await intent_help.read_intent(context, one, "I want more goats.")
-    second = asyncio.create_task(intent_help.read_intent(context, other, "I want sheep."))
-    await until(lambda: len(read) == 2, "both intents are read")
-    going_on.set()
-    assert (await first, await second) == ([], [])
-    assert len(read[0].intent) <= intent_help.FREE_CHARS
-    assert await intent_help.read_intent(context, one, "I want goats.") == []
 
 
 async def test_a_profile_from_an_agent_keeps_to_the_quotas_of_its_owner(gateway: GatewayHarness) -> None:

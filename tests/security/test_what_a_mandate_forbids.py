@@ -6,10 +6,12 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
-from tongyao.llm.extractive.endpoint import project
-from tongyao.protocol.guards.evidence import check_items
+from tongyao.llm.extractive.steps import project
+from tongyao.protocol.guards.checks import complaints_of
+from tongyao.protocol.guards.items import item_checks
+from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Dimension, ItemDraft
+from tongyao.protocol.model.projection import ItemDraft, ItemKind, ProjectionDraft
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.tension import NumberedName, Tension
@@ -85,12 +87,9 @@ def turn(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> E
 
 
 def stands(sentence: str, never: str) -> bool:
-    """Whether the guards let a proxy say this sentence of its profile."""
-    draft = ItemDraft(dimension=Dimension.CAPABILITY, premise=sentence, claim="beside T", quotes=[sentence])
-    checked = check_items(
-        [draft], text=sentence, never=(never,), source="profile", round_number=1, alias="P01", targets=("T",)
-    )
-    return bool(checked.items)
+    """Whether the checks let a proxy say this sentence of its profile."""
+    draft = ProjectionDraft(items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence])])
+    return not complaints_of(draft, turn(sentence, never=never), item_checks(Shown(sentence)))
 
 
 @pytest.mark.parametrize(("never", "sentence"), FORBIDDEN)
@@ -105,23 +104,12 @@ def test_a_sentence_with_other_words_is_said(never: str, sentence: str) -> None:
     assert stands(sentence, never)
 
 
-def test_a_forbidden_phrase_is_not_said_in_two_parts_of_an_item() -> None:
-    draft = ItemDraft(
-        dimension=Dimension.CAPABILITY,
-        premise="I repair water wheels, and was in Marlow <!-- ",
-        claim="Prison taught it to me -->.",
-        quotes=["I repair water wheels"],
-    )
-    checked = check_items(
-        [draft],
-        text="I repair water wheels",
-        never=("Marlow prison",),
-        source="profile",
-        round_number=1,
-        alias="P01",
-        targets=(),
-    )
-    assert not checked.items
+def test_a_forbidden_phrase_is_not_said_in_two_quotes_of_an_item() -> None:
+    profile = "I was in Marlow. Prison taught me to repair water wheels."
+    quotes = ["I was in Marlow", "Prison taught me"]
+    draft = ProjectionDraft(items=[ItemDraft(kind=ItemKind.CAPABILITY, text="repairs wheels", quotes=quotes)])
+    found = complaints_of(draft, turn(profile, never="Marlow prison"), item_checks(Shown(profile)))
+    assert [one.reason for one in found] == ["disclosed"]
 
 
 @pytest.mark.parametrize(

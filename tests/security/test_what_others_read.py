@@ -13,7 +13,8 @@ from tongyao.llm.rendering import data
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.quoting import find_quote
 from tongyao.protocol.model.plan import Claim, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, Task, TaskDraft
-from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.model.unicode_text import folded
 from tongyao.protocol.rules.identity.anonymity import HIDDEN, Anonymizer
 
@@ -97,7 +98,7 @@ def test_nothing_that_people_write_orders_a_terminal_about_or_turns_text_round_o
 def test_control_characters_break_no_picture_and_turn_no_line_around() -> None:
     hard = "".join(map(chr, (0, 1, 8, 0x1B, 0x7F, 0x85, 0x200E, 0x202E, 0x2066, 0xFFFE, 0xFFFF, 0xE000))) + "\ud800"
     task = Task(id=f"T1{hard}", title=f"mend{hard} & <nets>", assignee="P01")
-    plan = Plan(panorama=(Claim(text="x"),), tasks=(task,))
+    plan = Plan(possible=(Claim(text="x"),), tasks=(task,))
     picture = task_svg(plan)
     ElementTree.fromstring(picture)
     assert not set(hard) & set(picture)
@@ -107,9 +108,7 @@ def test_control_characters_break_no_picture_and_turn_no_line_around() -> None:
 def test_no_string_of_a_planner_s_answer_reaches_others_as_it_is() -> None:
     mail = "ann@bell.example <b>"
     claims = [ClaimDraft(text=f"Write to {mail}", sources=[mail])]
-    roles = [
-        RoleDraft(alias=alias, role=mail, tier=mail, contributions=claims, costs=claims) for alias in ("P01", mail)
-    ]
+    roles = [RoleDraft(alias=alias, role=mail, benefits=claims, conditions=claims) for alias in ("P01", mail)]
     tasks = [
         TaskDraft(id=mail, title=f"Ask {mail}", assignee="P01", outside=mail, when=mail, sources=[mail]),
         TaskDraft(id="t9", title="Mend the wheel", assignee=mail, outside=mail, prerequisites=[mail, "t9"]),
@@ -118,17 +117,19 @@ def test_no_string_of_a_planner_s_answer_reaches_others_as_it_is() -> None:
         ResidualDraft(title=mail, transition=mail, initial_state=mail, barriers=[mail], exchange=mail, sources=[mail])
     ]
     draft = PlanDraft(
-        about=claims,
-        panorama=claims,
+        date=claims[0],
+        possible=claims,
         roles=roles,
         offsets=claims,
         residuals=residuals,
         tasks=tasks,
-        order=claims,
         remarks=[mail],
     )
     lineage = Lineage(root="p", parent="p", residual="plan/1/residual/0", depth=1)
-    plan = settle_plan(draft, revision=1, language="en", contributors=["P01"], known={}, lineage=lineage)
+    request = PlannerRequest(
+        language="en", tension=Tension(transition="a wheel that turns"), exchange=(), aliases=("P01",)
+    )
+    plan = settle_plan(draft, request, lineage=lineage)
     assert [(task.id, task.prerequisites) for task in plan.tasks] == [("t1", ()), ("t2", ("t1",))]
     read = NOBODY.model(plan)
     for shown in (read.model_dump_json(), task_svg(read), task_mermaid(read)):

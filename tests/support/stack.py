@@ -54,7 +54,7 @@ class FirstPart:
 
     name = "first"
 
-    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension) -> Material:
+    async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: Sequence[str] = ()) -> Material:
         return Material(pieces=(Piece(start=0, text=text[:15_000]),), total_chars=len(text))
 
 

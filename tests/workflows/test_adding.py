@@ -24,15 +24,11 @@ PEOPLE = {
     "ed": "I bake bread before sunrise. I can offer a warm room and two ovens. I will not deliver.",
 }
 GAP = {
-    "kind": "absent",
-    "target": "B1",
+    "kind": "gap",
+    "about": ["B1"],
     "text": "Nobody here has a licence for a crane or can lift crates onto the jetty.",
 }
 LIMIT: dict[str, Any] = {"auto_confirm": True, "max_rounds": 2}
-
-
-def observed(*gaps: dict[str, str]) -> Rule:
-    return Rule(step="observe", draft={"gaps": list(gaps)})
 
 
 async def at_the_limit(here: Stack, scene: str, *, named: int = 3, **wish: Any) -> tuple[str, list[str]]:
@@ -44,7 +40,9 @@ async def at_the_limit(here: Stack, scene: str, *, named: int = 3, **wish: Any) 
 
 
 async def test_the_field_proposes_whom_the_gap_asks_for(temporal: Client, database_url: str) -> None:
-    engine = ScriptedEngine(Script.model_validate({"verdicts": ["more"], "rules": [observed(GAP)]}))
+    engine = ScriptedEngine(
+        Script.model_validate({"verdicts": ["more"], "rules": [Rule(step="observe", round=2, draft={"notes": [GAP]})]})
+    )
     async with open_stack(
         temporal, database_url, engine, field=lambda repositories: IntentField(repositories.pool)
     ) as here:
@@ -62,7 +60,7 @@ async def test_the_field_proposes_whom_the_gap_asks_for(temporal: Client, databa
     assert {one.round for one in found} == {2}
     complement = [one for one in found if one.perspective == "complement"]
     assert complement[0].profile_id == crane, "the gap, not the whole tension, is what is asked with"
-    assert complement[0].reasons[0]["part"].startswith("R2/catalyst/"), "the reason names the gap it answers to"
+    assert complement[0].reasons[0]["part"].startswith("R2/n"), "the reason names the gap it answers to"
     assert record.participant("P04").profile is not None
     assert {said.round for said in record.projections if said.alias == "P04"} == {3, 4}
 

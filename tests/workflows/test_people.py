@@ -37,14 +37,17 @@ async def test_a_person_is_waited_for_and_what_they_say_is_kept_word_for_word(st
         assert (await here.speak(pid, seats["bo"], 1, said)).accepted
         await here.asked(pid, seats["bo"], 2)
         assert (await here.speak(pid, seats["bo"], 2, None)).accepted
-        await here.until(pid, "answering")  # nothing concerns them, so that they are not asked in rounds 3 and 4
+        await here.asked(pid, seats["bo"], 4)  # nothing concerns them in round 3; after its verdict everybody is asked
+        assert (await here.speak(pid, seats["bo"], 4, None)).accepted
+        await here.until(pid, "answering")
         assert (await here.say(pid, "answer_plan", alias=seats["bo"], revision=1, answer="commit")).accepted
         record = await here.end(pid)
 
     first = next(one for one in record.projections if one.alias == seats["bo"] and one.round == 1)
     assert first.author is HUMAN
     assert first.text == said
-    assert [one.outcome for one in record.projections if one.alias == seats["bo"]][1:] == [Outcome.NOTHING_NEW] * 3
+    later = [(one.round, one.outcome) for one in record.projections if one.alias == seats["bo"]][1:]
+    assert later == [(2, Outcome.NOTHING_NEW), (4, Outcome.NOTHING_NEW)]
     assert record.answers == {seats["bo"]: "commit"}
 
 
@@ -83,7 +86,7 @@ async def test_an_answer_closes_what_was_asked_before_it_is_taken_down(stack: Op
         calls = await here.repositories.ledger.calls(pid)
 
     assert record.phase is Phase.COMPLETED
-    assert [one.revision for one in calls if (one.alias, one.round) == (bo, 1)] == [1], "said once"
+    assert not [one for one in calls if (one.alias, one.round) == (bo, 1)], "no model reads what people say"
 
 
 async def test_taking_over_and_handing_back_in_the_middle_of_a_process(stack: Opened) -> None:

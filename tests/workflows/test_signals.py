@@ -45,7 +45,8 @@ async def test_a_process_with_people_lives_by_signals_alone(stack: Opened, signa
         await signal(pid, "extend_deadline", alias=cy, seconds=3600)
         await signal(pid, "submit_projection", alias=cy, round=1, nothing_new=True)
         await here.asked(pid, bo, 2)
-        await signal(pid, "submit_projection", alias=bo, round=1, text="Too late for round one.")
+        await signal(pid, "submit_projection", alias=bo, round=1, nothing_new=True)
+        await signal(pid, "submit_projection", alias=bo, round=1, text="Late for round one.")
         await signal(pid, "switch_endpoint", alias=cy, endpoint="proxy")
         await signal(pid, "submit_projection", alias=bo, round=2, nothing_new=True)
         await here.until(pid, "deciding")
@@ -57,6 +58,7 @@ async def test_a_process_with_people_lives_by_signals_alone(stack: Opened, signa
 
     said = {(one.alias, one.round): one for one in record.projections}
     assert said[bo, 1].text == "The ramp is four metres wide."
+    assert said[bo, 2].text == "Late for round one."
     assert said[cy, 1].outcome.value == "nothing_new"
     assert said[cy, 2].author.value == "proxy"
     assert kinds.count("message_refused") == 1, "what came too late is visible"

@@ -186,10 +186,6 @@ class IntentReader(Protocol):
         ...
 
 
-SortIntent = Callable[[FormulationRequest], Awaitable[TensionDraft]]
-"""Sorts an intent into the four lenses in its own words, without asking a service."""
-
-
 @dataclass(frozen=True)
 class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
@@ -211,7 +207,6 @@ class AppContext:
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
-    sort_intent: SortIntent | None = None
     find_names: FindNames | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True

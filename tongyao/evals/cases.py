@@ -51,18 +51,10 @@ class ExpectedTranslation(Draft):
     b_terms: tuple[str, ...]
 
 
-class ExpectedGap(Draft):
-    """Something that no participant has (`absent`), or that nobody examined (`overlooked`)."""
-
-    about: str
-    kind: Literal["absent", "overlooked"]
-
-
 class Expected(Draft):
     links: tuple[Link, ...] = ()
     traps: tuple[Trap, ...] = ()
     translations: tuple[ExpectedTranslation, ...] = ()
-    gaps: tuple[ExpectedGap, ...] = ()
 
 
 class Case(Draft):

@@ -105,7 +105,7 @@ def measure(
     aliases = {name: alias for alias, name in names.items()} | {"demander": DEMANDER}
     state = standing(rounds_of(record.projections, record.observations))
     shown = {item.id: _plain("\n".join((item.text, *item.quotes))) for item in record.items()}
-    of_pairs = [relation for relation in state.relations if all(map(ALIAS.fullmatch, relation.between))]
+    of_pairs = [relation for relation in state.relations if relation.of_participants]
     related = {relation.between for relation in of_pairs if not state.rests_on_inference(relation)}
     expected = {_pair(aliases, link.between) for link in case.expected.links if len(link.between) == 2}
     plan = record.plans[0] if record.plans else Plan()

@@ -28,6 +28,7 @@ _CHINESE: Final = {
     "asks": "问",
     "open": "还没到答的时候",
     "answered": "答了",
+    "replied": "用自己的话说了，答没答到你来看",
     "unanswered": "没答",
     "contributors": "发过言的人",
     "not looked at yet": "还没看过的配对",
@@ -80,5 +81,5 @@ def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
     if language == "zh":
         why = "连续两轮没有要紧的新内容，或者没有人再有新的可说" if converged else "没有收敛就停了"
         return f"到第 {rounds} 轮为止：{why}"
-    why = "nothing that matters came any more, or nobody had anything new" if converged else "they were stopped"
+    why = "nothing that matters came any more, or nobody had anything new" if converged else "they were stopped before they converged"
     return f"ended after round {rounds}: {why}"

@@ -29,7 +29,6 @@ def gateway_context(installation: Installation) -> AppContext:
     return replace(
         context,
         people_search=wiring.intent_field(settings, context.repositories),
-        sort_intent=wiring.sort_intent,
         find_names=find_names,
         intent_reader=wiring.intent_reader(settings, context.repositories),
         models_cost=wiring.models_cost(settings),

@@ -13,12 +13,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tongyao import limited_process
-from tongyao.fair_threads import FairThreads
 from tongyao.protocol.contracts.reindex import ModelSpec
-from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.steps import FORMULATE, STEPS
-from tongyao.protocol.model.tension import TensionDraft
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.privacy.master_keys import register_master_key
@@ -201,24 +197,8 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
     return IntentField(records.pool, load=load, model=model_of(settings))
 
 
-async def sort_intent(request: FormulationRequest) -> TensionDraft:
-    """An intent sorted by the extractive engine, whichever engine the steps of processes use: it asks no service and costs nothing.
-
-    Raises `LimitReached`.
-    """
-    return await limited_process.run(_READER, _formulate, request, seconds=_MOST_READING_SECONDS)
-
-
-_MOST_READING_SECONDS = 10.0
-"""Of processor time, for an intent and a profile of 5,000 characters each. They take a good part of a second."""
-
-
-_READER = FairThreads(1, "intents")
-"""Registrations and searches do not wait for those who are still writing."""
-
-
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:
-    """What reads intents with the engine of formulations; None where that is the extractive one, which does so anyway."""
+    """What reads intents with the engine of formulations; None where no model formulates."""
     name = settings.engine_of(FORMULATE.name)
     if name in ("extractive", "recorded"):
         return None
@@ -239,12 +219,6 @@ def intent_reader(settings: Settings, records: Repositories) -> IntentReader | N
 def models_cost(settings: Settings) -> bool:
     """Whether any step of a process uses an engine that asks a service."""
     return any(settings.engine_of(step) not in ("extractive", "recorded") for step in STEPS)
-
-
-def _formulate(request: FormulationRequest) -> TensionDraft:
-    from tongyao.llm.extractive.formulation import formulate  # only the process that reads needs it
-
-    return formulate(request)
 
 
 def model_of(settings: Settings) -> ModelSpec | None:

@@ -9,7 +9,6 @@ from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
-from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 
 TENSION = {"transition": "From a mill that stands still to one that grinds."}
@@ -93,7 +92,7 @@ async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarne
     await gateway.stack.handle(pid).cancel()
 
 
-async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: GatewayHarness) -> None:
+async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: GatewayHarness) -> None:
     """The only person among proxies speaks last: the gate stays open for them for as long as the demander set."""
     pid, demander, people = await room(gateway, correcting_seconds=12)
     token = people[1]["token"]
@@ -103,30 +102,26 @@ async def test_one_sees_how_ones_words_were_sorted_and_corrects_that(gateway: Ga
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
-    assert "The round closes when everybody has answered, which may be now" in first.json()["en"]
-
-    async def own() -> list[Any]:
-        return list((await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"])
-
-    await until(own)
-    await until(lambda: gateway.stack.happened(pid, "projection_received"), "a projection")
-    (said,) = await own()
-    assert said["author"] == "human" and said["items"] and said["items"][0]["spans"][0]["source"] == "words"
-    view = (await gateway.ask("GET", f"/processes/{pid}", token)).json()
-    assert (view["round"], view["observations"]) == (1, []), "the catalyst has not read it yet"
+    assert "until then you may send it anew" in first.json()["en"]
     again = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="The slipway has four metres, not five."
     )
     assert again.status_code == 200, again.text
+    view = (await gateway.ask("GET", f"/processes/{pid}", token)).json()
+    assert (view["round"], view["observations"]) == (1, []), "the catalyst has not read it yet"
     await asked(gateway, token, "projection", 2)
-    assert [one["markdown"] for one in await own()] == ["The slipway has four metres, not five."]
+
+    async def own() -> dict[int, list[str]]:
+        turns = (await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"]
+        return {turn["round"]: [item["text"] for item in turn["items"]] for turn in turns}
+
+    assert await own() == {1: ["The slipway has four metres, not five."]}
     late = await send(gateway, pid, token, kind="submit_projection", round=1, text="Or three.")
     assert (late.status_code, late.json()["state"]) == (200, "applied"), "late words are said in the round that is open"
     assert late.json()["en"].startswith("round 1 has closed; ") and "count in round 2" in late.json()["en"]
     assert late.json()["zh"].startswith("第 1 轮已结束；") and late.json()["round"] == 2
     assert (await gateway.ask("GET", f"/messages/{late.json()['id']}", token)).json()["en"] == late.json()["en"]
-    said = {one["round"]: one["markdown"] for one in await own()}
-    assert said[1] == "The slipway has four metres, not five.", "what a gate has closed upon stays as it was read"
+    assert (await own())[1] == ["The slipway has four metres, not five."], "a gate has closed upon it"
     await send(gateway, pid, demander, kind="cancel")
 
 

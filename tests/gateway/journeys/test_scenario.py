@@ -41,7 +41,7 @@ async def spoken(
     names = {person.id: name for name, person in people.items()}
     record = await served.repositories.record(pid)
     return {
-        (names[seats[said.alias]], said.round): (said.author.value, said.outcome.value, said.markdown)
+        (names[seats[said.alias]], said.round): (said.author.value, said.outcome.value, said.text)
         for said in record.projections
     }
 

@@ -34,11 +34,11 @@ async def speak(gateway: GatewayHarness, client: Any) -> None:
 
     waits = await until(pending)
     assert waits[0]["process_id"] == pid and waits[0]["view"]["tension"]
-    assert all(word in waits[0]["asked"] for word in ("capability", "direction", "boundary"))
+    assert "what you can give" in waits[0]["asked"] and "what you will not do" in waits[0]["asked"]
     assert {one["tool"] for one in waits[0]["answer_with"]} == {"respond"}
     usual = waits[0]["answer_with"][0]
     assert usual["arguments"] == {"process_id": pid, "key": "<key>", "round": 1, "text": "<text>"}
-    said = {"process_id": pid, "round": 1, "key": "k1", "parts": {"capability": "I splice rope."}, "token": token}
+    said = {"process_id": pid, "round": 1, "key": "k1", "text": "I splice rope.", "token": token}
     first, again = await call(client, "respond", **said), await call(client, "respond", **said)
     assert first["state"] == "applied" and again["id"] == first["id"]
     wrong = await client.call_tool("respond", {**said, "round": 9, "key": "k2"})
@@ -136,11 +136,12 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
 
 @pytest.mark.parametrize("name", ASKED)
 async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gateway: GatewayHarness, name: str) -> None:
+    asks = "projection" if name == "gap" else name
     options = ("accept_as_is", "extend", "abandon", "add_participants", "raise_budget", "replan", "conclude")
     ask = Ask(
-        process_id="c-1", ask=name, alias="P01", round=1, subject="plan/1/residual/1", due_at=None,
+        process_id="c-1", ask=asks, of_gaps=name == "gap", alias="P01", round=1, subject="plan/1/residual/1", due_at=None,
         opened_at="2026-01-01T00:00:00Z", answer_with="",
-        messages=tuple(messages_for(name, number=1, subject="plan/1/residual/1", options=options)),
+        messages=tuple(messages_for(asks, number=1, subject="plan/1/residual/1", options=options)),
     )  # fmt: skip
     for message in ask.messages:
         MESSAGE_BODY.validate_python(message)

@@ -226,7 +226,7 @@ async def test_an_agent_is_asked_in_its_turn_and_its_words_are_in_the_record_onc
         await gateway.ask("POST", f"/processes/{pid}/messages", person["token"], json=answer)
         await gateway.stack.end(pid)
     said = [one for one in (await gateway.context.repositories.record(pid)).projections if one.author.value == "agent"]
-    assert [one.markdown for one in said[:1]] == ["My owner splices rope, and will not sail in winter."]
+    assert [one.text for one in said[:1]] == ["My owner splices rope, and will not sail in winter."]
     assert {one.outcome.value for one in said[1:]} == {"nothing_new"}
     assert len(there.asked) == len(said), "asked once for each turn, by two askers"
     told = json.dumps(there.asked[0])
@@ -247,7 +247,7 @@ async def test_what_the_person_said_themself_no_agent_corrects(gateway: GatewayH
         await gateway.ask("POST", f"/processes/{pid}/messages", demander, json={"kind": "cancel"})
         await gateway.stack.end(pid)
     record = await gateway.context.repositories.record(pid)
-    assert [one.markdown for one in record.projections if one.author.value == "agent" and one.round == 1] == [
+    assert [one.text for one in record.projections if one.author.value == "agent" and one.round == 1] == [
         "I say it myself."
     ]
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import psycopg
-import pytest
-
 from tests.records.conftest import Announce
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
-from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
@@ -17,7 +14,7 @@ from tongyao.records.database import Pool
 from tongyao.records.privacy.texts import Texts, text_id
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.plans import DeliveryRow, PlanRow, Plans
-from tongyao.records.process.rounds import ObservationRow, ProjectionRow, RelationRow, Rounds
+from tongyao.records.process.rounds import ObservationRow, ProjectionRow, Rounds
 
 
 def timeless(row: Value) -> Value:
@@ -61,22 +58,14 @@ async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(
     assert [timeless(row) for row in await rounds.projections(process, 2)] == [later]
 
 
-async def test_an_observation_and_its_relations_are_one(pool: Pool, announce: Announce) -> None:
+async def test_an_observation_that_is_written_again_replaces_the_first(pool: Pool, announce: Announce) -> None:
     rounds, process = Rounds(pool), await announce()
-    row = ObservationRow(
-        round=1,
-        verdict=Verdict.MORE,
-        text_id=await text(pool, process, "R1"),
-        chars=3_000,
-        guards={"advice": 2},
-    )
-    found = RelationRow(round=1, a="P01", b="P03", kind=Relation.OFFSETTING, sources=("R1/P01/1", "R1/P03/2"))
-    none = RelationRow(round=1, a="P01", b="P02", kind=Relation.NONE_FOUND)
-    await rounds.put_observation(process, row, [none])
-    await rounds.put_observation(process, row, [found, none])
-    assert [timeless(stored) for stored in await rounds.observations(process)] == [row]
-    assert await rounds.relations(process) == await rounds.relations(process, 1) == [none, found]
-    assert await rounds.relations(process, 2) == []
+    stored = await text(pool, process, "R1")
+    first = ObservationRow(round=1, verdict=Verdict.MORE, text_id=stored)
+    row = ObservationRow(round=1, verdict=Verdict.MORE, text_id=stored, chars=3_000, guards={"advice": 2})
+    await rounds.put_observation(process, first)
+    await rounds.put_observation(process, row)
+    assert [timeless(observation) for observation in await rounds.observations(process)] == [row]
 
 
 async def test_the_latest_revision_holds(pool: Pool, announce: Announce) -> None:
@@ -129,14 +118,3 @@ async def test_the_acceptance_rate_counts_the_revision_that_holds(pool: Pool, an
     found = await plans.acceptance(process_id=process)
     assert found.model_dump() == {"asked": 3, "commit": 1, "decline": 0, "propose": 1}
     assert found.rate == 0.5
-
-
-@pytest.mark.parametrize("pair", [("P02", "P01"), ("P01", "P01")])
-async def test_a_pair_has_one_order(pool: Pool, announce: Announce, pair: tuple[str, str]) -> None:
-
-    process = await announce()
-    row = ObservationRow(round=1, verdict=Verdict.MORE, text_id=await text(pool, process, "R1"))
-    relation = RelationRow(round=1, a=pair[0], b=pair[1], kind=Relation.ALIGNED)
-    with pytest.raises(psycopg.errors.CheckViolation):
-        await Rounds(pool).put_observation(process, row, [relation])
-    assert await Rounds(pool).observations(process) == [], "neither half is written"

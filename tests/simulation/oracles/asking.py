@@ -104,7 +104,7 @@ class Asking(Oracle):
 
     def _turns(self, state: State, projects: list[ProjectInput]) -> None:
         """Proxies at once, together. What people said once nobody else is waited for, and the time to correct it is over."""
-        due = {}
+        due: dict[str, tuple[tuple[str, ...], str, int]] = {}
         missing = [
             turn for turn in state.turns.values() if turn.outcome is None and not turn.words and not turn.nothing_new
         ]

@@ -1,7 +1,4 @@
-"""What an intent still lacks, before anything is started.
-
-It is read while it is written, by an engine that costs nothing; and, where somebody asks for it, by the engine that will formulate it.
-"""
+"""What an intent still lacks, before anything is started: read by the engine that will formulate it, where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -15,10 +12,8 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, IntentReader
-from tongyao.app.errors import BadInput, NotOffered, Unavailable
+from tongyao.app.errors import BadInput, NotOffered
 from tongyao.app.quotas import check_day_budget
-from tongyao.fair_threads import on_behalf_of
-from tongyao.limited_process import LimitReached
 from tongyao.protocol.model.intent_parts import Lens
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
@@ -29,8 +24,6 @@ from tongyao.protocol.model.value import Value
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
 """Of the profile, from its beginning: an answer is wanted while somebody writes."""
-FREE_CHARS: Final = 5_000
-"""Of the intent and of the profile, where nobody pays: the reading takes the gateway's own time."""
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
 
@@ -42,34 +35,10 @@ class Found(Value):
     text: str = Field(description="As its author wrote it.")
 
 
-async def read_intent(context: AppContext, caller: Caller, intent: str) -> list[Found]:
-    """What is said already, at most one sentence for each lens, those of the intent first; a lens that is missing was not spoken of.
-
-    Only the beginning of a long intent is read. Nothing is stored and no service is asked. Raises `BadInput`, also for a text that takes
-    too long to read, `NotAllowed` for who starts no processes, and `Unavailable` while another intent of this person is read.
-    """
-    _check(caller, intent)
-    if context.sort_intent is None or not intent.strip():
-        return []
-    if caller.person in _READING:
-        raise Unavailable("reading", "your intent is being read already: try again in a moment")
-    _READING.add(caller.person)
-    on_behalf_of(caller.person)
-    try:
-        request = await _request(context, caller.person, intent[:FREE_CHARS], profile_chars=FREE_CHARS)
-        return _found(await context.sort_intent(request), request)
-    except LimitReached:
-        raise BadInput(
-            "takes_too_long", "this text takes too long to read: write it in shorter sentences", field="intent"
-        ) from None
-    finally:
-        _READING.discard(caller.person)
-
-
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """The same by the engine that will formulate the intent: each time it has found more, and at last all that it found.
+    """What is said already, at most one sentence for each lens: each time the engine has found more, and at last all that it found.
 
-    It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
+    The engine is the one that will formulate the intent. It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
     known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.
     """
     _check(caller, intent)
@@ -100,14 +69,8 @@ def _check(caller: Caller, intent: str) -> None:
         raise BadInput("too_long", f"these are {len(intent):,} characters; at most {MOST_CHARS:,}", field="intent")
 
 
-_READING: Final = set[str]()
-"""People whose intent is read now by the engine that costs nothing."""
-
-
-async def _request(
-    context: AppContext, person: str, intent: str, *, profile_chars: int = PROFILE_CHARS
-) -> FormulationRequest:
-    profile = (await _profile(context, person))[:profile_chars]
+async def _request(context: AppContext, person: str, intent: str) -> FormulationRequest:
+    profile = await _profile(context, person)
     material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
     return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)

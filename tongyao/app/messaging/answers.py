@@ -27,8 +27,7 @@ def messages_for(
             return [{"kind": "select_participants", "participants": ["<profile id>", "<profile id>"]}]
         case "projection":
             said = {"kind": "submit_projection", "round": number}
-            parts = {"capability": "<text>", "direction": "<text>", "boundary": "<text>"}
-            return [{**said, "text": "<text>"}, {**said, "parts": parts}, {**said, "nothing_new": True}]
+            return [{**said, "text": "<text>"}, {**said, "nothing_new": True}]
         case "answer":
             said = {"kind": "answer_plan", "revision": number}
             return [

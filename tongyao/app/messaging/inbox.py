@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process, permit
-from tongyao.app.choosing.choices import Choices, choices_of
+from tongyao.app.choosing.choices import Choices, OpenPoint, choices_of
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.answers import Answer, messages_for
 from tongyao.app.people.consents import ConsentQuestion, question_of
@@ -18,11 +18,12 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.processes import ProcessRow
 
 ANSWER_WITH: Final[dict[str, str]] = {
     "confirm_tension": '{"kind": "confirm_tension"}, or revise_tension with your own `tension`',
     "select_participants": '{"kind": "select_participants", "participants": ["p-…", "p-…"]}: of the candidates, or others',
-    "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `parts`, or `nothing_new`',
+    "projection": '{"kind": "submit_projection", "round": %d, "text": "in your own words"}, or `nothing_new`',
     "decision": '{"kind": "decide", "decision": one of the `options`}; for the option `replan` {"kind": "replan", "without": aliases who '
     'declined, "proposals": aliases whose proposal the new plan follows}; for `conclude` {"kind": "conclude"}',
     "answer": '{"kind": "answer_plan", "revision": %d, "answer": "commit", "decline" or "propose", "text": "if you like"}; with '
@@ -61,6 +62,13 @@ class Ask(Value):
     remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
     opened_at: str
     answer_with: str
+    of_gaps: bool = Field(
+        default=False,
+        description="Of `projection`: you brought the intent and have no seat. The host asks what only you can know; no round waits.",
+    )
+    gaps: tuple[OpenPoint, ...] = Field(
+        default=(), description="Of `projection`, with `view`: the gaps that ask you and are not answered."
+    )
     messages: tuple[Answer, ...] = Field(
         default=(),
         description="Each answers it, the usual one first. Each is complete but for the texts in angle brackets.",
@@ -104,6 +112,7 @@ async def _rows(context: AppContext, caller: Caller) -> list[InboxRow]:
 
 async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
     view = None
+    process = None if row.alias != DEMANDER else await context.repositories.processes.get(row.process_id)
     if with_view and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
@@ -122,10 +131,25 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         subject=row.subject if row.ask != "consent" else "",
         messages=tuple(await _messages(context, row, choices.options if choices else ())),
         ends_answers=row.ends_answers,
+        of_gaps=process is not None and asks_gaps(row, process),
+        gaps=_gaps(view, row.alias) if view is not None and row.ask == "projection" else (),
         choices=choices,
         consent=await question_of(context, row) if not caller.operator else None,
         view=view,
     )
+
+
+def asks_gaps(ask: InboxRow, process: ProcessRow) -> bool:
+    """Whether an ask is about gaps that ask the demander, who has no seat (docs/protocol.md §5)."""
+    seated = process.settings.get("demander_takes_part")
+    return ask.ask == "projection" and ask.alias == DEMANDER and not seated
+
+
+def _gaps(view: PartyView, alias: str) -> tuple[OpenPoint, ...]:
+    if (stands := view.stands) is None:
+        return ()
+    asked = {id for id, one in stands.asked.items() if one.alias == alias and one.outcome == "open"}
+    return tuple(OpenPoint(id=note.id, text=note.text) for note in stands.notes if note.id in asked)
 
 
 async def _messages(context: AppContext, row: InboxRow, options: Sequence[str]) -> list[Answer]:

@@ -43,7 +43,7 @@ from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import to_proxy
+from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
@@ -59,9 +59,8 @@ APPLIED: Final[dict[str, tuple[str, str]]] = {
         "张力已确认；接下来寻找参与者，或开始各轮",
     ),
     "submit_projection": (
-        "kept word for word, and being sorted. The round closes when everybody has answered, which may be now; until then you may "
-        "send it anew, and that takes its place",
-        "已逐字保存，正在整理。大家都答复之后本轮就结束，可能就是现在；在那之前可以重新提交，新的会替换这一次",
+        "kept word for word. The round closes when everybody has answered; until then you may send it anew, and that takes its place",
+        "已逐字保存。大家都答复之后本轮就结束；在那之前可以重新提交，新的会替换这一次",
     ),
     "later_round": (
         "round {sent} has closed; your words are kept word for word and count in round {round} (if it is not held, they are not used)",
@@ -197,6 +196,8 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
     """As `send_message`, for a caller whose access to the process is known already."""
     lineage = None
+    if isinstance(body, SubmitProjectionBody) and body.items:
+        await _check_agent_speaks(context, access)
     if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
         body, lineage = await _with_checked_names(context, access, body)
     if isinstance(body, SelectParticipantsBody | DecideBody) and access.process.parent_id:
@@ -225,6 +226,15 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
             context, access, body.contact
         )  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
+
+
+async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
+    """Only an agent hands in items: what a person says has no kinds and no quotes. Raises `BadInput`."""
+    seats = await context.repositories.seats.seats(access.process.id)
+    apart = ProcessSettings.model_validate(access.process.settings).demander_endpoint
+    endpoint = next((seat.endpoint for seat in seats if seat.alias == access.alias), apart)
+    if endpoint != EndpointKind.AGENT:
+        raise BadInput("no_agent", "`items` are for turns in which your own agent speaks: send a `text`", field="items")
 
 
 async def _with_checked_names(

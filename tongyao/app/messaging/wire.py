@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, Validat
 from tongyao.app.errors import BadIdempotencyKey, BadInput, reason
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.process import Choice
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.projection import MAX_FIRST_ITEMS, AgentSubmission, EndpointKind, ItemDraft
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import MISSING, MOST_NAMES, TENSION_CHARS, NameFound, Tension
@@ -108,19 +108,6 @@ class TensionBody(Body):
         return tension
 
 
-class ProjectionParts(Body):
-    """An answer in the three parts of a projection; each may be left out."""
-
-    capability: Text = ""
-    direction: Text = ""
-    boundary: Text = ""
-
-    def joined(self) -> str:
-        """One text: the parts in this order under these headings."""
-        parts = {"Capability": self.capability, "Direction": self.direction, "Boundary": self.boundary}
-        return "\n\n".join(f"## {name}\n\n{text}" for name, text in parts.items() if text.strip())
-
-
 class ParticipantBody(Body):
     """Somebody to take part."""
 
@@ -176,23 +163,30 @@ class SelectParticipantsBody(Body):
 
 
 class SubmitProjectionBody(Body):
-    """Say what you have to say in a turn: as a text, in three parts, or that there is nothing new."""
+    """Say what you have to say in a turn: as a text, or that there is nothing new.
+
+    Your own agent may send `items` in place of a text, with `shown`, the text that their quotes are taken from.
+    """
 
     kind: Literal["submit_projection"]
     round: int = Field(ge=1, le=1_000)
     text: Text = ""
-    parts: ProjectionParts | None = None
+    items: tuple[ItemDraft, ...] = Field(default=(), max_length=MAX_FIRST_ITEMS, description="Of an agent alone.")
+    shown: Text = Field(default="", description="With `items`: what their quotes are taken from, verbatim.")
     nothing_new: bool = False
 
     def whole_text(self) -> str:
-        """`text`, or `parts` as one text. Raises `BadInput` when both are given, and when the parts are too long together."""
-        if self.text.strip() and self.parts is not None:
-            raise BadInput("two_answers", "send either `text` or `parts`, not both", field="parts")
-        if self.parts is None:
+        """`text`, or `items` as a submission of an agent. Raises `BadInput` for both, and for too much."""
+        if not self.items:
+            if self.shown.strip():
+                raise BadInput("items_missing", "`shown` goes with `items`", field="items")
             return self.text
-        whole = self.parts.joined()
+        if self.text.strip() or self.nothing_new:
+            raise BadInput("two_answers", "send either `text`, `items` or `nothing_new`", field="items")
+        whole = AgentSubmission(shown=self.shown, items=list(self.items)).model_dump_json()
         if len(whole) > MAX_TEXT:
-            raise BadInput("too_long", f"the parts have {len(whole):,} characters; at most {MAX_TEXT:,}", field="parts")
+            long = f"the items and `shown` have {len(whole):,} characters; at most {MAX_TEXT:,}"
+            raise BadInput("too_long", long, field="items")
         return whole
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.rules.read_access import Stands
 
 NAMES = ("relations.svg", "relations.mmd", "tasks.svg", "tasks.mmd")
 
 
-def pictures(
-    aliases: list[str], observations: list[Observation], plan: Plan | None, *, language: str
-) -> dict[str, str]:
+def pictures(aliases: list[str], stands: Stands | None, plan: Plan | None, *, language: str) -> dict[str, str]:
     """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
     # Not before they are drawn: they load networkx, 12 MB.
     from tongyao.app.pictures.relations import relation_mermaid, relation_svg
     from tongyao.app.pictures.tasks import task_mermaid, task_svg
 
     drawn = {}
-    if observations:
-        drawn["relations.svg"] = relation_svg(aliases, observations, language=language)
-        drawn["relations.mmd"] = relation_mermaid(aliases, observations, language=language)
+    if stands is not None:
+        drawn["relations.svg"] = relation_svg(aliases, stands.relations, language=language)
+        drawn["relations.mmd"] = relation_mermaid(aliases, stands.relations, language=language)
     if plan is not None:
         drawn["tasks.svg"] = task_svg(plan)
         drawn["tasks.mmd"] = task_mermaid(plan)

@@ -30,8 +30,8 @@ from tongyao.runtime.installation import Installation
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 _NO_MODEL = {
-    "en": "No model: the extractive engine only selects and aligns sentences. Set ANTHROPIC_API_KEY for Claude.",
-    "zh": "没有用模型：抽取式引擎只挑选句子、对齐句子。要用 Claude，请设置 ANTHROPIC_API_KEY。",
+    "en": "No model: the extractive engine quotes what profiles say and judges nothing. Set ANTHROPIC_API_KEY for Claude.",
+    "zh": "没有用模型：抽取式引擎只引用档案里的话，不作判断。要用 Claude，请设置 ANTHROPIC_API_KEY。",
 }
 
 _READERS = {
@@ -41,7 +41,7 @@ _READERS = {
 
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 
-RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
+RECORDED = {"zh": "zh-medicine-mountain"}
 """Cases of which `examples/recorded/<case>.jsonl` holds a run."""
 
 

@@ -10,16 +10,16 @@ from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.showing import audited
-from tongyao.gateway.console.reading import news_by_round
+from tongyao.gateway.console.reading import items_by_round
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (
-    note_names,
     observation_markdown,
     projection_markdown,
     tension_markdown,
 )
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules import read_access
@@ -45,7 +45,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
     return report_html(
         read_access.for_export(await repositories.record(row)),
         language="zh" if row.language == "zh" else "en",
-        news=news_by_round(ready),
+        items=items_by_round(ready),
         max_rounds=row.max_rounds,
         findings=await audited(repositories, process),
     )
@@ -68,21 +68,20 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
     if record.tension is not None:
         write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER), record.language))
         dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
-    named = note_names(names.model(seen) for seen in record.observations)
     for projection in record.projections:
         write(
             f"rounds/R{projection.round}-{projection.alias}.md",
-            projection_markdown(names.model(projection, author=projection.alias), named, record.language),
+            projection_markdown(names.model(projection, author=projection.alias), record.language),
         )
     for seen in record.observations:
         write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen), record.language))
-    relations = await repositories.rounds.relations(process)
-    dump("relations.json", [relation.model_dump(mode="json") for relation in relations])
-    _plans(record, names, write, dump)
+    shown = read_access.for_export(record)
+    if shown.stands is not None:
+        dump("stands.json", shown.stands.model_dump(mode="json"))
+    _plans(record, shown.plan, names, write, dump)
     aliases = [one.alias for one in record.participants]
     latest = names.model(record.plans[-1]) if record.plans else None
-    seen_by_all = [names.model(seen) for seen in record.observations]
-    for name, picture in pictures(aliases, seen_by_all, latest, language=record.language).items():
+    for name, picture in pictures(aliases, shown.stands, latest, language=record.language).items():
         write(f"pictures/{name}", picture)
     if latest is not None:
         dump("machine.json", machine_of(latest, process).model_dump(mode="json"))
@@ -108,7 +107,7 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
             f"answers-{revision}.json",
             {
                 one.alias: {"answer": one.decision, "words": one.words}
-                for one in read_access.for_export(record).earlier_answers or ()
+                for one in shown.earlier_answers or ()
                 if one.revision == revision
             },
         )
@@ -132,10 +131,9 @@ def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:
     }
 
 
-def _plans(record: Record, names: Anonymizer, write: Any, dump: Any) -> None:
+def _plans(record: Record, latest: Plan | None, names: Anonymizer, write: Any, dump: Any) -> None:
     """The plan that holds, with how it was answered, and those before it under their numbers."""
     earlier = {f"-{plan.revision}": names.model(plan) for plan in record.plans[:-1]}
-    latest = read_access.for_export(record).plan
     for suffix, plan in {**earlier, **({"": latest} if latest is not None else {})}.items():
         write(f"plan{suffix}.md", plan.markdown)
         dump(f"plan{suffix}.json", plan.model_dump(mode="json", exclude={"markdown"}))

@@ -13,11 +13,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tongyao.gateway.console.reading import Cell, matrix
+from tongyao.gateway.console.reading import matrix
 from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.observation import Relation
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
@@ -28,21 +27,21 @@ from tongyao.records.repositories import Repositories
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "en": {
-        "round": "round {n}", "relations": "{related} pairs related, {new} new",
+        "round": "round {n}", "relations": "{relations} relations, {gaps} gaps open",
         "tension": "The tension", "grade": "Grade", "pairs": "How they stand to each other", "possible": "What is possible now",
-        "traced": "Two claims, traced", "next": "What you can do next", "apart": ", ", "audit": "Audit (13 properties, 2 counts)",
-        "complementary": "complementary", "aligned": "aligned", "offsetting": "offsetting", "none_found": "·", "not_examined": "?",
+        "traced": "Two claims, traced", "next": "What you can do next", "apart": ", ", "audit": "Audit",
+        "complementary": "complementary", "aligned": "aligned", "offsetting": "offsetting", "none": "·", "unseen": "?",
         "holds": "hold", "falsified": "refuted", "needs several runs": "need several runs", "no material": "without material",
     },
     "zh": {
-        "round": "第 {n} 轮", "relations": "{related} 对有关系，新增 {new}",
+        "round": "第 {n} 轮", "relations": "{relations} 处关系，{gaps} 个缺口",
         "tension": "张力", "grade": "评级", "pairs": "彼此是什么关系", "possible": "现在可能的", "traced": "两句话的出处", "next": "接下来可以做的",
-        "apart": "，", "audit": "审计（13 条性质，另有 2 项计数）", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none_found": "·", "not_examined": "?",
+        "apart": "，", "audit": "审计", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none": "·", "unseen": "?",
         "holds": "条成立", "falsified": "条被推翻", "needs several runs": "条要多次运行", "no material": "条没有材料",
     },
 }  # fmt: skip
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
-_STYLES: Final = {Relation.COMPLEMENTARY: "green", Relation.ALIGNED: "blue", Relation.OFFSETTING: "yellow"}
+_STYLES: Final = {"complementary": "green", "aligned": "blue", "offsetting": "yellow"}
 _MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
 
 
@@ -71,11 +70,9 @@ async def _round(repositories: Repositories, process_id: str, data: Mapping[str,
     turns = "  ".join(
         f"{one.alias} {_MARKS.get(one.outcome, one.items)}" for one in sorted(said, key=lambda s: s.alias)
     )
-    related = sum(one.kind.related for one in await repositories.rounds.relations(process_id) if one.round == number)
-    new = sum(count for name in ("new_links", "new_quotes") if isinstance(count := data.get(name), int))
     return Text.assemble(
         (words["round"].format(n=number), "bold"), f"  {turns}  ",
-        (words["relations"].format(related=related, new=new), "dim"),
+        (words["relations"].format(relations=data.get("relations", 0), gaps=data.get("gaps", 0)), "dim"),
     )  # fmt: skip
 
 
@@ -85,10 +82,10 @@ def screenful(view: PartyView, findings: Sequence[Finding], *, language: str, wi
     parts: list[RenderableType] = []
     if view.tension is not None:
         parts += [_heading(words["tension"]), *_tension(view.tension, words, width)]
-    if view.observations:
+    if view.stands is not None:
         parts += [_heading(words["pairs"]), _matrix(view, words)]
     if view.plan is not None:
-        possible = [_line(f"• {claim.text}", width, rows=4) for claim in view.plan.panorama[:3]]
+        possible = [_line(f"• {claim.text}", width, rows=4) for claim in view.plan.possible[:3]]
         parts += [_heading(words["possible"]), *possible]
         parts += [_heading(words["traced"]), *_traced(view.plan, width)]
     counts = Counter(finding.result for finding in findings)
@@ -111,15 +108,11 @@ def _matrix(view: PartyView, words: Mapping[str, str]) -> Table:
     table = Table("", *(cell.a for cell in rows[-1]) if rows else (), box=None, padding=(0, 2))
     for row in rows:
         cells = [
-            Text(" + ".join(words[one.value] for one in _relations(cell)), style=_STYLES.get(cell.relation, "dim"))
+            Text(" + ".join(map(words.__getitem__, cell.kinds)), style=_STYLES.get(cell.kinds[0], "dim"))
             for cell in row
         ]
         table.add_row(f"[bold]{row[0].b}[/]", *cells)
     return table
-
-
-def _relations(cell: Cell) -> tuple[Relation, ...]:
-    return cell.pair.relations if cell.pair is not None else (cell.relation,)
 
 
 def _traced(plan: Plan, width: int) -> list[Text]:

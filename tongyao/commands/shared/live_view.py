@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -99,16 +98,12 @@ async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[S
     still = {seat.alias for seat in seats if seat.active}
     projections = {(row.round, row.alias): row for row in await repositories.rounds.projections(process_id)}
     observations = {row.round: row for row in await repositories.rounds.observations(process_id)}
-    related: dict[int, int] = {}
-    for relation in await repositories.rounds.relations(process_id):
-        related[relation.round] = related.get(relation.round, 0) + relation.kind.related
-    news = {
-        event.data["round"]: _news(event.data)
+    figures = {
+        event.data["round"]: event.data
         for event in await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
     }
-    table = Table(
-        "", *aliases, *(say(f"show.{name}") for name in ("relations", "news", "catalyst")), box=None, padding=(0, 2)
-    )
+    columns = (say(f"show.{name}") for name in ("relations", "gaps", "catalyst"))
+    table = Table("", *aliases, *columns, box=None, padding=(0, 2))
     for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
         cells = []
         for alias in aliases:
@@ -117,13 +112,9 @@ async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[S
             mark = _mark(row.outcome) if row is not None else "…" if awaited else ""
             cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
         verdict = say(f"show.verdict_{observations[number].verdict.value}") if number in observations else ""
-        table.add_row(f"R{number}", *cells, str(related.get(number, "")), news.get(number, ""), verdict)
+        seen = figures.get(number, {})
+        table.add_row(f"R{number}", *cells, str(seen.get("relations", "")), str(seen.get("gaps", "")), verdict)
     return table
-
-
-def _news(data: Mapping[str, Any]) -> str:
-    """The figures of a round: links that are news, and items with a new quote (docs/protocol.md §5.5)."""
-    return say("show.news_of", links=data.get("new_links", 0), quotes=data.get("new_quotes", 0))
 
 
 def _mark(outcome: Outcome) -> str:

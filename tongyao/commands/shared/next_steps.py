@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
+from tongyao.app.messaging.inbox import asks_gaps
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
@@ -18,7 +19,7 @@ from tongyao.records.repositories import Repositories
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
     who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
-    key = "waits.answered" if _after_answers(ask, row) else f"waits.{ask.ask}"
+    key = "waits.answered" if _after_answers(ask, row) else "waits.gap" if asks_gaps(ask, row) else f"waits.{ask.ask}"
     said = say(key, round=ask.round, reason=row.suspended_reason)
     line = say("waits.line", who=who, what=said)
     if ask.due_at is None:

@@ -167,20 +167,13 @@ async def print_plan(context: Reading, process_id: str) -> None:
 
 
 def print_view(view: PartyView) -> None:
-    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations.
-
-    An element without a text for people, as after an erasure, is shown by its parts.
-    """
+    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:
         console.print(markdown(tension_markdown(view.tension, language())))
-    said = [
-        (one.round, one.markdown.strip() or projection_markdown(one, language=language())) for one in view.own or ()
-    ]
-    seen = [
-        (one.round, one.markdown.strip() or observation_markdown(one, language())) for one in view.observations or ()
-    ]
+    said = [(one.round, projection_markdown(one, language())) for one in view.own or ()]
+    seen = [(one.round, observation_markdown(one, language())) for one in view.observations or ()]
     for title, texts in (("own_words", said), ("observations", seen)):
         if texts:
             console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))

@@ -32,8 +32,8 @@ def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
         """A picture, of as much as you may see now."""
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
         view = await processes.party_view(context, access)
-        aliases, observations = list(view.roster or ()), list(view.observations or ())
-        picture = pictures(aliases, observations, view.plan, language=access.process.language).get(name)
+        drawn = pictures(list(view.roster or ()), view.stands, view.plan, language=access.process.language)
+        picture = drawn.get(name)
         if picture is None:
             raise NotFound(
                 "no_picture_yet", f"there is nothing to draw of {process_id} (yet): it is {view.phase.value}"

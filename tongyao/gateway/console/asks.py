@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, not_valid
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
-from tongyao.app.messaging.own_words import Preview
+from tongyao.app.messaging.own_words import Preview, said_in_open_round
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
@@ -25,7 +24,6 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.projection import Projection
 from tongyao.records.privacy.drafts import Draft
 
-PARTS: Final = ("capability", "direction", "boundary")
 PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
 """Asks that are answered on a page of their process; the others are answered in the inbox itself."""
 
@@ -42,14 +40,12 @@ class Answering:
     concerning: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     words: str = ""
-    parts: dict[str, str] = field(default_factory=dict)
     draft: Draft | None = None
     preview: Preview | None = None
-    previews: dict[str, str] = field(default_factory=dict)
     problem: Problem | None = None
     leaving: bool = False
     correcting: bool = False
-    was_sorted: Projection | None = None
+    last_said: Projection | None = None
     scene: str = ""
     cost: ChildCost | None = None
     cause: str = ""
@@ -101,24 +97,23 @@ async def _answered(visit: Visit, process_id: str, number: int) -> Answering | N
     except (NotFound, NotAllowed):
         return None
     view = await party_view(visit.context, access)
-    said = reading.own_in(view, number)
-    if said is None or not reading.correctable(view, said):
+    said = await said_in_open_round(visit.context, access, view) if number == view.round else None
+    if said is None:
         return None
     ask = Ask(
         process_id=process_id,
         ask="projection",
-        alias=said.alias,
+        alias=access.alias,
         round=number,
         due_at=None,
         opened_at="",
         answer_with="",
+        of_gaps=not access.seated,
         view=view,
     )
     found = await _prepared(visit, ask)
     found.correcting = True
-    if not found.draft:
-        for part in PARTS:
-            found.parts[part] = "\n".join(item.statement for item in said.items if item.dimension == part)
+    found.words = found.words or said.text
     return found
 
 
@@ -132,10 +127,9 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
-        if ask.ask == "projection" and last is not None:
-            answering.unanswered = reading.unanswered(last, ask.view.you)
         if ask.ask == "projection":
-            answering.was_sorted = reading.last_sorted(ask.view, ask.round)
+            answering.unanswered = reading.unanswered(ask.view)
+            answering.last_said = reading.last_said(ask.view, ask.round)
     if ask.ask == "decision":
         asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
         answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""
@@ -149,9 +143,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
     if ask.ask == "projection" and visit.caller.person:
         answering.draft = await visit.context.repositories.drafts.get(visit.caller.person, answering.id)
         if answering.draft is not None:
-            kept = json.loads(answering.draft.text)
-            answering.words = kept.get("words", "")
-            answering.parts = {part: kept.get(part, "") for part in PARTS}
+            answering.words = answering.draft.text
     return answering
 
 
@@ -176,13 +168,11 @@ async def scene_titles(visit: Visit) -> dict[str, str]:
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:
     """Take what the form holds into `answering` and keep it for the person alone; empty words remove the draft."""
     answering.words = text_in(form, "words")
-    answering.parts = {part: text_in(form, part) for part in PARTS}
     drafts, person = visit.context.repositories.drafts, visit.caller.person
-    kept = {name: text for name, text in {"words": answering.words, **answering.parts}.items() if text.strip()}
-    if sum(map(len, kept.values())) > MAX_TEXT:
+    if len(answering.words) > MAX_TEXT:
         raise BadInput("too_long", f"this is too long to be kept: at most {MAX_TEXT:,} characters", field="words")
-    if kept:
-        await drafts.keep(person, answering.id, json.dumps(kept, ensure_ascii=False))
+    if answering.words.strip():
+        await drafts.keep(person, answering.id, answering.words)
         answering.draft = await drafts.get(person, answering.id)
     else:
         await drafts.remove(person, answering.id)
@@ -190,14 +180,10 @@ async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None
 
 
 def projection_message(answering: Answering) -> dict[str, Any]:
-    """The message that says what is written. Raises `BadInput` when nothing is, or both ways were used."""
-    parts = {name: text for name, text in answering.parts.items() if text.strip()}
-    if answering.words.strip() and parts:
-        raise BadInput("two_answers", "use your own words or the three parts, not both: empty one of them")
-    if not answering.words.strip() and not parts:
+    """The message that says what is written. Raises `BadInput` when nothing is."""
+    if not answering.words.strip():
         raise BadInput("nothing_said", "nothing is written yet; if you have nothing new, say so below")
-    said = {"parts": parts} if parts else {"text": answering.words}
-    return {"kind": "submit_projection", "round": answering.ask.round, **said}
+    return {"kind": "submit_projection", "round": answering.ask.round, "text": answering.words}
 
 
 async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:

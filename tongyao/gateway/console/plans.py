@@ -107,7 +107,6 @@ def values_of(view: PartyView, plan: Plan) -> dict[str, Any]:
             (revision, [one for one in view.earlier_answers or () if one.revision == revision])
             for revision in sorted({one.revision for one in view.earlier_answers or ()}, reverse=True)
         ],
-        "settled": settled(plan, answers),
         "decision_in_words": decision_in_words,
         "inferred": inferred_in(view),
     }
@@ -121,15 +120,6 @@ def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
         "notes": {note.number: note for note in laid_out.notes} if laid_out is not None else {},
         "inferred": inferred_in(view),
     }
-
-
-def settled(plan: Plan, answers: Sequence[GivenAnswer]) -> list[bool]:
-    """For each task whether its assignee committed to the plan, or offered it and has neither declined nor asked for a change."""
-    decisions = {one.alias: one.decision for one in answers}
-    return [
-        decisions.get(task.assignee) == "commit" or ((task.agreed or task.offered) and not decisions.get(task.assignee))
-        for task in plan.tasks
-    ]
 
 
 def inferred_in(view: PartyView) -> frozenset[str]:

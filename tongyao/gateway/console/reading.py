@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.observation import GapKind, Observation, Pair, Relation, Translation
+from tongyao.protocol.model.ids import round_of, speaker_of
+from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, Statement
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.projection import EndpointKind, Projection
-from tongyao.protocol.model.sizes import cut, language_of, quotes_closed
+from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.sizes import cut, quotes_closed
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -40,7 +40,6 @@ class Source:
     who: str
     round: int
     text: str
-    dimension: str = ""
 
 
 def title_of(view: PartyView) -> str:
@@ -66,63 +65,26 @@ def step_of(phase: Phase) -> int | None:
 
 
 def concerning(observation: Observation, alias: str) -> list[str]:
-    """What an observation says of one participant and was not said before, and what nobody has looked at.
-
-    What others are to them comes first, and what is only about their own words last.
-    """
-    found = [
-        text
-        for pair in observation.pairs
-        if alias in (pair.a, pair.b) and pair.relation.related and _new(pair)
-        for text in (pair.text, pair.second.text if pair.second else "")
+    """What an observation says of one participant: gaps that ask them, relations to others, notes, relations to lines."""
+    gaps = [note.text for note in observation.notes if note.asks == alias]
+    relations = [one for one in observation.relations if alias in one.between]
+    to_others = [one.text for one in relations if one.of_participants]
+    to_lines = [one.text for one in relations if not one.of_participants]
+    notes = [
+        note.text
+        for note in observation.notes
+        if alias in note.about or any(speaker_of(source) == alias for source in note.sources)
     ]
-    found += [one.text for one in observation.translations if alias in (one.a, one.b)]
-    found += [
-        gap.text
-        for gap in observation.gaps
-        if gap.kind is GapKind.OVERLOOKED or any(f"/{alias}/" in source for source in gap.sources)
-    ]
-    notes = (*observation.frameworks, *observation.third_party_value, *observation.ignored)
-    found += [one.text for one in observation.contributions if one.alias == alias]
-    found += [note.text for note in notes if alias in note.about]
-    shown = Quotes()
-    return [shown.once(text) for text in dict.fromkeys(found) if text.strip()]
+    return [text for text in dict.fromkeys((*gaps, *to_others, *notes, *to_lines)) if text.strip()]
 
 
 _UNANSWERED: Final = 3
 
 
-def unanswered(observation: Observation, alias: str) -> list[str]:
+def unanswered(view: PartyView) -> list[str]:
     """What others said and nobody took up: this reader might."""
-    found = [one.text for one in observation.ignored if alias not in one.about and one.text.strip()]
-    return list(dict.fromkeys(found))[:_UNANSWERED]
-
-
-_QUOTED: Final = re.compile(r"“([^“”]{24,2000})”")
-_AGAIN_UNITS: Final = 6
-
-
-class Quotes:
-    """Of texts that are read one after the other: what was quoted before is quoted again by its first words."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def once(self, text: str) -> str:
-        """The text; `“I can sew straps of the old …”` where the whole sentence stands in an earlier one, or earlier in this one."""
-        return _QUOTED.sub(self._shorter, text)
-
-    def _shorter(self, found: re.Match[str]) -> str:
-        words = found[1].strip().rstrip(".。")
-        if words not in self._seen:
-            self._seen.add(words)
-            return found[0]
-        short = cut(words, _AGAIN_UNITS if language_of(words) == "en" else 2 * _AGAIN_UNITS)
-        return f"“{short.rstrip(' ,.;:，、；：。…')} …”" if len(short) < len(words) else found[0]
-
-
-def _new(pair: Pair) -> bool:
-    return not pair.carried
+    notes = view.stands.notes if view.stands is not None else ()
+    return [one.text for one in notes if one.kind is NoteKind.IGNORED and view.you not in one.about][-_UNANSWERED:]
 
 
 def sources_of(view: PartyView) -> dict[str, Source]:
@@ -130,146 +92,164 @@ def sources_of(view: PartyView) -> dict[str, Source]:
     found: dict[str, Source] = {}
     if view.tension is not None:
         for name, text in view.tension.targets().items():
-            found[f"T/{name}"] = Source(f"T/{name}", DEMANDER, 0, text, name[0])
+            found[f"T/{name}"] = Source(f"T/{name}", DEMANDER, 0, text)
     for said in (*(view.projections or ()), *(view.own or ())):
         for item in said.items:
-            found[item.id] = Source(item.id, said.alias, said.round, item.statement, item.dimension.value)
+            found[item.id] = Source(item.id, said.alias, said.round, item.text)
     for observation in view.observations or ():
         for id, text in observation.texts().items():
             found[id] = Source(id, "catalyst", observation.round, text)
     return found
 
 
-def cited(ids: tuple[str, ...], sources: dict[str, Source]) -> list[Source]:
+def cited(ids: tuple[str, ...], sources: Mapping[str, Source]) -> list[Source]:
     """What these ids stand for; what is not open yet is named without its text."""
-    return [sources.get(id) or _closed(id) for id in ids]
-
-
-def _closed(id: str) -> Source:
-    head, _, rest = id.partition("/")
-    number = int(head[1:]) if head[:1] == "R" and head[1:].isdigit() else 0
-    return Source(id, rest.partition("/")[0], number, "")
+    return [sources.get(id) or Source(id, speaker_of(id), round_of(id), "") for id in ids]
 
 
 @dataclass(frozen=True)
-class Statement:
-    """One sentence of an observation, with the number of its footnote; 0: it cites nothing."""
+class ShownStatement:
+    """A relation or a note on a page. `about`: the aliases and lines that it is about. `footnote`: its number; 0: it cites nothing.
+
+    `asks`, `outcome`: of a gap, whom it asks (empty: nobody here can close it) and what came of it. `before`: the rounds of those
+    whose text it takes over.
+    """
+
+    kind: str
+    text: str
+    about: tuple[str, ...]
+    footnote: int
+    asks: str = ""
+    outcome: str = ""
+    before: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fallen:
+    """A relation or a note that no longer holds. `why`: the catalyst's reason; empty where what it rested on was taken back."""
 
     text: str
-    note: int
+    why: str
+
+
+GROUPS: Final = ("pairs", "lines", *(kind.value for kind in NoteKind))
+"""The groups in which relations and notes are shown, in reading order."""
+
+
+class _Footnotes:
+    """Relations and notes in groups, with the numbers of their footnotes."""
+
+    def __init__(self, view: PartyView) -> None:
+        self._sources = sources_of(view)
+        self._asked = view.stands.asked if view.stands is not None else {}
+        self.notes: list[list[Source]] = []
+
+    def groups(self, statements: Iterable[Statement]) -> dict[str, list[ShownStatement]]:
+        found: dict[str, list[ShownStatement]] = {name: [] for name in GROUPS}
+        for one in sorted(statements, key=lambda one: GROUPS.index(_group_of(one))):
+            found[_group_of(one)].append(self._shown(one))
+        found["lines"].sort(key=lambda one: (LINES.index(one.about[1][:1]), one.about[1]))
+        return {name: shown for name, shown in found.items() if shown}
+
+    def _shown(self, one: Statement) -> ShownStatement:
+        if one.sources:
+            self.notes.append(cited(one.sources, self._sources))
+        asked = self._asked.get(one.id)
+        return ShownStatement(
+            kind=one.kind.value,
+            text=one.text,
+            about=one.between if isinstance(one, Relation) else one.about,
+            footnote=len(self.notes) if one.sources else 0,
+            asks=one.asks if isinstance(one, Note) else "",
+            outcome=asked.outcome if asked is not None else "",
+            before=tuple(sorted({round_of(id) for id in one.replaces})),
+        )
+
+
+LINES: Final = "BTIE"
+"""The lines of a tension in the order in which relations to them are shown."""
+
+
+def _group_of(one: Statement) -> str:
+    return one.kind.value if isinstance(one, Note) else "pairs" if one.of_participants else "lines"
 
 
 @dataclass(frozen=True)
 class Observed:
-    """One observation as text with footnotes. Relations that only stand from before are in the matrix.
-
-    `repeats`: the round before it that said the same word for word; 0: none.
-    """
+    """One round as the catalyst saw it: its words, what it stated, what it ended, and what lapsed."""
 
     round: int
-    relations: list[Statement]
-    translations: list[Statement]
-    contributions: list[Statement]
-    frameworks: list[Statement]
-    overlooked: list[Statement]
-    absent: list[Statement]
-    ignored: list[Statement]
+    verdict: str
+    why: str
+    words: str
+    groups: dict[str, list[ShownStatement]]
+    none: tuple[tuple[str, str], ...]
+    ended: list[Fallen]
+    lapsed: list[Fallen]
     notes: list[list[Source]]
-    repeats: int = 0
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing, besides relations that stand from before."""
-        return not self._texts()
-
-    def says_the_same(self, other: Observed) -> bool:
-        return self._texts() == other._texts()
-
-    def _texts(self) -> list[tuple[str, str]]:
-        groups = ("relations", "translations", "contributions", "frameworks", "overlooked", "absent", "ignored")
-        return [(name, one.text) for name in groups for one in getattr(self, name)]
+        return not (self.words or self.groups or self.none or self.ended or self.lapsed)
 
 
 def observations(view: PartyView) -> list[Observed]:
     """All observations, the last one last."""
-    found = list[Observed]()
-    for one in view.observations or ():
-        seen = _observed(view, one)
-        same = next((before for before in found if not seen.empty and seen.says_the_same(before)), None)
-        found.append(replace(seen, repeats=same.round) if same else seen)
+    seen = view.observations or ()
+    texts = {id: text for one in seen for id, text in one.texts().items()}
+    lapsed = view.stands.lapsed if view.stands is not None else {}
+    found = []
+    for one in seen:
+        footnotes = _Footnotes(view)
+        found.append(
+            Observed(
+                round=one.round,
+                verdict=one.verdict.value,
+                why=one.why,
+                words=one.words,
+                groups=footnotes.groups(one.statements),
+                none=one.none,
+                ended=[Fallen(texts[ended.id], ended.why) for ended in one.ended if ended.id in texts],
+                lapsed=[Fallen(texts[id], "") for id in lapsed.get(one.round, ()) if id in texts],
+                notes=footnotes.notes,
+            )
+        )
     return found
 
 
-def _observed(view: PartyView, seen: Observation) -> Observed:
-    sources, notes, quotes = sources_of(view), list[list[Source]](), Quotes()
+@dataclass(frozen=True)
+class ShownTable:
+    """What holds now, besides the relations between participants, which are in the matrix."""
 
-    def said(text: str, ids: tuple[str, ...]) -> Statement:
-        if ids:
-            notes.append(cited(ids, sources))
-        return Statement(quotes.once(text), len(notes) if ids else 0)
-
-    def gaps(kind: GapKind) -> list[Statement]:
-        return [said(one.text, one.sources) for one in seen.gaps if one.kind is kind]
-
-    return Observed(
-        round=seen.round,
-        relations=[
-            said(one.text, one.sources)
-            for pair in seen.pairs
-            if pair.relation.related and not pair.carried
-            for one in (pair, pair.second)
-            if one is not None
-        ],
-        translations=[said(_both_say(one), one.sources) for one in seen.translations],
-        contributions=[
-            said(one.text, one.sources)
-            for one in sorted(seen.contributions, key=lambda one: (not one.target.startswith("B"), one.target))
-        ],
-        frameworks=[
-            said(f"{one.name}{_colon(one.text)}{one.text}" if one.name else one.text, one.sources)
-            for one in (*seen.frameworks, *seen.third_party_value)
-        ],
-        overlooked=gaps(GapKind.OVERLOOKED),
-        absent=gaps(GapKind.ABSENT),
-        ignored=[said(one.text, one.sources) for one in seen.ignored],
-        notes=notes,
-    )
+    round: int
+    groups: dict[str, list[ShownStatement]]
+    notes: list[list[Source]]
 
 
-def _both_say(one: Translation) -> str:
-    """In the language of the observation, whatever that of the page."""
-    a, b = one.a_words.rstrip(".。"), one.b_words.rstrip(".。")
-    if language_of(one.text) == "zh":
-        return f"{one.a} 说“{a}”，{one.b} 说“{b}”。{one.text}"
-    return f"{one.a} says “{a}”, {one.b} says “{b}”. {one.text}"
-
-
-def _colon(text: str) -> str:
-    return "：" if language_of(text) == "zh" else ": "
+def table(view: PartyView) -> ShownTable | None:
+    """None before the first observation."""
+    if view.stands is None or not view.observations:
+        return None
+    footnotes = _Footnotes(view)
+    to_lines = (one for one in view.stands.relations if not one.of_participants)
+    groups = footnotes.groups((*to_lines, *view.stands.notes))
+    return ShownTable(view.observations[-1].round, groups, footnotes.notes)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One pair in the matrix, and how it stood round by round."""
+    """One pair in the matrix, with the relations that hold between the two."""
 
     a: str
     b: str
-    pair: Pair | None
-    history: tuple[tuple[int, Relation], ...]
-    translations: tuple[Translation, ...] = ()
+    relations: tuple[Relation, ...]
+    examined: bool
 
     @property
-    def changes(self) -> tuple[tuple[int, Relation], ...]:
-        """The rounds in which it became what it then was."""
-        found: list[tuple[int, Relation]] = []
-        for number, relation in self.history:
-            if not found or found[-1][1] is not relation:
-                found.append((number, relation))
-        return tuple(found)
-
-    @property
-    def relation(self) -> Relation:
-        return self.pair.relation if self.pair else Relation.NOT_EXAMINED
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its relations, each once; `none` where there is no relation, `unseen` where nobody has looked."""
+        found = tuple(dict.fromkeys(one.kind.value for one in self.relations))
+        return found or ("none" if self.examined else "unseen",)
 
     @property
     def anchor(self) -> str:
@@ -278,19 +258,18 @@ class Cell:
 
 def matrix(view: PartyView) -> list[list[Cell]]:
     """Rows of the lower triangle, after the last observation: row n holds the pairs of its alias with those before it."""
-    observations = view.observations or ()
-    by_round = [(one.round, {(pair.a, pair.b): pair for pair in one.pairs}) for one in observations]
-    aliases = sorted({*(view.roster or ()), *(one for _, pairs in by_round for pair in pairs for one in pair)})
-    rows = []
-    for row, b in enumerate(aliases[1:], 1):
-        cells = []
-        for a in aliases[:row]:
-            history = tuple((number, pairs[a, b].relation) for number, pairs in by_round if (a, b) in pairs)
-            last = by_round[-1][1].get((a, b)) if by_round else None
-            translated = tuple(t for one in observations for t in one.translations if {t.a, t.b} == {a, b})
-            cells.append(Cell(a, b, last, history, translated))
-        rows.append(cells)
-    return rows
+    if view.stands is None:
+        return []
+    held: dict[tuple[str, str], list[Relation]] = {}
+    for relation in view.stands.relations:
+        if relation.of_participants:
+            held.setdefault(relation.between, []).append(relation)
+    seats = {alias for alias in view.roster or () if alias != DEMANDER}  # pairs with the demander are not looked at
+    aliases = sorted(seats.union(*held, *view.stands.none))
+    return [
+        [Cell(a, b, tuple(held.get((a, b), ())), (a, b) in held or (a, b) in view.stands.none) for a in aliases[:row]]
+        for row, b in enumerate(aliases[1:], 1)
+    ]
 
 
 def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
@@ -301,13 +280,13 @@ def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, in
     return aliases, [(number, [turns.get((number, one), ("", 0)) for one in aliases]) for number in rounds]
 
 
-def curve(news: dict[int, int], *, rounds: int = 7) -> list[tuple[int, int, float, float]]:
-    """Points of the curve of news: (round, count, x, y) in a drawing of 330 × 132."""
-    top = max([*news.values(), 1])
+def curve(items: Mapping[int, int], *, rounds: int = 7) -> list[tuple[int, int, float, float]]:
+    """Points of the curve of items by round: (round, count, x, y) in a drawing of 330 × 132."""
+    top = max([*items.values(), 1])
     step = 276 / max(1, rounds - 1)
     return [
         (number, count, round(24 + (number - 1) * step, 1), round(102 - 76 * count / top, 1))
-        for number, count in sorted(news.items())
+        for number, count in sorted(items.items())
     ]
 
 
@@ -318,15 +297,10 @@ class _Event(Protocol):
     def data(self) -> Mapping[str, Any]: ...
 
 
-def news_by_round(events: Iterable[_Event]) -> dict[int, int]:
-    """How much was new in each round that the catalyst has read."""
-    found = {}
-    for event in events:
-        if event.kind is EventKind.OBSERVATION_READY:
-            links, quotes, number = (event.data.get(key) for key in ("new_links", "new_quotes", "round"))
-            if isinstance(number, int):
-                found[number] = (links if isinstance(links, int) else 0) + (quotes if isinstance(quotes, int) else 0)
-    return found
+def items_by_round(events: Iterable[_Event]) -> dict[int, int]:
+    """How many items each round brought that the catalyst has read."""
+    ready = (event.data for event in events if event.kind is EventKind.OBSERVATION_READY)
+    return {int(data["round"]): int(data.get("items", 0)) for data in ready if "round" in data}
 
 
 def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
@@ -335,14 +309,8 @@ def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
 
 
-def correctable(view: PartyView, said: Projection) -> bool:
-    """Whether the reader, who said this themself, may still say it otherwise."""
-    now = view.phase is Phase.CRYSTALLIZING and said.round == view.round and not view.left
-    return now and said.author is EndpointKind.HUMAN
-
-
-def last_sorted(view: PartyView, before: int = 0) -> Projection | None:
-    """The last that was said for the reader and was sorted into lines. `before`: of a round before this one; 0: of any."""
+def last_said(view: PartyView, before: int = 0) -> Projection | None:
+    """What was said for the reader last. `before`: in a round before this one; 0: in any."""
     return next((one for one in reversed(view.own or ()) if one.items and (not before or one.round < before)), None)
 
 

@@ -25,30 +25,29 @@ def report_html(
     view: PartyView,
     *,
     language: Language,
-    news: Mapping[int, int],
+    items: Mapping[int, int],
     max_rounds: int,
     findings: Sequence[Finding] = (),
 ) -> str:
-    """Tension, rounds, pairs, plan with the sentence behind every claim, and the audit where it is given.
+    """Tension, what stands, rounds, plan with the sentence behind every claim, and the audit where it is given.
 
-    `view` decides what is in it; what it does not hold is left out. `news`: how much was new, by round.
+    `view` decides what is in it; what it does not hold is left out. `items`: how many each round brought.
     """
     aliases, rounds = reading.grid(view)
     sheet, policy = _style()
-    seen = reading.observations(view)
     values = {
         "view": view,
         "plan": view.plan,
         "title": reading.title_of(view),
-        "observed": seen[-1] if seen else None,
-        "observations": seen,
+        "stands": reading.table(view),
+        "observations": reading.observations(view),
         "matrix": reading.matrix(view),
         "sources": reading.sources_of(view),
         "cited": reading.cited,
         "aliases": aliases,
         "rounds": rounds,
         "own": None,
-        "curve": reading.curve(dict(news), rounds=max_rounds),
+        "curve": reading.curve(items, rounds=max_rounds),
         "max_rounds": max_rounds,
         "findings": findings,
         "sheet": sheet,

@@ -10,10 +10,10 @@ from tongyao.app.messaging.inbox import Ask
 ASKED: Final[dict[str, str]] = {
     "confirm_tension": "Does the tension in `view` say what you want? Confirm it, or revise it.",
     "select_participants": "Choose who takes part: ids of profiles.",
-    "projection": "Say what is new from you in this round: a `text` in your own words, or `parts`, or that there is nothing new. "
-    "capability: what you can give or do that dissolves a barrier or can be exchanged. "
-    "direction: where you are heading yourself, with or without this. "
-    "boundary: what you will not do, and your conditions.",
+    "projection": "Say what is new from you in this round, in a `text` in your own words, or that there is nothing new: what you can "
+    "give or do, where you are heading yourself, with or without this, and what you will not do. `gaps` ask you in particular.",
+    "gap": "The host asks what only you can know: the `gaps`. Answer in a `text` in your own words, or say that there is nothing new. "
+    "No round waits for it.",
     "decision": "The process came to a limit. Decide how it goes on: one of the options in `choices`.",
     "answer": "Read your part of the plan (tool `plan`), then answer: commit, decline, or propose a change in `text`.",
     "residual": "A tension stayed open. Say whether a process is to be started for it.",
@@ -31,7 +31,9 @@ def with_answers(ask: Ask) -> dict[str, Any]:
     Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
     """
     shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages"})
-    shown["asked"] = ASKED.get(ask.ask, "") + (_LAST_PLAN if ask.ask == "answer" and ask.round > 1 else "")
+    shown["asked"] = ASKED.get("gap" if ask.of_gaps else ask.ask, "") + (
+        _LAST_PLAN if ask.ask == "answer" and ask.round > 1 else ""
+    )
     shown["answer_with"] = []
     for message in ask.messages:
         tool, arguments = _call(message)

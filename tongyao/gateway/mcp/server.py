@@ -154,15 +154,21 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         round: Annotated[int, Field(description="The round you answer, as `pending` says it.")],
         key: Key,
         text: str = "",
-        parts: dict[str, str] | None = None,
+        items: Annotated[
+            list[dict[str, Any]] | None,
+            Field(
+                description="In place of `text`, where you speak as somebody's own agent: {kind: capability, direction or boundary, text, "
+                "quotes: verbatim passages of `shown`, inferred, about: lines (T, I, B1, E) or ids of relations and notes, "
+                "replaces: ids of own items that no longer hold}."
+            ),
+        ] = None,
+        shown: Annotated[str, Field(description="With `items`: the text that their quotes are taken from.")] = "",
         nothing_new: bool = False,
         token: Token = "",
     ) -> Any:
-        """Speak in a turn: a text, or `parts` {capability, direction, boundary}, or that there is nothing new."""
-        return await send(
-            token, ctx, process_id, key,
-            {"kind": "submit_projection", "round": round, "text": text, "parts": parts, "nothing_new": nothing_new},
-        )  # fmt: skip
+        """Speak in a turn, or answer what the host asks you: a text, or items, or that there is nothing new."""
+        said = {"text": text, "items": items, "shown": shown, "nothing_new": nothing_new}
+        return await send(token, ctx, process_id, key, {"kind": "submit_projection", "round": round, **said})
 
     async def decide(
         ctx: Context,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
 from tongyao.llm.extractive.names_in_text import names_in_text
-from tongyao.llm.extractive.rare_words import frequencies, nearest, shared
+from tongyao.llm.extractive.rare_words import frequencies, nearest, shared, words
 from tongyao.llm.extractive.sentences import sentences
+from tongyao.protocol.guards.forbidden import Forbidden
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import ObservationDraft, Verdict
-from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, PlanDraft, RoleDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
 from tongyao.protocol.model.projection import Item, ItemDraft, ItemKind, ProjectionDraft
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -45,9 +47,8 @@ TABLE: Final[Mapping[Language, str]] = {
     "zh": "含有相同少见词的句子",
 }
 COLUMNS: Final[Mapping[Language, str]] = {"en": "| | | words |", "zh": "| | | 词 |"}
-IN_OWN_WORDS: Final[Mapping[Language, str]] = {"en": "in their own sentences", "zh": "本人的原话"}
 
-OWN_SENTENCES: Final = tuple(text for table in (NOTICE, TABLE, COLUMNS, IN_OWN_WORDS) for text in table.values())
+OWN_SENTENCES: Final = tuple(text for table in (NOTICE, TABLE, COLUMNS) for text in table.values())
 """The engine's own sentences. Erasure counts none of their words as a person's."""
 
 
@@ -59,14 +60,30 @@ def formulate(request: FormulationRequest) -> TensionDraft:
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """At most eight sentences of the profile as they are. In later turns there is nothing new."""
+    """At most eight sentences of the profile as they are. In later turns there is nothing new.
+
+    A sentence with a forbidden phrase is not quoted, nor is one without a word of the topics where the mandate names any.
+    """
     if not request.first:
         return ProjectionDraft()
     text = "\n".join(piece.text for piece in request.material.pieces)[:MOST_READ]
-    chosen = nearest(sentences(text), " ".join(request.tension.lines()), MOST_QUOTED)
+    never = Forbidden(request.mandate.never)
+    allowed = [
+        sentence
+        for sentence in sentences(text)
+        if _on_topic(sentence, request.mandate.topics) and not never.stands_in(sentence)
+    ]
+    chosen = nearest(allowed, " ".join(request.tension.lines()), MOST_QUOTED)
     return ProjectionDraft(
         items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence]) for sentence in chosen]
     )
+
+
+def _on_topic(sentence: str, topics: Sequence[str]) -> bool:
+    """Whether `sentence` holds one of `topics`, or a word of one; always where there are none."""
+    wanted = [topic for topic in topics if topic.strip()]
+    said, plain = words(sentence), sentence.casefold()
+    return not wanted or any(topic.casefold() in plain or said & words(topic) for topic in wanted)
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:
@@ -74,8 +91,8 @@ def observe(request: CatalystRequest) -> ObservationDraft:
     language = request.language
     rows = _pairs(standing(request.exchange).valid_items)
     table = [f"**{TABLE[language]}**", "", COLUMNS[language], "|---|---|---|", *rows] if rows else []
-    words = "\n".join([NOTICE[language], "", *table]).strip()
-    return ObservationDraft(verdict=Verdict.EXHAUSTED if request.verdict_counts else Verdict.MORE, words=words)
+    said = "\n".join([NOTICE[language], "", *table]).strip()
+    return ObservationDraft(verdict=Verdict.EXHAUSTED if request.verdict_counts else Verdict.MORE, words=said)
 
 
 def _pairs(items: Iterable[Item]) -> list[str]:
@@ -84,7 +101,7 @@ def _pairs(items: Iterable[Item]) -> list[str]:
     counted = frequencies(item.text for item in said)
     found = []
     for one, other in combinations(said, 2):
-        alias, another = (item.id.split("/")[1] for item in (one, other))
+        alias, another = speaker_of(one.id), speaker_of(other.id)
         if alias != another and (rare := shared(one.text, other.text, counted, RARE)):
             found.append(
                 (len(rare), f"| {alias}: {_cell(one.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |")
@@ -97,29 +114,10 @@ def _cell(text: str) -> str:
 
 
 def plan(request: PlannerRequest) -> PlanDraft:
-    """The record as the plan: per participant their own sentences, and no task."""
-    items = standing(request.exchange).valid_items
-    return PlanDraft(
-        possible=[ClaimDraft(text=NOTICE[request.language], concluded=True)],
-        roles=[
-            RoleDraft(
-                alias=alias,
-                role=IN_OWN_WORDS[request.language],
-                conditions=[
-                    ClaimDraft(text=item.text, sources=[item.id]) for item in items if item.id.split("/")[1] == alias
-                ],
-            )
-            for alias in request.aliases
-        ],
-    )
+    """The notice alone: no part for anybody, so nobody is asked. The page of the plan lists every sentence as not used."""
+    return PlanDraft(remarks=[NOTICE[request.language]])
 
 
 def deliver(request: DeliveryRequest) -> DeliveryDraft:
-    """The participant's own sentences of the plan."""
-    own = [role for role in request.plan.roles if role.alias == request.alias]
-    return DeliveryDraft(
-        about=[ClaimDraft(text=NOTICE[request.language], concluded=True)],
-        conditions=[
-            ClaimDraft(text=claim.text, sources=list(claim.sources)) for role in own for claim in role.conditions
-        ],
-    )
+    """The notice alone."""
+    return DeliveryDraft(remarks=[NOTICE[request.language]])

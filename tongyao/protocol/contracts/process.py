@@ -274,6 +274,7 @@ class PlanOutput(ModelOutput):
     supported: int
     residuals: tuple[str, ...] = Field(default=(), description="Those for which the process has no child yet.")
     reduced: bool = False
+    has_parts: bool = Field(default=True, description="Whether the plan has a claim or a task for anybody.")
 
 
 class BranchInput(ActivityInput):

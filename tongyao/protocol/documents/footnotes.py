@@ -3,52 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from tongyao.protocol.documents.page import Note, NoteKind, NoteLine
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.ids import ANY_ID, in_order, speaker_of
 from tongyao.protocol.model.plan import Claim, Source
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
 
-SAYS: Final[Mapping[Language, Mapping[NoteKind, str]]] = {
-    "en": {
-        "sources": "",
-        "concluded": "concluded from",
-        "unsupported": "nothing in the record says this; take it as a question",
-        "unsaid": "you have not said that you would; asked because of",
-    },
-    "zh": {
-        "sources": "",
-        "concluded": "由这几处推出",
-        "unsupported": "记录里没有这样说过，请当作一个问题",
-        "unsaid": "你还没有说过愿意，这样写的根据是",
-    },
-}
-DOUBTFUL: Final[Mapping[Language, str]] = {"en": "doubtful: ", "zh": "出处存疑："}
-LABELS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "item": "{who}, round {round}, item {number}",
-        "you": "you, round {round}, item {number}",
-        "statement": "made visible in round {round}",
-        "T": "the intent, the change that is wanted",
-        "I": "the intent, how things stand",
-        "B": "the intent, what is in the way ({number})",
-        "E": "the intent, what is offered in return",
-        "child": "{rest} of the further process {process}",
-    },
-    "zh": {
-        "item": "{who}，第 {round} 轮第 {number} 条",
-        "you": "你，第 {round} 轮第 {number} 条",
-        "statement": "第 {round} 轮的催化观察",
-        "T": "意图，想要的变化",
-        "I": "意图，眼下的处境",
-        "B": "意图，第 {number} 个阻碍",
-        "E": "意图，可以拿出来换的",
-        "child": "后续过程 {process}：{rest}",
-    },
-}
+SAYS: Final = table("notes")
+LABELS: Final = table("sources")
 _NOTE_UNITS: Final = 60
 """The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
 _ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
@@ -87,7 +53,7 @@ class Footnotes:
                     NoteLine(id=source, label=self._label(source), text=_shortened(self._texts.get(source, "")))
                     for source in sources
                 ),
-                doubt="" if not doubt else f"{DOUBTFUL[self._language]}{doubt}",
+                doubt="" if not doubt else f"{LABELS[self._language]['doubtful']}{doubt}",
             )
             for (kind, sources, doubt), number in self._numbers.items()
         )

@@ -4,71 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Verdict
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
 
-_CHINESE: Final = {
-    Outcome.REPLIED: "答了",
-    Outcome.NOTHING_NEW: "没有新的",
-    Outcome.LAPSED: "过期",
-    Outcome.FAILED: "失败",
-    Outcome.LEFT: "已退出",
-    Verdict.MORE: "还有新的",
-    Verdict.EXHAUSTED: "没有新的了",
-    ItemKind.CAPABILITY: "能力",
-    ItemKind.DIRECTION: "方向",
-    ItemKind.BOUNDARY: "边界",
-    RelationKind.COMPLEMENTARY: "互补",
-    RelationKind.ALIGNED: "同向",
-    RelationKind.OFFSETTING: "对冲",
-    NoteKind.TRANSLATION: "翻译",
-    NoteKind.GAP: "缺口",
-    NoteKind.IGNORED: "被忽略",
-    NoteKind.FRAMEWORK: "框架",
-    NoteKind.THIRD_PARTY: "第三方",
-}
-_WORDS: Final = {
-    "en": {
-        "projection": "# {alias}, round {round}: {outcome}",
-        "inferred": "inferred",
-        "quotes": "“{quotes}”",
-        "about": "about {ids}",
-        "replaces": "replaces {ids}",
-        "nothing_new": "Nothing new.",
-        "observation": "# Host, round {round}: {verdict}",
-        "relations": "Relations",
-        "none": "No relation",
-        "notes": "Notes",
-        "ended": "No longer holds",
-        "asks": ", asks {who}",
-        "apart": "; ",
-        "quote": "” “",
-    },
-    "zh": {
-        "projection": "# {alias}，第 {round} 轮：{outcome}",
-        "inferred": "推断",
-        "quotes": "「{quotes}」",
-        "about": "关于 {ids}",
-        "replaces": "代替 {ids}",
-        "nothing_new": "没有新的。",
-        "observation": "# 主持人，第 {round} 轮：{verdict}",
-        "relations": "关系",
-        "none": "没有关系",
-        "notes": "另外看见的",
-        "ended": "不再成立",
-        "asks": "，问 {who}",
-        "apart": "；",
-        "quote": "」「",
-    },
-}
-
-
-_LENSES: Final = {
-    "en": {"T": "the change", "I": "the situation", "B": "in the way", "E": "given in return"},
-    "zh": {"T": "想要的变化", "I": "现状", "B": "阻碍", "E": "能给的"},
-}
+_WORDS: Final = table("record")
+_LENSES: Final = table("lines")
+_NAMES: Final = table("names")
 
 
 def tension_markdown(tension: Tension, language: str = "en") -> str:
@@ -152,4 +96,4 @@ def _statement(statement: Relation | Note, language: Language) -> str:
 
 
 def _named(word: Outcome | Verdict | ItemKind | RelationKind | NoteKind, language: Language) -> str:
-    return _CHINESE[word] if language == "zh" else word.value.replace("_", " ")
+    return _NAMES[language][word]

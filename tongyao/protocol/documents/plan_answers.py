@@ -9,72 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from tongyao.protocol.documents.page import Entry, Group, Section
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
-_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "answers": "What is agreed so far",
-        "before": "What was answered to plan {revision}",
-        "before_lead": "Another plan has replaced it. These answers do not hold for the new one.",
-        "lead": "The plan holds for those who have committed.",
-        "commit": "Committed",
-        "decline": "Declined",
-        "propose": "Proposed a change",
-        "erased": "Erased, so what they answered no longer holds",
-        "": "No answer",
-        "open": "No answer yet",
-        "name": "{alias} ({name})",
-        "said": "{who}:",
-        "words": "“{words}”",
-        "heading": "{heading}: {who}.",
-        "and": ", ",
-        "between": " ",
-    },
-    "zh": {
-        "answers": "到现在谈定了什么",
-        "before": "对第 {revision} 版方案的答复",
-        "before_lead": "那一版已由新的方案取代，这些答复对新方案不作数。",
-        "lead": "方案只对已经接下的人作数。",
-        "commit": "接下的",
-        "decline": "不接的",
-        "propose": "提了修改的",
-        "erased": "已抹去的，答复不再作数",
-        "": "没有答复的",
-        "open": "还没有答复的",
-        "name": "{alias}（{name}）",
-        "said": "{who}：",
-        "words": "“{words}”",
-        "heading": "{heading}：{who}。",
-        "and": "、",
-        "between": "",
-    },
-}
+_WORDS: Final = table("answers")
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
 """Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
 their proxy spoke; given; no longer, and they gave none; or no longer, and nobody waited for it, because their proxy spoke."""
-_OWN: Final[Mapping[Language, Mapping[OwnAnswer, str]]] = {
-    "en": {
-        "later": "You can answer as soon as everybody’s part is written.",
-        "asked": "Your answer is waited for.",
-        "possible": "Your proxy spoke for you in the rounds. It does not answer the plan. You can answer yourself until the "
-        "answers are in, and nobody waits for you.",
-        "given": "You have answered.",
-        "over": "The time for answers is over, and you gave none. Nothing is agreed for you.",
-        "unasked": "Nobody waited for your answer to the plan, because your proxy spoke for you. You gave none yourself, so nothing is agreed for you.",
-    },
-    "zh": {
-        "later": "每个人的那一份都写好之后，你就可以答复。",
-        "asked": "正在等你的答复。",
-        "possible": "各轮里是代理替你说的。代理不会替你答复方案。征求答复期间你可以自己答复；没有人在等你。",
-        "given": "你已经答复。",
-        "over": "征求答复已经结束，你没有答复，没有替你谈定任何事。",
-        "unasked": "没有人等你答复这份方案，因为是代理替你说的。你自己没有答复过，所以没有替你谈定任何事。",
-    },
-}
+_OWN: Final = table("own_answer")
 
 
 class GivenAnswer(Value):

@@ -73,58 +73,55 @@ class Machine(Value):
 def machine_of(plan: Plan, process_id: str) -> Machine:
     """The machine of a plan. Tasks without prerequisites begin together; the end is reached when every last one is done.
 
-    A task may be left by whoever does it; who depends on it confirms. One that was only offered needs its doer's
-    commitment first.
+    A task may be left by its doer; the doer of the next one confirms. One that was only offered needs its doer's commitment
+    first.
     """
     names = {task.id: f"task-{at}" for at, task in enumerate(plan.tasks, 1)}
-    followers = {task.id: [after for after in plan.tasks if task.id in after.prerequisites] for task in plan.tasks}
-    first = [task for task in plan.tasks if not task.prerequisites]
     begin = Permission(name="begin", aliases=(DEMANDER,))
-    nodes = [
-        Node(
-            name=START,
-            title=plan.possible[0].text if plan.possible else "",
-            forwards=tuple(
-                Forward(name=f"begin {names[task.id]}", to=names[task.id], permission=begin.name, guards=_agreed(task))
-                for task in first
-            )
-            or (Forward(name="nothing to do", to=END, permission=begin.name),),
-        )
-    ]
-    for task in plan.tasks:
-        after = followers[task.id]
-        targets = [(names[one.id], one) for one in after]
-        nodes.append(
-            Node(
-                name=names[task.id],
-                title=task.title,
-                task=task.id,
-                sources=task.sources,
-                forwards=tuple(
-                    Forward(
-                        name=f"hand over to {name}",
-                        to=name,
-                        permission=f"do {names[task.id]}",
-                        guards=(*_others_done(one, task, names), *_agreed(one), *_confirmed(task, one)),
-                    )
-                    for name, one in targets
-                )
-                or (
-                    Forward(
-                        name="finish", to=END, permission=f"do {names[task.id]}",
-                        guards=(Guard(kind="confirmed", aliases=(DEMANDER,)),) if task.assignee != DEMANDER else (),
-                    ),
-                ),
-            )
-        )  # fmt: skip
-    nodes.append(Node(name=END))
+    starts = tuple(
+        Forward(name=f"begin {names[task.id]}", to=names[task.id], permission=begin.name, guards=_agreed(task))
+        for task in plan.tasks
+        if not task.prerequisites
+    )
+    nothing = Forward(name="nothing to do", to=END, permission=begin.name)
+    title = plan.possible[0].text if plan.possible else ""
     return Machine(
         process=process_id,
         revision=plan.revision,
         language=plan.language,
-        nodes=tuple(nodes),
-        permissions=(begin, *(_permission(task, names) for task in plan.tasks)),
+        nodes=(
+            Node(name=START, title=title, forwards=starts or (nothing,)),
+            *(_node(task, plan, names) for task in plan.tasks),
+            Node(name=END),
+        ),
+        permissions=(
+            begin,
+            *(
+                Permission(name=f"do {names[task.id]}", aliases=(task.assignee,) if task.has_doer else ())
+                for task in plan.tasks
+            ),
+        ),
         missing=tuple(names[task.id] for task in plan.tasks if not task.has_doer),
+    )
+
+
+def _node(task: Task, plan: Plan, names: dict[str, str]) -> Node:
+    """A task with a way to each task that waits for it, or to the end."""
+    permission = f"do {names[task.id]}"
+    forwards = tuple(
+        Forward(
+            name=f"hand over to {names[after.id]}",
+            to=names[after.id],
+            permission=permission,
+            guards=(*_others_done(after, task, names), *_agreed(after), *_confirmed(task, after)),
+        )
+        for after in plan.tasks
+        if task.id in after.prerequisites
+    )
+    confirmed = (Guard(kind="confirmed", aliases=(DEMANDER,)),) if task.assignee != DEMANDER else ()
+    finish = Forward(name="finish", to=END, permission=permission, guards=confirmed)
+    return Node(
+        name=names[task.id], title=task.title, task=task.id, sources=task.sources, forwards=forwards or (finish,)
     )
 
 
@@ -132,10 +129,6 @@ def machine_schema() -> dict[str, Any]:
     """The published JSON Schema (2020-12) of a machine."""
     schema = Machine.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:{FORMAT}", **schema}
-
-
-def _permission(task: Task, names: dict[str, str]) -> Permission:
-    return Permission(name=f"do {names[task.id]}", aliases=(task.assignee,) if task.has_doer else ())
 
 
 def _agreed(task: Task) -> tuple[Guard, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 from tongyao.protocol.documents.footnotes import Footnotes
 from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.documents.to_reader import addressed
 from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Role, Task
@@ -25,107 +26,7 @@ BODY_UNITS: Final[Mapping[Language, int]] = {"en": 1_500, "zh": 2_500}
 """The most that the body of a plan for at most five participants has, in units (words, or Chinese characters)."""
 _ROOM: Final = 5
 
-_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "title": "The plan",
-        "revision": "The plan, version {revision}",
-        "nobody": "Nobody has agreed to anything yet.",
-        "some": "Agreed so far: {who}. Nobody else has agreed to anything yet.",
-        "possible": "What is possible now",
-        "roles": "Who would do what, on which condition",
-        "first": "What to settle first",
-        "first_lead": "These questions are not answered yet, and nobody is there for these tasks.",
-        "open": "What stays open",
-        "against": "What stands against it",
-        "residuals": "The open tensions in full",
-        "unused": "Also said in the rounds, and not used above",
-        "notes": "Sources",
-        "demander": "brought this",
-        "bare": "took part in the rounds",
-        "unheard": "said nothing in the rounds",
-        "gone": "was erased",
-        "conditions": "Condition:",
-        "benefits": "Gets:",
-        "silent": "The rounds gave no part to this person.",
-        "I": "How things stand:",
-        "B": "In the way:",
-        "E": "In return:",
-        "agreed": "both sides said so",
-        "offered": "offered",
-        "commit": "committed",
-        "decline": "declined",
-        "propose": "wants it changed",
-        "erased": "erased; nothing is agreed",
-        "decides": "to decide",
-        "unasked": "not offered; nobody has asked yet",
-        "nobody_yet": "Nobody yet:",
-        "outside": "{who}, outside this room:",
-        "outside_unknown": "Somebody outside this room:",
-        "after": "after {steps}",
-        "number": "Step {number}:",
-        "steps": "step {number}",
-        "step": "step {number} ({title})",
-        "step_of": "{who}, step {number} ({title})",
-        "reduced": "Assembled from the record: no plan could be read from the engine's answer.",
-        "long": "This plan has {units} words; at most {limit} were asked for.",
-        "removed": "What rested on the words of {who} was removed from this plan: {who} was erased.",
-        "and": ", ",
-        "apart": "; ",
-        "colon": ":",
-        "when": "{title} ({when})",
-        "end": ".",
-    },
-    "zh": {
-        "title": "方案",
-        "revision": "方案，第 {revision} 版",
-        "nobody": "还没有人答应过任何事。",
-        "some": "已经答应的：{who}。其他人还没有答应过任何事。",
-        "possible": "现在做得到的",
-        "roles": "谁做什么，有什么条件",
-        "first": "先要定下来的",
-        "first_lead": "这些问题还没有答，这些事还没有人做。",
-        "open": "还没有解开的",
-        "against": "有什么挡着",
-        "residuals": "没有解开的张力全文",
-        "unused": "各轮里还说过、上面没有用到的",
-        "notes": "出处",
-        "demander": "提出这件事的人",
-        "bare": "参加过各轮",
-        "unheard": "各轮里没有说过什么",
-        "gone": "资料已被抹去",
-        "conditions": "条件：",
-        "benefits": "得到：",
-        "silent": "各轮里没有落到他身上的事。",
-        "I": "眼下：",
-        "B": "挡着的：",
-        "E": "可以换的：",
-        "agreed": "双方都说过",
-        "offered": "自己提出的",
-        "commit": "已经接下",
-        "decline": "不接",
-        "propose": "提了修改",
-        "erased": "已抹去，没有谈定",
-        "decides": "由他来定",
-        "unasked": "没有提出过，也还没有人问过",
-        "nobody_yet": "还没有人做：",
-        "outside": "在场以外的人（{who}）：",
-        "outside_unknown": "在场以外的人：",
-        "after": "要等{steps}",
-        "number": "第 {number} 步：",
-        "steps": "第 {number} 步",
-        "step": "第 {number} 步（{title}）",
-        "step_of": "{who} 的第 {number} 步（{title}）",
-        "reduced": "由记录直接拼成：引擎的回答无法读取。",
-        "long": "这份方案有 {units} 字，要求是不超过 {limit} 字。",
-        "removed": "{who} 的资料已被抹去，本方案中以其原话为依据的内容已经移除。",
-        "and": "、",
-        "apart": "；",
-        "colon": "：",
-        "when": "{title}（{when}）",
-        "end": "。",
-    },
-}
-
+_WORDS: Final = table("plan")
 _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
 """How much of a step is repeated in the name of the step."""
 
@@ -227,8 +128,10 @@ class _Layout:
         lead = self._words.get(f"{kind}_lead", "")
         return Section(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
-    def _lead(self) -> Entry:
-        """Who has agreed, and the date that matters."""
+    def _lead(self) -> Entry | None:
+        """Who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
+        if not (self._plan.claims() or self._plan.tasks or self._answers):
+            return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]
         who = self._words["and"].join(agreed)
         said = self._words["some"].format(who=who) if agreed else self._words["nobody"]
@@ -346,13 +249,6 @@ def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True
     title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
     name = "step_of" if whose and task.has_doer else "step"
     return _WORDS[language][name].format(who=task.assignee, number=number, title=title)
-
-
-def introduced(known: Mapping[str, str], language: Language) -> tuple[Entry, ...]:
-    """One line for each person: the alias, and the words that tell them from all others."""
-    return tuple(
-        Entry(label=f"{alias}{'：' if language == 'zh' else ':'}", text=words) for alias, words in known.items()
-    )
 
 
 def words_of_people(known: Mapping[str, str], language: Language) -> str:

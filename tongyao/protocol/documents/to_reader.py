@@ -69,7 +69,7 @@ def _section(section: Section, reader: str, language: Language) -> Section:
         group.model_copy(
             update={
                 "heading": to_reader(group.heading, reader, language),
-                "entries": tuple(_entry(one, reader, language) for one in group.entries),
+                "entries": tuple(_entry(entry, reader, language) for entry in group.entries),
             }
         )
         for group in section.groups
@@ -78,20 +78,9 @@ def _section(section: Section, reader: str, language: Language) -> Section:
 
 
 def _entry(entry: Entry, reader: str, language: Language) -> Entry:
-    return entry.model_copy(
-        update={
-            "text": to_reader(entry.text, reader, language),
-            "label": _in_fixed_words(entry.label, reader, language),
-            "remark": _in_fixed_words(entry.remark, reader, language),
-        }
-    )
-
-
-def _in_fixed_words(text: str, reader: str, language: Language) -> str:
-    """A label or remark, which is worded by code, so that `has` is the only verb that changes with `you`."""
-    if not reader or reader not in text:
-        return text
-    you = called(reader, reader, language)
-    told = _PLAIN.sub(lambda found: you if found.group() == reader else found.group(), text)
-    told = told.replace(f"{you} has ", f"{you} have ")
-    return _SPACE_AROUND_YOU.sub(r"\1", told) if language == "zh" else told
+    label = entry.label
+    if reader:
+        label = _PLAIN.sub(lambda found: called(found.group(), reader, language), label)
+    if language == "zh":
+        label = _SPACE_AROUND_YOU.sub(r"\1", label)
+    return entry.model_copy(update={"text": to_reader(entry.text, reader, language), "label": label})

@@ -16,8 +16,9 @@ def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: L
     """The delivery in `draft`, with its Markdown.
 
     - Ids in sentences become sources; a source that the plan does not cite is struck, and a claim without one marked.
-    - What the plan says of this person and the draft left out is added as the plan words it: their tasks, and the claims
-      of their role, if no claim of the draft rests on any of the same sources.
+    - What the plan says of this person and the draft left out is added as the plan words it: their tasks, the claims of their
+      role and the offsets that name them, if no claim of the draft rests on any of the same sources. An empty draft
+      becomes the plan's own words.
     """
     known = {source.id: source.text for source in plan.references}
 
@@ -70,23 +71,6 @@ def _completed(delivery: Delivery, plan: Plan) -> Delivery:
             "asked": (*delivery.asked, *tasks),
             "gains": (*delivery.gains, *missing(role.benefits)),
             "conditions": (*delivery.conditions, *missing(role.conditions)),
+            "open": (*delivery.open, *missing([claim for claim in plan.offsets if delivery.alias in claim.text])),
         }
     )
-
-
-def delivery_of_plan(plan: Plan, alias: str) -> DeliveryDraft:
-    """A delivery assembled from the plan alone, in the plan's words."""
-    role = next((role for role in plan.roles if role.alias == alias), Role(alias=alias, role=""))
-    return DeliveryDraft(
-        about=_drafts(plan.possible),
-        asked=[
-            ClaimDraft(text=task.title, sources=list(task.sources)) for task in plan.tasks if task.assignee == alias
-        ],
-        gains=_drafts(role.benefits),
-        conditions=_drafts(role.conditions),
-        open=_drafts(claim for claim in plan.offsets if alias in claim.text),
-    )
-
-
-def _drafts(claims: Iterable[Claim]) -> list[ClaimDraft]:
-    return [ClaimDraft(text=claim.text, sources=list(claim.sources), concluded=claim.concluded) for claim in claims]

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tongyao.protocol.model.ids import ALIAS, speaker_of
+from tongyao.protocol.documents.texts import table
+from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Item, ItemKind
@@ -17,10 +18,7 @@ from tongyao.protocol.rules.standing import standing
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
-SAYS = {
-    "en": "Participants who contributed: {count}. Rounds: {rounds}. What follows is taken from the record.",
-    "zh": "{count} 位参与者说过话，共 {rounds} 轮。以下内容取自记录。",
-}
+SAYS = table("reduced")
 
 
 def block_in_text(text: str) -> PlanDraft | None:
@@ -50,11 +48,11 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
     """
     state = standing(request.exchange)
     items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}
-    told = SAYS[request.language].format(count=len(request.aliases), rounds=len(request.exchange))
+    told = SAYS[request.language]["said"].format(count=len(request.aliases), rounds=len(request.exchange))
     first = [said[0].id for said in items.values() if said]
     able = [(alias, item) for alias, said in items.items() for item in said if item.kind is ItemKind.CAPABILITY]
     tension = request.tension
-    pairs = [relation for relation in state.relations if all(map(ALIAS.fullmatch, relation.between))]
+    pairs = [relation for relation in state.relations if relation.of_participants]
     helped = {relation.between[1] for relation in state.relations if relation.kind is RelationKind.COMPLEMENTARY}
     return PlanDraft(
         possible=[ClaimDraft(text=told, sources=first or ["T/T"])]

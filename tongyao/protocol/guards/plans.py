@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -35,7 +34,6 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import PlannerRequest
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension, TensionDraft, from_draft, within_limits
-from tongyao.protocol.rules.plans.lineage import NEAR, cosine, grams
 from tongyao.protocol.rules.standing import Standing, standing
 
 _QUESTION = re.compile(
@@ -44,7 +42,7 @@ _QUESTION = re.compile(
 )
 """A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Of an answer: each is compared with those before it."""
+"""Of an answer: each is compared with the tensions of its lineage."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 _TITLE_UNITS = 20
 """Of a residual that was given no title: so much of its transition."""
@@ -65,7 +63,7 @@ def settle_plan(
     - Roles of unknown aliases are dropped. A contributor without one gets an empty one.
     - Tasks are numbered. Those of unknown assignees belong to nobody. Prerequisites that are unknown or would close a cycle
       are dropped. `agreed` needs the assignee's own word and somebody else's among the sources.
-    - Residuals without a transition are dropped, and those that rest on the same gaps or say the same are one.
+    - Residuals without a transition are dropped.
     - An open gap that no task and no residual cites becomes a question to the person whom it asks, or a residual.
 
     Args:
@@ -78,8 +76,9 @@ def settle_plan(
     people = {*request.aliases, DEMANDER}
     wanted = _unique(draft.tasks, claims)
     tasks = _tasks(wanted, people, claims)
-    residuals = _merged(draft.residuals, {gap.id for gap in state.open_gaps}, claims)
-    cited = {source for task in tasks for source in task.sources} | {s for one in residuals for s in one.sources}
+    residuals = [residual for residual in draft.residuals if residual.transition.strip()][:MOST_RESIDUALS]
+    cited = {source for task in tasks for source in task.sources}
+    cited |= {source for residual in residuals for source in claims.sources(residual.sources)}
     for gap in state.open_gaps:
         if gap.id not in cited and gap.asks in people:
             tasks = (*tasks, _question(gap, len(tasks) + 1))
@@ -254,22 +253,6 @@ def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
 
 def _question(gap: Note, number: int) -> Task:
     return Task(id=f"t{number}", title=gap.text, assignee=gap.asks, sources=(gap.id,), question=True)
-
-
-def _merged(drafts: Sequence[ResidualDraft], gaps: Collection[str], claims: _Claims) -> list[ResidualDraft]:
-    """The residuals with a transition. Two are one if they cite the same of `gaps`, or have one wording."""
-    kept: list[tuple[ResidualDraft, set[str], Counter[str]]] = []
-    for draft in [one for one in drafts if one.transition.strip()][:MOST_RESIDUALS]:
-        sources, wording = claims.sources(draft.sources), grams(draft.transition)
-        rests_on = set(gaps).intersection(sources)
-        for other, others, words in kept:
-            if (others and others == rests_on) or cosine(words, wording) >= NEAR:
-                other.sources = list(dict.fromkeys([*other.sources, *sources]))
-                others |= rests_on
-                break
-        else:
-            kept.append((draft.model_copy(update={"sources": list(sources)}), rests_on, wording))
-    return [draft for draft, _, _ in kept]
 
 
 def _residual_of(gap: Note, tension: Tension) -> ResidualDraft:

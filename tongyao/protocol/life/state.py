@@ -204,6 +204,9 @@ class State(BaseModel):
     budget_warned: bool = False
 
     plan_revision: int = 0
+    plan_has_parts: bool = Field(
+        default=True, description="Whether the present plan has a claim or a task for anybody."
+    )
     replan: Replan | None = Field(default=None, description="The plan is to be made anew so.")
     replanned: bool = False
     folded: bool = Field(default=False, description="The plans of children are folded in.")
@@ -275,8 +278,8 @@ class State(BaseModel):
 
     @property
     def asked_for_answers(self) -> tuple[str, ...]:
-        """Aliases whose answer to the present plan is waited for or given."""
-        return tuple(alias for alias in self.people if alias not in self.left_out)
+        """Aliases whose answer to the present plan is waited for or given. Nobody is asked about a plan without parts."""
+        return tuple(alias for alias in self.people if alias not in self.left_out) if self.plan_has_parts else ()
 
     @property
     def over_budget(self) -> bool:

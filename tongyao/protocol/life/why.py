@@ -67,31 +67,18 @@ def _left(until: datetime, now: datetime) -> str:
 def _causes(state: State) -> list[Reason]:
     reasons = []
     for name, cause in sorted(state.causes.items()):
+        at = f"{cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else ""
         if cause.kind == "operator":
-            moved = f"`resume` once it is mended: {cause.reason}"
-            reasons.append(
-                Reason(
-                    waits_for=f"an operator ({cause.code})",
-                    waits_for_zh=f"运维人员（{cause.code}）",
-                    since=cause.since,
-                    moved_by=moved,
-                    moved_by_zh=f"排除原因后 `resume`：{cause.reason}",
-                )
-            )
+            who, who_zh = f"an operator ({cause.code})", f"运维人员（{cause.code}）"
+            moved, moved_zh = f"`resume` once it is mended: {cause.reason}", f"排除原因后 `resume`：{cause.reason}"
         else:
-            retry = f"tried again at {cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else "it is being tried again"
-            retry_zh = f"{cause.retry_at:%H:%M:%S} UTC 再试" if cause.retry_at else "正在重试"
-            if cause.code == "schedule_to_start":
-                retry, retry_zh = f"{cause.reason}; {retry}", f"{cause.reason}；{retry_zh}"
-            reasons.append(
-                Reason(
-                    waits_for=f"step {name} ({cause.code})",
-                    waits_for_zh=f"步骤 {name}（{cause.code}）",
-                    since=cause.since,
-                    moved_by=retry,
-                    moved_by_zh=retry_zh,
-                )
-            )
+            who, who_zh = f"step {name} ({cause.code})", f"步骤 {name}（{cause.code}）"
+            moved, moved_zh = (f"tried again at {at}", f"{at} 再试") if at else ("it is being tried again", "正在重试")
+        if cause.code == "schedule_to_start":
+            moved, moved_zh = f"{cause.reason}; {moved}", f"{cause.reason}；{moved_zh}"
+        reasons.append(
+            Reason(waits_for=who, waits_for_zh=who_zh, since=cause.since, moved_by=moved, moved_by_zh=moved_zh)
+        )
     return reasons
 
 
@@ -174,7 +161,8 @@ def why_for_party(state: State, alias: str, language: str) -> str:
             said += _OPEN_POINTS[which]
         return said + ("过程现在没有在等你。" if zh else "The process does not wait for you now.")
     asked = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))
-    what = (_GAP_ASKED if alias == DEMANDER and state.demander_asked else asked)[which].format(round=state.round)
+    about_gap = state.phase is Phase.CRYSTALLIZING and alias == DEMANDER and state.demander_asked
+    what = (_GAP_ASKED if about_gap else asked)[which].format(round=state.round)
     until = min((reason.until for reason in own if reason.until is not None), default=None)
     if until is None:
         return f"{what}。" if zh else f"{what}."

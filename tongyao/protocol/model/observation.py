@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from tongyao.protocol.model.ids import Pair
+from tongyao.protocol.model.ids import ALIAS, Pair
 from tongyao.protocol.model.value import Draft, Value
 
 
@@ -48,6 +48,11 @@ class Relation(Value):
     text: str
     sources: tuple[str, ...]
     replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier relations that this text takes over.")
+
+    @property
+    def of_participants(self) -> bool:
+        """Whether it is between two participants, and not between one and a line of the tension."""
+        return all(map(ALIAS.fullmatch, self.between))
 
 
 class Note(Value):

@@ -61,7 +61,11 @@ def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Man
         material=names.marked(material),
         mandate=_as_the_proxy_reads(mandate, record, names),
         first=not any(turn.alias == alias for exchange in rounds for turn in exchange.projections),
-        items=tuple(item for item in state.valid_items if speaker_of(item.id) == alias),
+        items=tuple(
+            item.model_copy(update={"quotes": (), "text": names.with_marks(item.text)})
+            for item in state.valid_items
+            if speaker_of(item.id) == alias
+        ),
         stands=tuple(names.model(one.model_copy(update={"sources": ()})) for one in state.statements),
         asked=tuple(
             note.id

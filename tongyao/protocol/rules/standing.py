@@ -8,23 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from tongyao.protocol.model.ids import ALIAS, Pair, all_pairs, round_of, speaker_of
+from tongyao.protocol.model.ids import Pair, all_pairs, round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Statement
 from tongyao.protocol.model.projection import Item, ItemKind, Projection
 from tongyao.protocol.model.requests import Exchange
 from tongyao.protocol.model.value import Value
 
+GapOutcome = Literal["open", "answered", "replied", "unanswered"]
+
 
 class Asked(Value):
     """What became of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
-    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `unanswered`: their turn
+    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `replied`: they spoke in
+    their own words, which name no gap, so the catalyst judges whether that answers it. `unanswered`: their turn
     ended without one.
     """
 
     alias: str
     round: int
-    outcome: Literal["open", "answered", "unanswered"]
+    outcome: GapOutcome
 
 
 class Standing(Value):
@@ -110,14 +113,10 @@ def standing(rounds: Sequence[Exchange]) -> Standing:
         lapsed = tuple(id for id, statement in held.items() if _has_lapsed(statement, items, replaced))
         for id in lapsed:
             _drop(held, id, none)
-        turns = {turn.alias for turn in exchange.projections}
         for id, question in asked.items():
-            if question.outcome == "open" and any(
-                speaker_of(item.id) == question.alias and id in item.about for item in said
-            ):
-                asked[id] = question.model_copy(update={"outcome": "answered"})
-            elif question.outcome == "open" and question.alias in turns:
-                asked[id] = question.model_copy(update={"outcome": "unanswered"})
+            turn = next((turn for turn in exchange.projections if turn.alias == question.alias), None)
+            if question.outcome == "open" and turn is not None:
+                asked[id] = question.model_copy(update={"outcome": _outcome(id, turn)})
         if exchange.observation is not None:
             _state(exchange.observation, held, none, asked)
     relations = tuple(statement for statement in held.values() if isinstance(statement, Relation))
@@ -144,6 +143,13 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
     asked |= {note.id: Asked(alias=note.asks, round=seen.round + 1, outcome="open") for note in seen.notes if note.asks}
 
 
+def _outcome(gap: str, turn: Projection) -> GapOutcome:
+    """What came of a gap in the turn in which it was asked."""
+    if any(gap in item.about for item in turn.items):
+        return "answered"
+    return "replied" if any(item.kind is None for item in turn.items) else "unanswered"
+
+
 def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
     """Whether all items of one speaker behind `statement` were replaced."""
     sides: dict[str, list[str]] = {}
@@ -156,7 +162,7 @@ def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[s
 def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
     """Take a statement out of what holds. A pair of participants stays looked at."""
     statement = held.pop(id, None)
-    if isinstance(statement, Relation) and all(map(ALIAS.fullmatch, statement.between)):
+    if isinstance(statement, Relation) and statement.of_participants:
         none.add(statement.between)
 
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.guards.deliveries import delivery_of_plan, settle_delivery
-from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.guards.deliveries import settle_delivery
+from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.requests import Language
@@ -200,7 +200,7 @@ class _Rewriting:
             if plan:
                 language: Language = "zh" if row["language"] == "zh" else "en"
                 left, alias = read_plan(plan), row["alias"]
-                delivery = settle_delivery(delivery_of_plan(left, alias), alias=alias, plan=left, language=language)
+                delivery = settle_delivery(DeliveryDraft(), alias=alias, plan=left, language=language)
                 await self._replace(row["text_id"], delivery.model_dump_json())
 
     async def _replace(self, text_id: str, text: str) -> None:

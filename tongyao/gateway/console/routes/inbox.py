@@ -72,7 +72,7 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     if do == "keep":
         return Response(status_code=204)
     if do == "preview":
-        await _read_back(visit, one)
+        one.preview = await preview(visit.context, visit.caller, process_id, one.words)
         return page(visit, "ask.html", one=one)
     if do == "leave":
         one.leaving = True
@@ -84,6 +84,7 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
     done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
+    done = "gap" if one.ask.of_gaps and done != "waiting" else done
     over = f"&decided={quote(one.id, safe='')}" if do in ("proxy", "leave_now") else ""
     return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}{over}")
 
@@ -102,14 +103,6 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
         return _again(visit, one, problem, form)
     answered = f"consent_{text_in(form, 'do')}" if ask == "consent" else "answered"
     return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(one.id, safe='')}")
-
-
-async def _read_back(visit: Visit, one: Answering) -> None:
-    """Fill in what others will read of what is written."""
-    one.preview = await preview(visit.context, visit.caller, one.ask.process_id, one.words)
-    for part, text in one.parts.items():
-        if text.strip():
-            one.previews[part] = (await preview(visit.context, visit.caller, one.ask.process_id, text)).text
 
 
 def _message(do: str, one: Answering) -> dict[str, Any]:

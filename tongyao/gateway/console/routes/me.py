@@ -26,7 +26,7 @@ from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, text_in
 from tongyao.gateway.long_json import long_json
-from tongyao.protocol.model.projection import Item, Projection, Span
+from tongyao.protocol.model.projection import Item, Projection
 
 router = APIRouter(prefix="/me")
 
@@ -38,15 +38,11 @@ _MOST_CHARS: Final = 10_000
 
 @dataclass(frozen=True)
 class Said:
-    """One thing that was said in somebody's name: when, by whom, and the sentences it rests on."""
+    """One thing that was said in somebody's name, and in which turn."""
 
     process_id: str
-    round: int
-    author: str
-    claim: str
-    dimension: str
-    inferred: bool
-    rests_on: tuple[str, ...]
+    turn: Projection
+    item: Item
 
 
 @router.get("", openapi_extra=action(Action.READ_PROFILE_TEXT))
@@ -185,35 +181,12 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, 
 async def _said(visit: Visit) -> list[Said]:
     """The last of what was said in the visitor's name, newest process first."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
-    shown: list[tuple[str, int | None, Projection, Item]] = [
-        (process_id, found.version, turn, item)
+    return [
+        Said(process_id, turn, item)
         for process_id, found in (await profiles.said_for(context, caller, me)).items()
         for turn in found.turns
         for item in turn.items
     ][:_MOST_SAID]
-    rests_on: dict[str, tuple[str, ...]] = {}
-    for version in {version for _, version, _, _ in shown}:  # one text at a time: versions are long
-        text = await profiles.read_version(context, caller, me, version)
-        for process_id, of, turn, item in shown:
-            if of == version:
-                rests_on[f"{process_id}/{item.id}"] = tuple(_quote(span, turn, text) for span in item.spans)
-    return [
-        Said(
-            process_id=process_id,
-            round=turn.round,
-            author=turn.author.value,
-            claim=item.statement,
-            dimension=item.dimension.value,
-            inferred=item.inferred,
-            rests_on=rests_on[f"{process_id}/{item.id}"],
-        )
-        for process_id, _, turn, item in shown
-    ]
-
-
-def _quote(span: Span, turn: Projection, profile: str) -> str:
-    """The words of a span: of what was said in the turn, or of the profile as it was frozen for the process."""
-    return (turn.markdown if span.source == "words" else profile)[span.start : span.end]
 
 
 async def _versions(visit: Visit) -> list[dict[str, Any]]:

@@ -54,8 +54,8 @@ async def download_report(visit: SignedIn, process_id: Id) -> Response:
     """Of what the visitor may see; without the audit, which is the operators'."""
     access, view, _ = await _read(visit, process_id)
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    news = reading.news_by_round(history.events)
-    report = report_html(view, language=visit.language, news=news, max_rounds=access.process.max_rounds)
+    items = reading.items_by_round(history.events)
+    report = report_html(view, language=visit.language, items=items, max_rounds=access.process.max_rounds)
     return _file(report, "text/html; charset=utf-8", f"{process_id}-report.html")
 
 
@@ -79,7 +79,7 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 def _place_of(residual: str) -> str:
     """The section of the page in which this residual stands."""
-    return "declined" if hole_of(residual) else "lacking"
+    return "declined" if hole_of(residual) else "open"
 
 
 async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None) -> Response:

@@ -16,6 +16,7 @@ from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
+from tongyao.app.messaging.own_words import said_in_open_round
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
@@ -98,7 +99,6 @@ async def _page(
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     view = await party_view(visit.context, access)
-    news = reading.news_by_round(history.events)
     aliases, rounds = reading.grid(view)
     receipt = None
     if message:
@@ -112,7 +112,6 @@ async def _page(
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
     mine = next((one for one in waiting if one.process_id == process_id), None)
-    own = reading.own_in(view, view.round)
     seen = reading.observations(view)
     return shared_page(
         visit,
@@ -131,6 +130,7 @@ async def _page(
         why=await _why(visit, access),
         step=reading.step_of(view.phase),
         steps=reading.STEPS,
+        stands=reading.table(view),
         observed=seen[-1] if seen else None,
         earlier=seen[-2::-1],
         matrix=reading.matrix(view),
@@ -138,10 +138,10 @@ async def _page(
         cited=reading.cited,
         aliases=aliases,
         rounds=rounds,
-        own=own,
-        was_sorted=own if own is not None and own.items else reading.last_sorted(view),
-        correctable=own is not None and reading.correctable(view, own),
-        curve=reading.curve(news, rounds=access.process.max_rounds),
+        own=reading.own_in(view, view.round),
+        said_now=await said_in_open_round(visit.context, access, view),
+        last_said=reading.last_said(view),
+        curve=reading.curve(reading.items_by_round(history.events), rounds=access.process.max_rounds),
         max_rounds=access.process.max_rounds,
         budget=access.process.settings.get("cost_budget"),
         costs=visit.context.models_cost,

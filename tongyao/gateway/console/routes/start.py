@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading, read_intent
+from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading
 from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
@@ -54,23 +54,14 @@ async def start(visit: SignedIn, form: Form) -> Response:
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
     intent = _whole(visit, given)
     drafts, do = visit.context.repositories.drafts, text_in(form, "do")
-    if intent and do not in ("read", "ask"):
+    if intent and do != "ask":
         await drafts.keep(_person(visit), DRAFT, intent[:100_000])
     if do == "keep":
         return Response(status_code=204)
-    if do == "read":
-        found = await read_intent(visit.context, visit.caller, given["intent"])
-        if visit.request.headers.get("accept") == "application/json":
-            return JSONResponse({LENS_OF[one.lens]: _read_words(visit, one) for one in found})
-        return await _page(visit, given, found=found)
     if do == "ask":
         return await _asked(visit, given)
     if do == "add":
-        try:
-            found = await read_intent(visit.context, visit.caller, intent)
-        except Problem:
-            found = []  # what is added stays on the page, whatever can be read of it now
-        return await _page(visit, {**given, "intent": intent}, found=found)
+        return await _page(visit, {**given, "intent": intent})
     if intent and not text_in(form, "again") and (begun := await _begun(visit, intent)):
         await drafts.remove(_person(visit), DRAFT)
         return await _page(visit, {**given, "intent": intent}, begun=begun)
@@ -188,7 +179,6 @@ async def _page(
         given=given,
         questions=QUESTIONS,
         read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
-        reads=visit.context.sort_intent is not None,
         most_of_reading=await most_of_reading(visit.context, visit.caller.person, given["intent"]),
         people=await people_by_scene(visit.context),
         costs=visit.context.models_cost,

@@ -193,29 +193,6 @@ function countDown(shown) {
 }
 count();
 
-// What an intent says already stands below its questions, a second after the last key, while they are open.
-for (const help of document.querySelectorAll("details[data-reads='intent']")) {
-  const form = help.closest("form");
-  const box = form.querySelector("#intent");
-  let timer, asked = 0, last = null;
-  const read = async () => {
-    if (!help.open || box.value === last) return;
-    last = box.value;
-    const number = ++asked;
-    const fields = new URLSearchParams({ form_token: form.elements.form_token.value, intent: last, do: "read" });
-    try {
-      const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
-      const found = answer.ok ? await answer.json() : null;
-      if (!found || number !== asked || help.modelReads) return;
-      for (const line of help.querySelectorAll("[data-read]")) {
-        line.textContent = last.trim() ? found[line.dataset.read] ?? help.dataset.missing : "";
-      }
-    } catch { /* the next key asks again */ }
-  };
-  box.addEventListener("input", () => { help.modelReads = false; clearTimeout(timer); timer = setTimeout(read, 1000); });
-  help.addEventListener("toggle", read);
-}
-
 // The model reads an intent when it is asked to: its answer comes as lines of JSON, each with all that it has found so far.
 for (const button of document.querySelectorAll("button[data-ask]")) {
   const form = button.closest("form"), help = button.closest("details");
@@ -231,7 +208,7 @@ for (const button of document.querySelectorAll("button[data-ask]")) {
   };
   button.addEventListener("click", async (event) => {
     event.preventDefault();
-    button.disabled = help.modelReads = true;  // what is found without a model no longer takes its place
+    button.disabled = true;
     said.textContent = said.dataset.asking;
     const fields = new URLSearchParams({ form_token: form.elements.form_token.value, intent: form.querySelector("#intent").value, do: "ask" });
     try {

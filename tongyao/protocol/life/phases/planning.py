@@ -48,6 +48,7 @@ def begin(state: State, now: datetime) -> None:
 
 def planned(state: State, output: PlanOutput, now: datetime) -> None:
     state.plan_revision += 1
+    state.plan_has_parts = output.has_parts
     state.replan = None
     state.answers = {}
     note(

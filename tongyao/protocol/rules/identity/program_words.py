@@ -27,6 +27,6 @@ def program_sentences(*tables: object) -> tuple[str, ...]:
 
 
 OF_DOCUMENTS: Final = program_sentences(
-    delivery_page.WORDS, footnotes.SAYS, footnotes.DOUBTFUL, footnotes.LABELS, fallback.SAYS, holes.WORDS
+    delivery_page.WORDS, footnotes.SAYS, footnotes.LABELS, fallback.SAYS, holes.WORDS
 )
 """Of plans and deliveries, whoever wrote their claims."""

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension, TensionDraft, from_draft, within_limits
 
-# Few words of its own: what two holes share would make them look alike (docs/plans.md, "Children").
-WORDS: Final = {
-    "en": {
-        "title": "What {alias} was to give",
-        "change": "From undone to done: {what}",
-        "stands": "The rest of the plan stands.",
-        "waits": "What waits for it: {tasks}.",
-        "gone": "Missing: {what}",
-        "between": "; ",
-    },
-    "zh": {
-        "title": "{alias} 原定的那一份",
-        "change": "从缺到有：{what}",
-        "stands": "方案的其余部分已经成立。",
-        "waits": "等着它的有：{tasks}。",
-        "gone": "缺：{what}",
-        "between": "；",
-    },
-}
+WORDS: Final = table("hole")
 
 
 def hole_title(alias: str, language: str) -> str:

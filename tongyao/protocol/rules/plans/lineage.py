@@ -12,7 +12,6 @@ from tongyao.protocol.model.ids import ALIAS
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import MISSING, Tension, TensionDraft, from_draft, within_limits
 from tongyao.protocol.model.unicode_text import normalized
-from tongyao.protocol.model.value import Value
 
 NEAR: Final = 0.8
 """From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
@@ -29,13 +28,6 @@ _NAMELESS: Final = {
     "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
 }
 """What aliases are called where they mean nobody, or somebody else: P00, then in the order in which they are spoken of."""
-
-
-class Likeness(Value):
-    """The process of a lineage whose tension is nearest to a new one: 0 for nothing in common, 1 for the same words."""
-
-    process_id: str
-    likeness: float
 
 
 def child_id(parent: str, residual: str) -> str:
@@ -94,16 +86,11 @@ def for_another_room(tension: Tension) -> Tension:
     return there.model_copy(update={"lineage": tension.lineage})
 
 
-def nearest(tension: Tension, lineage: Mapping[str, Tension]) -> Likeness | None:
-    """The tension of `lineage` (process id → tension) that is most like `tension`; None where there is none."""
-    found = [Likeness(process_id=name, likeness=likeness(tension, other)) for name, other in sorted(lineage.items())]
-    return max(found, key=lambda one: one.likeness, default=None)
-
-
 def duplicate_of(tension: Tension, lineage: Mapping[str, Tension]) -> str | None:
-    """The id of the process that asked as good as the same before; None when nobody did."""
-    closest = nearest(tension, lineage)
-    return closest.process_id if closest is not None and closest.likeness >= NEAR else None
+    """The id of the process in `lineage` that asked as good as the same before; None when nobody did."""
+    found = [(likeness(tension, asked), process) for process, asked in sorted(lineage.items())]
+    nearest, process = max(found, default=(0.0, ""), key=lambda pair: pair[0])
+    return process if nearest >= NEAR else None
 
 
 def likeness(a: Tension, b: Tension) -> float:
