@@ -46,6 +46,7 @@ BUDGET_WARNING = 0.8
 def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> State:
     """The state of a process that begins now. `seed`: random; it decides the order of aliases. `logic`: the rules it follows."""
     settings = start.settings
+    root = start.lineage is None
     state = State(
         start=start,
         started_at=now,
@@ -53,8 +54,8 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
         logic=logic,
         tension=start.tension,
         round_limit=settings.max_rounds,
-        token_budget=settings.token_budget,
-        cost_budget=settings.cost_budget,
+        token_budget=settings.token_budget if root else None,  # what holds a child is the budget of its tree
+        cost_budget=settings.cost_budget if root else None,
     )
     note(state, EventKind.PROCESS_STARTED, now, depth=start.depth)
     if start.tension is not None:
