@@ -155,8 +155,8 @@ def _settle(state: State, now: datetime) -> None:
     children.advance(state, now)
     if state.causes:
         steps = wanted(state)
-        stale = [name for name, cause in state.causes.items() if cause.kind == "infrastructure" and name not in steps]
-        if stale:
+        mended_by = {rounds.ENDPOINTS_FAILED} if any(step.contract is PROJECT for step in steps.values()) else set()
+        if stale := [name for name in state.causes if name not in steps and name not in mended_by]:
             clock.clear(state, stale, now)
 
 
@@ -170,12 +170,14 @@ def _failed(state: State, key: str, failure: Failure, now: datetime) -> None:
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
         return  # it failed of what has been mended since: it is made again
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
+    if kind == "operator" and step.contract is PROJECT:
+        rounds.split(state, int(key.rsplit("/", 1)[1]))
+        if key not in wanted(state):
+            return  # each of its turns is tried alone
     clock.suspend(
         state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
         since=failure.began,
     )  # fmt: skip
-    if kind == "operator" and step.contract is PROJECT:
-        rounds.split(state, int(key.rsplit("/", 1)[1]))
 
 
 def _apply(state: State, key: str, output: Any, now: datetime) -> None:

@@ -246,4 +246,4 @@ def _replan(state: State, message: m.Replan) -> Refusal | None:
         return Refusal.NO_ONE_DECLINED
     if any(state.answers.get(alias) != "propose" for alias in message.proposals):
         return Refusal.NO_ONE_PROPOSED
-    return None
+    return Refusal.NOBODY_LEFT if set(state.others) <= set(message.without) else None

@@ -53,6 +53,7 @@ class Refusal(StrEnum):
     NOT_ASKED = "not_asked"
     NOTHING_TO_REPLAN = "nothing_to_replan"
     NO_ONE_PROPOSED = "no_one_proposed"
+    NOBODY_LEFT = "nobody_left"
     BUDGET_OF_ROOT = "budget_of_root"
     UNKNOWN_CHILD = "unknown_child"
     OVERTAKEN = "overtaken"
@@ -165,6 +166,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "请至少指出一位谢绝或提出建议的参与者",
     ),
     Refusal.NO_ONE_PROPOSED: ("nobody named here has proposed anything", "所列参与者并未提出建议"),
+    Refusal.NOBODY_LEFT: (
+        "a plan without any participant is none: keep somebody in it, look for others (`approve_residual`), or end the answers (`conclude`)",
+        "方案里不能一个参与者都没有：请至少留下一位，或另找他人（`approve_residual`），或结束答复（`conclude`）",
+    ),
     Refusal.BUDGET_OF_ROOT: (
         "the budget belongs to the process at the root of this tree: raise it there",
         "预算属于最上层的过程：请在那里提高上限",
