@@ -22,6 +22,7 @@ from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases.turns import later_round
+from tongyao.protocol.life.refusing import open_ask
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
@@ -56,7 +57,7 @@ class MessageHandlers:
         if machine.repeated(self.state, message):
             return
         if (code := machine.refuse(self.state, message)) is not None:
-            verdict = Verdict.refused(code)
+            verdict = Verdict.refused(code, open_ask(self.state, message))
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
     def _apply(self, message: m.Message) -> Verdict:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import Payload
 
 from tests.simulation.in_process import InProcess
+from tests.simulation.noise import anything
 from tests.simulation.rooms import Room
+from tests.workflows.test_shell import accepted
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import KINDS
+from tongyao.protocol.model.messages import KINDS, Author
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.runtime.temporal.payload_converter import UNREADABLE
 
@@ -122,3 +126,32 @@ def test_words_that_cannot_be_stored_are_refused(text: Any) -> None:
     room.activate(room.signal("submit_projection", {"alias": "P01", "round": 1, "text": text}))
     assert refusals(room) == [("submit_projection", "unreadable_message")]
     assert room.state.signalled == []
+
+
+def answering() -> Room:
+    room = Room(HUMAN, HUMAN)
+    room.to_answers("plan/1/residual/1")
+    return room
+
+
+PHASES: dict[str, Callable[[], Room]] = {
+    "confirming": lambda: Room(HUMAN, HUMAN, confirmed=False),
+    "crystallizing": lambda: Room(HUMAN, PROXY),
+    "answering": answering,
+    "a signature is asked for": lambda: Room(HUMAN, HUMAN, signal_key="MCowBQYDK2VwAyEA"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_no_signal_of_any_shape_stops_a_process(phase: str) -> None:
+    """Each run ends by the demander's own message, which is applied whatever came before it."""
+    for seed in range(12):
+        room, rng = PHASES[phase](), Random(seed)
+        for _ in range(40):
+            if room.result is None:
+                name, payloads = anything(rng)
+                room.activate(room.raw_signal(name, *payloads))
+        if room.result is None and not room.state.phase.ended:
+            message = room.message("cancel", Author(role="operator"))
+            assert room.state.start.signal_key or accepted(room.say(message))
+        State.model_validate_json(room.state.model_dump_json())

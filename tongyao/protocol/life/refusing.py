@@ -37,8 +37,19 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
     """Why `message` cannot be applied to `state` now; None when it can."""
     if state.phase.ended:
         return Refusal.ENDED
-    if (refusal := _not_yours(message) or _too_many(message)) is not None:
-        return refusal
+    refusal = _not_yours(message) or _too_many(message) or _of_kind(state, message)
+    if refusal is None and isinstance(message, m.Answer) and message.ask not in ("", open_ask(state, message)):
+        return Refusal.ASK_OVER
+    return refusal
+
+
+def open_ask(state: State, message: m.Message) -> str:
+    """The id of what a message of this kind, about this participant, would answer now."""
+    alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
+    return m.ask_of(message.kind, state.phase, state.round, state.plan_revision, alias)
+
+
+def _of_kind(state: State, message: m.Message) -> Refusal | None:
     match message:
         case m.Cancel() | m.Upgrade():
             return None

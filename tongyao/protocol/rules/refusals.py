@@ -56,6 +56,7 @@ class Refusal(StrEnum):
     NOBODY_LEFT = "nobody_left"
     BUDGET_OF_ROOT = "budget_of_root"
     UNKNOWN_CHILD = "unknown_child"
+    ASK_OVER = "ask_over"
     OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
     NOT_SIGNED = "not_signed"
@@ -175,6 +176,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "预算属于最上层的过程：请在那里提高上限",
     ),
     Refusal.UNKNOWN_CHILD: ("this process has no such child running", "本过程没有这个正在进行的子过程"),
+    Refusal.ASK_OVER: (
+        "what this answers is over: the process went on after you saw it. Look at it again; open now is {open}",
+        "你答复的事情已经过去：你看到之后，过程又往前走了。请重新查看；现在等待的是 {open}",
+    ),
     Refusal.OVERTAKEN: (
         "this message could not be delivered before a later one of the same sender was applied",
         "此消息未能及时送达，同一发送者的后一条消息已先被采用",
@@ -204,8 +209,9 @@ class Verdict(Value):
     round: int = 0
 
     @classmethod
-    def refused(cls, code: Refusal) -> Verdict:
-        en, zh = REFUSALS[code]
+    def refused(cls, code: Refusal, open_now: str = "") -> Verdict:
+        """`open_now`: the ask that is open instead, of `ASK_OVER`."""
+        en, zh = (text.replace("{open}", open_now) for text in REFUSALS[code])
         return cls(accepted=False, code=code.value, en=en, zh=zh)
 
 
