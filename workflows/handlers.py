@@ -21,8 +21,8 @@ from tongyao.protocol.contracts.signals import Payload, read_signal
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.message_kinds import KINDS, Kind, open_ask
 from tongyao.protocol.life.phases.turns import later_round
-from tongyao.protocol.life.refusing import open_ask
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
@@ -76,7 +76,7 @@ class MessageHandlers:
         """Apply the signal, or note why it is refused. It raises for no shape, number or encoding of payloads."""
         self.changed = True
         if (code := self._hear_signal(kind, payloads)) is not None:
-            known = kind if kind in m.KINDS else UNKNOWN
+            known = kind if kind in KINDS else UNKNOWN
             note(self.state, EventKind.MESSAGE_REFUSED, workflow.now(), message=known, code=code.value)
 
     def _hear_signal(self, kind: str, payloads: Sequence[RawValue]) -> Refusal | None:
@@ -122,7 +122,7 @@ def _only(payloads: Sequence[RawValue]) -> Payload:
     return payload
 
 
-def _add_update(kind: str, message_type: type[m.Message]) -> None:
+def _add_update(name: str, kind: Kind) -> None:
     """Give `MessageHandlers` the update of one kind, with its validator."""
 
     def handle(self: MessageHandlers, message: m.Message) -> Verdict:
@@ -131,12 +131,12 @@ def _add_update(kind: str, message_type: type[m.Message]) -> None:
     def validate(self: MessageHandlers, message: m.Message) -> None:
         self._refuse(message)
 
-    handle.__annotations__ = {"message": message_type, "return": Verdict}
-    validate.__annotations__ = {"message": message_type, "return": None}
-    update = workflow.update(name=kind, description=m.DESCRIPTIONS[kind])(handle)
+    handle.__annotations__ = {"message": kind.type, "return": Verdict}
+    validate.__annotations__ = {"message": kind.type, "return": None}
+    update = workflow.update(name=name, description=kind.description)(handle)
     update.validator(validate)
-    setattr(MessageHandlers, kind, update)
+    setattr(MessageHandlers, name, update)
 
 
-for _kind, _type in m.KINDS.items():
-    _add_update(_kind, _type)
+for _name, _kind in KINDS.items():
+    _add_update(_name, _kind)

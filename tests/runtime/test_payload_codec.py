@@ -87,7 +87,7 @@ async def test_in_a_workflow_what_does_not_open_is_marked_and_the_rest_of_its_ta
     opened = await ours.payload_codec.decode([good, other_key, changed])
     assert [one.metadata["encoding"] for one in opened] == [b"json/plain", UNREADABLE, UNREADABLE]
     for unreadable in (other_key, changed):
-        with pytest.raises(Unsealed, match="KeyMissing|BadKey"):
+        with pytest.raises(Unsealed, match=r"KeyMissing|BadKey"):
             await ours.decode([unreadable])
 
 

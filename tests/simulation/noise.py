@@ -12,7 +12,25 @@ from tongyao.protocol.model.messages import KINDS
 
 ENCODINGS: Final = (b"json/plain", b"json/plain", b"json/protobuf", b"binary/plain", b"binary/null", b"binary/encrypted",
                     b"binary/unreadable", b"", b"\xff\x00")  # fmt: skip
-VALUES: Final = (None, True, -1, 0, 10**40, 1.5, "", "P01", "P00", "\x00", "\ud800", "words " * 50, [], {}, [[]], {"a": {}}, ["P01"])
+VALUES: Final = (
+    None,
+    True,
+    -1,
+    0,
+    10**40,
+    1.5,
+    "",
+    "P01",
+    "P00",
+    "\x00",
+    "\ud800",
+    "words " * 50,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    ["P01"],
+)
 
 
 def unreadable(rng: Random, kind: str, payload: dict[str, Any]) -> tuple[str, list[Payload]]:
@@ -28,7 +46,9 @@ def unreadable(rng: Random, kind: str, payload: dict[str, Any]) -> tuple[str, li
             text = json.dumps(payload).encode()
             return kind, [of_bytes(text[: rng.randrange(len(text))])]
         case 4:
-            return kind, [Payload(metadata={"encoding": rng.choice(ENCODINGS[2:])}, data=rng.randbytes(rng.randrange(60)))]
+            return kind, [
+                Payload(metadata={"encoding": rng.choice(ENCODINGS[2:])}, data=rng.randbytes(rng.randrange(60)))
+            ]
         case _:
             return kind, [of_json(rng.choice([one for one in VALUES if not isinstance(one, dict)]))]
 

@@ -91,7 +91,9 @@ FIELDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-@pytest.mark.parametrize("foreign", [{"lane": "P01"}, {"number": 1}, {"signature": "AAAA"}, {"kind": "cancel"}, {"x": 1}])
+@pytest.mark.parametrize(
+    "foreign", [{"lane": "P01"}, {"number": 1}, {"signature": "AAAA"}, {"kind": "cancel"}, {"x": 1}]
+)
 def test_a_signal_with_a_field_that_is_not_its_own_is_refused(kind: str, foreign: dict[str, Any]) -> None:
     room = Room(HUMAN, HUMAN)
     before = control(room.state)

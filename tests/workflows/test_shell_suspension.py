@@ -155,7 +155,9 @@ def test_while_a_process_drains_only_the_steps_that_run_are_waited_for() -> None
     room.activate(room.completed(first, project_output(first)))
     (one,) = [sentence for sentence in sentences(room) if "worker" in sentence]
     assert "step project/1/2 " in one
-    room.activate(room.update(room.message("set_mandate", P02, alias="P02")), room.completed(second, project_output(second)))
+    room.activate(
+        room.update(room.message("set_mandate", P02, alias="P02")), room.completed(second, project_output(second))
+    )
     assert room.continued is None, "not in the task that answered an update"
     assert sentences(room) == ["Waits for its next run: it continues as new."]
     room.write_everything()

@@ -26,10 +26,10 @@ from tongyao.protocol.contracts.process import (
     ModelOutput,
     ProcessInput,
 )
-from tongyao.protocol.life import clock, deadline_checks, hearing
+from tongyao.protocol.life import clock, deadline_checks, message_kinds
 from tongyao.protocol.life.journal import note, urgent, written
+from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
-from tongyao.protocol.life.refusing import refuse
 from tongyao.protocol.life.state import LOGIC, Cause, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.life.transitions import enter
@@ -73,7 +73,7 @@ def hear(state: State, message: Message, now: datetime) -> None:
     """Apply a message that was accepted. The rules are not asked again: a history that accepted it stays true."""
     if message.number:
         state.lanes[message.lane] = message.number
-    hearing.apply(state, message, now)
+    message_kinds.hear(state, message, now)
     _settle(state, now)
 
 

@@ -223,7 +223,9 @@ def _nothing(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
     if state.draining is not None:
-        return [Reason(waits_for="its next run: it continues as new", waits_for_zh="自己的下一次运行（continue-as-new）")]
+        return [
+            Reason(waits_for="its next run: it continues as new", waits_for_zh="自己的下一次运行（continue-as-new）")
+        ]
     return [
         Reason(
             waits_for="its own deadline",

@@ -203,28 +203,6 @@ KINDS: Final[dict[str, type[Message]]] = {
 }
 """Every kind of message and its type."""
 
-DESCRIPTIONS: Final[dict[str, str]] = {
-    "revise_tension": "Revise the tension before it is confirmed: {tension}.",
-    "confirm_tension": "Confirm the tension.",
-    "select_participants": "Choose who takes part, and start: {participants}.",
-    "consent": "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}.",
-    "submit_projection": "Say something in a turn: {alias, round, text | nothing_new}.",
-    "switch_endpoint": "Change what speaks for a participant: {alias, endpoint}.",
-    "extend_deadline": "Give somebody more time: {alias, seconds, ask}.",
-    "leave": "A participant leaves: {alias}.",
-    "decide": "Decide how to go on: {decision, ask}.",
-    "conclude": "End the rounds after the present one, or the wait for answers or children: {ask}.",
-    "set_mandate": "Note that a participant changed their proxy's mandate: {alias}.",
-    "answer_plan": "A participant's answer to the plan: {alias, revision, answer, text}.",
-    "approve_residual": "Start a child for a residual tension, or do not: {residual, approve}.",
-    "replan": "Make the plan anew, once: {without, proposals, ask}.",
-    "child_ended": "A child process has ended: {child, outcome}.",
-    "resume": "Go on after a suspension.",
-    "upgrade": "Continue as new, under the newest rules.",
-    "cancel": "Cancel the process; {branch: true}: with its children.",
-}
-"""What the Temporal UI says of each kind."""
-
 
 def ask_of(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
     """The id of what a message of this kind answers in this phase, as `conclude/crystallizing/2` or `extend_deadline/deciding/3/P00`.
