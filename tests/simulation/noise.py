@@ -12,7 +12,7 @@ from tongyao.protocol.model.messages import KINDS
 
 ENCODINGS: Final = (b"json/plain", b"json/plain", b"json/protobuf", b"binary/plain", b"binary/null", b"binary/encrypted",
                     b"binary/unreadable", b"", b"\xff\x00")  # fmt: skip
-VALUES: Final = (
+VALUES: Final[tuple[Any, ...]] = (
     None,
     True,
     -1,
