@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from temporalio import workflow
-from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
@@ -12,20 +12,21 @@ from tongyao.protocol.contracts.readable import Readable
 
 
 async def start_child(child: ProcessInput) -> None:
-    """Start the workflow of an announced child. One that runs already was started by an earlier try, or by the sweep."""
+    """Start the workflow of an announced child. One that runs, or has ended, was started by an earlier try, by the sweep, or before a reset."""
     try:
         await workflow.start_child_workflow(
             CRYSTALLIZATION,
             child,
             id=child.process_id,
             result_type=ProcessResult,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             parent_close_policy=ParentClosePolicy.ABANDON,
             cancellation_type=ChildWorkflowCancellationType.ABANDON,
             search_attributes=_search_attributes(child),
             static_summary=Readable(child.summary),
         )
     except WorkflowAlreadyStartedError:
-        workflow.logger.info("child runs already", extra={"child": child.process_id})
+        workflow.logger.info("child was started already", extra={"child": child.process_id})
 
 
 def _search_attributes(child: ProcessInput) -> TypedSearchAttributes:

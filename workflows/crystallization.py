@@ -88,6 +88,7 @@ class Crystallization(MessageHandlers):
                 self._finish(key, self._running.pop(key))
             machine.tick(self.state, workflow.now())
             self._reconcile()
+            self.state.draining = tuple(sorted(self._running)) if self._draining else None
             self._shown.update(self.state, workflow.now())
             if self.state.phase.ended and not self._running and not machine.wanted(self.state):
                 await workflow.wait_condition(workflow.all_handlers_finished)
@@ -95,6 +96,7 @@ class Crystallization(MessageHandlers):
             wake = machine.wake(self.state)
             if self._draining and self._idle:
                 if self.heard_at < workflow.info().get_current_history_length():
+                    self.state.draining = None
                     workflow.continue_as_new(self.state)
                 wake = workflow.now() + timedelta(seconds=1)  # not in the task that answered an update
             if wake is not None:

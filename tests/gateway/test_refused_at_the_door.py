@@ -114,3 +114,26 @@ async def test_the_same_message_again_is_called_repeated(gateway: GatewayHarness
     assert (first.json()["repeated"], again.json()["repeated"]) == (False, True)
     assert first.json()["id"] == again.json()["id"] and again.status_code == 200
     await gateway.stack.handle(pid).cancel()
+
+
+async def test_a_message_that_answers_what_is_over_is_refused_and_says_what_is_open(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    await asked(gateway, people[1]["token"], "projection", 1)
+    path = f"/processes/{pid}/messages"
+    late = {"kind": "conclude", "ask": "conclude/crystallizing/7"}
+    refused = await gateway.ask("POST", path, demander, json=late)
+    assert (refused.status_code, refused.json()["code"]) == (409, "ask_over")
+    assert "conclude/crystallizing/1" in refused.json()["detail"]
+    shown = {"kind": "conclude", "ask": "conclude/crystallizing/1"}
+    assert (await gateway.ask("POST", path, demander, json=shown)).json()["state"] == "applied"
+    await gateway.stack.handle(pid).cancel()
+
+
+async def test_who_names_nothing_answers_what_was_open_when_the_message_was_kept(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    await asked(gateway, people[1]["token"], "projection", 1)
+    more = {"kind": "extend_deadline", "alias": "P02", "seconds": 60}
+    sent = await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=more, key="more")
+    kept = await gateway.stack.repositories.messages.get(sent.json()["id"])
+    assert kept.payload["ask"] == "extend_deadline/crystallizing/1/P02"
+    await gateway.stack.handle(pid).cancel()

@@ -11,12 +11,13 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.sdk.v1 import WorkflowMetadata
-from temporalio.converter import DataConverter
+from temporalio.converter import DataConverter, WorkflowSerializationContext
 from temporalio.exceptions import ApplicationError
 
 from tongyao.protocol.contracts.readable import Readable
 from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, put_in_front
 from tongyao.runtime.temporal.payload_codec import KEY_ID, PayloadEncryption, converter_with
+from tongyao.runtime.temporal.payload_converter import UNREADABLE, Unsealed
 
 CANARY = "the lighthouse keeper's daughter"
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -74,6 +75,20 @@ async def test_a_changed_payload_is_refused_without_quoting_it() -> None:
     changed = Payload(metadata=payload.metadata, data=payload.data[:-1] + bytes([payload.data[-1] ^ 1]))
     with pytest.raises(BadKey, match="was changed"):
         await converter(Keyring(OLD)).decode([changed])
+
+
+async def test_in_a_workflow_what_does_not_open_is_marked_and_the_rest_of_its_task_is_read() -> None:
+    context = WorkflowSerializationContext(namespace="default", workflow_id="c-1")
+    ours = converter(Keyring(NEW)).with_context(context)
+    [good] = await ours.encode([CANARY])
+    [other_key] = await converter(Keyring(OLD)).with_context(context).encode([CANARY])
+    changed = Payload(metadata=good.metadata, data=good.data[:-1] + bytes([good.data[-1] ^ 1]))
+    assert ours.payload_codec is not None
+    opened = await ours.payload_codec.decode([good, other_key, changed])
+    assert [one.metadata["encoding"] for one in opened] == [b"json/plain", UNREADABLE, UNREADABLE]
+    for unreadable in (other_key, changed):
+        with pytest.raises(Unsealed, match=r"KeyMissing|BadKey"):
+            await ours.decode([unreadable])
 
 
 async def test_plain_payloads_are_read_too_and_written_where_encryption_is_off() -> None:

@@ -263,11 +263,15 @@ class InProcess:
         job.do_update.run_validator = True
         return job
 
-    def signal(self, name: str, payload: dict[str, Any]) -> WorkflowActivationJob:
+    def signal(self, name: str, payload: Any) -> WorkflowActivationJob:
+        return self.raw_signal(name, *_CONVERTER.to_payloads([payload]))
+
+    def raw_signal(self, name: str, *payloads: common_pb.Payload) -> WorkflowActivationJob:
+        """A signal as it arrives, with any number of payloads of any encoding."""
         job = WorkflowActivationJob()
         job.signal_workflow.signal_name = name
         job.signal_workflow.originating_event_id = self.history_length
-        job.signal_workflow.input.extend(_CONVERTER.to_payloads([payload]))
+        job.signal_workflow.input.extend(payloads)
         return job
 
     def completed(self, activity: Activity, output: Any) -> WorkflowActivationJob:

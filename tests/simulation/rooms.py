@@ -25,7 +25,7 @@ from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef, Seat, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.settings import ProcessSettings
-from tongyao.protocol.model.tension import Grade
+from tongyao.protocol.model.tension import Grade, Lineage
 
 TENSION = TensionRef(text_id="tension", grade=Grade.A, barriers=2)
 
@@ -40,6 +40,7 @@ class Room(InProcess):
         fallback: str | None = None,
         confirmed: bool = True,
         signal_key: str = "",
+        lineage: Lineage | None = None,
         **settings: Any,
     ) -> None:
         choices = tuple(
@@ -56,6 +57,7 @@ class Room(InProcess):
             participants=choices,
             settings=given,
             signal_key=signal_key,
+            lineage=lineage,
         )
         self.numbers: dict[str, int] = {}
         super().__init__(start, flags=flags)

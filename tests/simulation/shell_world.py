@@ -10,11 +10,13 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from datetime import timedelta
+from random import Random
 from typing import Any, Final
 from zlib import crc32
 
 from tests.simulation import results
 from tests.simulation.in_process import SINGLE_BATCH, Activity, InProcess, Task
+from tests.simulation.noise import unreadable
 from tests.simulation.oracles.base import check
 from tests.simulation.script import Input
 from tests.simulation.shell_tasks import ShellTasks
@@ -119,6 +121,9 @@ class ShellWorld(ShellTasks):
             payload["tension"] = tension_of_grade(payload["tension"]["grade"])
         if self.odd % 4 == 0:
             payload["key"] = f"signal-{self.odd % 64}"
+        if self.odd % 7 == 0:
+            name, payloads = unreadable(Random(self.odd), fields["kind"], payload)
+            self._send(self.run.raw_signal(name, *payloads))
         self._send(self.run.signal(fields["kind"], payload))
         return True
 

@@ -28,17 +28,12 @@ _CHANGES: Final = {
         ("    | Upgrade,\n", "    | Upgrade\n    | Nudge,\n"),
     ],
     "tongyao/protocol/model/events.py": [('    cost: str = "0"\n', '    cost: str = "0"\n    nudges: int = 0\n')],
-    "tongyao/protocol/life/refusing.py": [
+    "tongyao/protocol/life/message_kinds.py": [
         (
-            "        case m.Cancel() | m.Upgrade():\n",
-            "        case m.Nudge():\n            return None if state.logic >= 2 else Refusal.NOT_NOW\n"
-            "        case m.Cancel() | m.Upgrade():\n",
-        )
-    ],
-    "tongyao/protocol/life/hearing.py": [
-        (
-            "        case m.Upgrade():\n",
-            "        case m.Nudge():\n            state.nudges += 1\n        case m.Upgrade():\n",
+            "    Kind(m.Cancel, _demander,",
+            "    Kind(m.Nudge, _operator, lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n"
+            '         lambda state, *_: setattr(state, "nudges", state.nudges + 1), "Nudge."),\n'
+            "    Kind(m.Cancel, _demander,",
         ),
         (
             "late + timedelta(seconds=message.seconds)",
@@ -54,15 +49,6 @@ _CHANGES: Final = {
             '            "cost": snapshot.cost,\n',
             '            "cost": snapshot.cost,\n            "nudges": snapshot.nudges,\n',
         ),
-    ],
-    "workflows/handlers.py": [
-        (
-            '    @workflow.update(description="Cancel the process; {branch: true}: with its children.")\n',
-            '    @workflow.update(description="Nudge.")\n'
-            "    def nudge(self, message: m.Nudge) -> Verdict:\n        return self._apply(message)\n\n"
-            "    @nudge.validator\n    def validate_nudge(self, message: m.Nudge) -> None:\n        self._refuse(message)\n\n"
-            '    @workflow.update(description="Cancel the process; {branch: true}: with its children.")\n',
-        )
     ],
 }
 

@@ -12,6 +12,7 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from tests.support.stack import Stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
+from tests.workflows.test_children import CRANE, LEDGER, in_scene, left_over
 from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
 from tongyao.app.operators.reconcile import reconcile
@@ -84,6 +85,40 @@ async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_g
     assert {one.epoch for one in events} > {1}
     assert (act.act, act.login, act.refused) == ("project_again", "kim", "")
     assert record.phase == "completed" and len(record.participants) == 2
+
+
+async def test_a_parent_that_is_reset_does_not_run_an_ended_child_again(stack: Opened) -> None:
+    async with stack(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
+        pid = await in_scene(here, f"restoring-{uuid.uuid4().hex[:6]}", wait_for_children=True)
+        await here.until(pid, "awaiting_children")
+        assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
+        child = await until(lambda: child_of(here, pid), "a child")
+        await here.until_ended(child)
+        await until(lambda: here.happened(pid, "child_finished"), "the news of the child's end")
+        history = await here.handle(pid).fetch_history()
+        started = EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED
+        (event,) = [event for event in history.events if event.event_type == started]
+        run = (await here.handle(child).describe()).run_id
+        await reset(here, pid, before=event.event_id)
+
+        async def told_again() -> bool:
+            state, _ = await state_of(here.client, pid)
+            return state.residuals["plan/1/residual/1"].status in ("started", "ended")
+
+        await until(told_again, "the reset run has started its child")
+        await project_again(here.repositories, here.client, pid, login="kim", via="test")
+        assert (await here.say(pid, "approve_residual", residual="plan/1/residual/2", approve=False)).accepted
+        record = await here.end(pid)
+        last = (await here.handle(child).describe()).run_id
+    assert last == run
+    sources = {source for claim in record.plans[-1].claims() for source in claim.sources}
+    assert any(source.startswith(f"{child}/R") for source in sources)
+
+
+async def child_of(here: Stack, pid: str) -> str:
+    """The id of the first child; empty while there is none."""
+    children = await here.repositories.lineage.children(pid)
+    return children[0].id if children else ""
 
 
 async def test_a_reset_workflow_that_goes_on_by_itself_takes_the_records_along(stack: Opened) -> None:

@@ -369,3 +369,12 @@ def test_a_deadline_is_ended_by_a_step_and_not_by_the_timer() -> None:
     assert step.input["lanes"][0] == "P01"
     room.activate(room.completed(step, CheckDeadlineOutput()))
     assert room.state.turns["P01"].outcome is Outcome.LAPSED
+
+
+def test_a_plan_without_everybody_is_not_made() -> None:
+    room = Room(HUMAN, HUMAN)
+    room.to_answers()
+    for alias in ("P01", "P02"):
+        room.by_participant(alias, "answer_plan", revision=1, answer="decline")
+    assert room.by_demander("replan", without=("P01", "P02")).code == "nobody_left"
+    assert accepted(room.by_demander("replan", without=("P01",)))

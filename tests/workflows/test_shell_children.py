@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from temporalio.common import WorkflowIDReusePolicy
+
 from tests.simulation.rooms import Room
 from tests.workflows.test_shell import HUMAN, PROXY, RESIDUAL, accepted
-from tongyao.protocol.contracts.process import OPERATOR_NEEDED, BranchOutput, ProcessInput
+from tongyao.protocol.contracts.process import (
+    OPERATOR_NEEDED,
+    BranchOutput,
+    ObserveOutput,
+    ProcessInput,
+    ProjectOutput,
+    TurnOutput,
+)
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.process import Phase
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process import Spent
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.tension import Lineage
 
 
 def test_a_branch_that_suspends_during_a_replan_and_an_approval_in_the_last_moment() -> None:
@@ -52,6 +65,19 @@ def test_an_announced_child_that_was_never_started_is_started_by_the_next_try() 
     assert room.state.residuals[RESIDUAL].child == "c-1.1-1"
 
 
+def test_the_id_of_a_child_is_never_used_again() -> None:
+    room = Room(HUMAN, HUMAN)
+    room.to_answers(RESIDUAL)
+    room.by_demander("approve_residual", residual=RESIDUAL)
+    room.finish("branch", child_of(room))
+    commands = [command.start_child_workflow_execution for task in room.history for command in task.commands]
+    (policy,) = [child.workflow_id_reuse_policy for child in commands if child.workflow_id]
+    assert policy == WorkflowIDReusePolicy.REJECT_DUPLICATE
+    (seq,) = room.children
+    room.activate(room.child_runs_already(seq))
+    assert room.state.residuals[RESIDUAL].status == "started"
+
+
 def test_the_end_of_a_child_is_a_message_and_may_overtake_the_news_of_its_start() -> None:
     room = Room(HUMAN, HUMAN)
     room.to_answers(RESIDUAL)
@@ -62,17 +88,28 @@ def test_the_end_of_a_child_is_a_message_and_may_overtake_the_news_of_its_start(
     assert not room.named("branch")
 
 
-def test_a_child_may_not_raise_the_budget_of_the_tree() -> None:
-    room = Room(PROXY, PROXY, max_rounds=2)
-    state = room.state
-    lineage = {"root": "c-0", "parent": "c-0", "parent_revision": 1, "residual": RESIDUAL, "depth": 1}
-    fields = type(state.start).model_fields["lineage"].annotation
-    assert fields is not None
-    while state.phase is not Phase.DECIDING:
-        room.project()
-        if room.named("observe"):
-            room.observe()
-    state.start = state.start.model_copy(update={"lineage": lineage})
-    refused = room.by_demander("decide", decision="raise_budget", tokens=10_000_000)
-    assert isinstance(refused, Verdict)
-    assert refused.code == "budget_of_root"
+def child_room(**settings: Any) -> Room:
+    lineage = Lineage(root="c-0", parent="c-0", residual=RESIDUAL, depth=1)
+    return Room(PROXY, PROXY, lineage=lineage, **settings)
+
+
+def test_a_child_has_no_limit_of_its_own_and_goes_on_as_long_as_the_tree_has_money() -> None:
+    room = child_room(token_budget=1_000)
+    (activity,) = room.named("project")
+    outcomes = tuple(TurnOutput(alias=alias, revision=1, outcome=Outcome.REPLIED) for alias in ("P01", "P02"))
+    room.activate(room.completed(activity, ProjectOutput(turns=outcomes, spent=Spent(tokens=5_000))))
+    room.finish("observe", ObserveOutput(verdict=Verdict.MORE, spent=Spent(tokens=6_000)))
+    assert (room.phase, room.state.round) == ("crystallizing", 2)
+
+
+def test_the_budget_of_a_tree_is_raised_at_its_root() -> None:
+    room = child_room()
+    (activity,) = room.named("project")
+    outcomes = tuple(
+        TurnOutput(alias=alias, revision=1, outcome=Outcome.FAILED, reason="budget") for alias in ("P01", "P02")
+    )
+    room.activate(room.completed(activity, ProjectOutput(turns=outcomes, out_of_budget=True)))
+    assert room.phase == "deciding"
+    assert room.by_demander("decide", decision="raise_budget", tokens=10_000_000).code == "budget_of_root"
+    assert accepted(room.by_demander("decide", decision="extend"))
+    assert room.phase == "crystallizing"

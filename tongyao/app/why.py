@@ -15,8 +15,7 @@ from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
-from tongyao.protocol.life.machine import wanted
-from tongyao.protocol.life.why import Reason, others_are_waited_for_until, why, why_for_party
+from tongyao.protocol.life.why import Reason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.value import Value
 
 
@@ -57,7 +56,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
         if missing := await _missing(context.client, {PROCESS_QUEUE}):
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
-    missing = await _missing(context.client, {queue_of(step.contract) for step in wanted(state).values()})
+    missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
     reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, datetime.now(UTC)))
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
 

@@ -240,6 +240,7 @@ class Admission(Oracle):
             "nothing_to_replan": not message.without and not message.proposals,
             "no_one_declined": any(state.answers.get(one) != "decline" for one in message.without),
             "no_one_proposed": any(state.answers.get(one) != "propose" for one in message.proposals),
+            "nobody_left": all(alias in message.without or alias == "P00" for alias in state.present),
         }
         return {name for name, holds in found.items() if holds}
 

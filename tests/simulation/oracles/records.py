@@ -231,7 +231,7 @@ class Records(Oracle):
             self.answers,
         )
         check(set(state.left_out) == self.without and state.replanned == self.replanned, "left out", state.left_out)
-        codes = Counter(cause.code for cause in state.causes.values())
+        codes = Counter(code for _, code in {(cause.kind, cause.code) for cause in state.causes.values()})
         check(codes == +self.suspended, "causes", codes, "from events", self.suspended)
         self.folded = state.folded
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
+from tongyao.protocol.life import machine
 from tongyao.protocol.life.steps import RECORD_KEY, Failure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -50,6 +51,10 @@ class Suspension(Oracle):
             same = world.frozen == before or state.correcting_until != before["correcting_until"]
             check(now is None and same, "it failed of what is mended since, or nobody wants it", events)
             return
+        if failure.kind == "operator" and running.step.contract.name == "project" and not running.alone:
+            batches = [one.batch for one in state.turns.values() if one.outcome is None and one.batch]
+            check(now is None and len(set(batches)) == len(batches), "one must not hold up the others", batches)
+            return
         check(now is not None, "a step failed, and the process is not suspended", key)
         assert now is not None
         kind = "infrastructure" if key == RECORD_KEY or before["phase"].ended else failure.kind
@@ -64,12 +69,9 @@ class Suspension(Oracle):
         check(now.since == (was["since"] if was else failure.began), "since when", now)
         told_of = [one.data for one in events if one.kind is EventKind.SUSPENDED]
         noted = [{name: value for name, value in one.items() if name != "since"} for one in told_of]
-        renewed = was is not None and (was["kind"], was["code"]) == (kind, failure.code)
-        expected = [] if renewed else [{"code": failure.code, "kind": kind, "reason": failure.reason}]
+        known = any((one["kind"], one["code"]) == (kind, failure.code) for one in before["causes"].values())
+        expected = [] if known else [{"code": failure.code, "kind": kind, "reason": failure.reason}]
         check(noted == expected, "told", noted, expected)
-        if kind == "operator" and running.step.contract.name == "project":
-            batches = [one.batch for one in state.turns.values() if one.outcome is None and one.batch]
-            check(len(set(batches)) == len(batches) or running.alone, "one must not hold up the others", batches)
 
     def _all_failed(self, world: World, before: Frozen) -> None:
         """Every endpoint failed for one reason: the same turns are taken again after a resumption."""
@@ -83,12 +85,9 @@ class Suspension(Oracle):
         check(new <= {"endpoints_failed"}, "suspended by a message", new)
         if new:
             self._all_failed(world, before)
-        gone = [
-            name
-            for name, one in before["causes"].items()
-            if one["kind"] == "operator" and name not in world.state.causes
-        ]
-        check(not gone or message.kind == "resume" or world.state.phase.ended, "resumed without `resume`", gone)
+        gone = [name for name in before["causes"] if name not in world.state.causes]
+        wanted = machine.wanted(world.state) if message.kind != "resume" and not world.state.phase.ended else {}
+        check(not wanted.keys() & set(gone), "resumed without `resume`", gone)
         self._note(world, before)
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
@@ -98,7 +97,7 @@ class Suspension(Oracle):
                 due = was["retry_at"] <= world.now
                 check(one.retry_at == (None if due else was["retry_at"]), "the next try", one, "before", was)
         gone = set(before["causes"]) - set(world.state.causes)
-        check(not gone or world.state.phase.ended, "resumed by time", gone)
+        check(not gone & machine.wanted(world.state).keys() or world.state.phase.ended, "resumed by time", gone)
         self._note(world, before)
 
     def _note(self, world: World, before: Frozen) -> None:
@@ -110,8 +109,9 @@ class Suspension(Oracle):
 
     def settled(self, world: World, events: list[Event]) -> None:
         for name, one in world.state.causes.items():
+            steps = {"endpoints_failed" if key.startswith("project/") else key for key in world.wanted}
+            check(name in steps | set(world.wanted), "a cause of a step that nobody wants", name)
             if one.kind == "infrastructure":
-                check(name in world.wanted, "a cause of a step that nobody wants", name)
                 check(one.retry_at is not None or world.tries(name), "is not tried again", name)
         if world.state.causes and not world.state.phase.ended:
             for key, step in world.wanted.items():

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tongyao.protocol.model.messages import ask_of
+from tongyao.protocol.model.process import Phase
+
 Answer = dict[str, Any]
 
 
@@ -36,7 +39,7 @@ def messages_for(
                 {**said, "answer": "propose", "text": "<text>"},
             ]
         case "decision":
-            return [_decision(option, given or {}) for option in options]
+            return [_decision(option, given or {}, number) for option in options]
         case "residual" | "hole":
             said = {"kind": "approve_residual", "residual": subject}
             return [{**said, "approve": True}, {**said, "approve": False}]
@@ -49,17 +52,26 @@ def messages_for(
             return []
 
 
-def _decision(option: str, given: Mapping[str, str]) -> Answer:
+def _decision(option: str, given: Mapping[str, str], number: int) -> Answer:
+    """`number`: the round in which the rounds stopped, or the revision of the plan that was answered."""
+    of_plan = option in ("replan", "conclude")
+    kind = option if of_plan else "decide"
+    message: Answer = {
+        "kind": kind,
+        "ask": ask_of(kind, Phase.ANSWERING if of_plan else Phase.DECIDING, number, number),
+    }
     match option:
+        case "conclude":
+            return message
         case "replan":
             without = [alias for alias, answer in given.items() if answer == "decline"]
             proposals = [alias for alias, answer in given.items() if answer == "propose"]
-            return {"kind": "replan", "without": without, "proposals": proposals}
-        case "conclude":
-            return {"kind": "conclude"}
+            return {**message, "without": without, "proposals": proposals}
+    message["decision"] = option
+    match option:
         case "add_participants":
-            return {"kind": "decide", "decision": option, "participants": ["<profile id>"]}
+            return {**message, "participants": ["<profile id>"]}
         case "raise_budget":
-            return {"kind": "decide", "decision": option, "tokens": 1_000_000}
+            return {**message, "tokens": 1_000_000}
         case _:
-            return {"kind": "decide", "decision": option}
+            return message

@@ -40,8 +40,8 @@ from tongyao.app.messaging.wire import (
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
-from tongyao.protocol.model.messages import MESSAGE, ApproveResidual, Message
-from tongyao.protocol.model.process import DEMANDER, TensionRef
+from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message, ask_of
+from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage
@@ -51,6 +51,7 @@ from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
+from tongyao.records.process.processes import ProcessRow
 
 _MILLIONTH: Final = Decimal("0.000001")
 APPLIED: Final[dict[str, tuple[str, str]]] = {
@@ -204,6 +205,8 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         spoke = await context.repositories.seats.spoke_for_themselves(access.process.parent_id)
         body = body.model_copy(update={"participants": with_endpoints(body.participants, spoke)})
     message, text = build_message(body, access, key, lineage=lineage)
+    if isinstance(message, Answer) and not message.ask and access.role is not Role.OPERATOR:
+        message = message.model_copy(update={"ask": await _open_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
@@ -235,6 +238,13 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
     endpoint = next((seat.endpoint for seat in seats if seat.alias == access.alias), apart)
     if endpoint != EndpointKind.AGENT:
         raise BadInput("no_agent", "`items` are for turns in which your own agent speaks: send a `text`", field="items")
+
+
+async def _open_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
+    """What the records say is open, of a message whose sender named nothing."""
+    plan = await context.repositories.plans.latest(process.id)
+    alias = message.alias if isinstance(message, ExtendDeadline) else ""
+    return ask_of(message.kind, Phase(process.phase), process.round, plan.revision if plan else 0, alias)
 
 
 async def _with_checked_names(
@@ -285,12 +295,13 @@ def build_message(
             fields = {**body.model_dump(exclude={"kind"}), "alias": _alias(body.alias, access)}
         case ExtendDeadlineBody():
             alias = body.alias if access.role is Role.DEMANDER else _alias(body.alias, access)
-            fields = {"alias": alias or DEMANDER, "seconds": body.seconds}
+            fields = {"alias": alias or DEMANDER, "seconds": body.seconds, "ask": body.ask}
         case SelectParticipantsBody():
             fields = {"participants": chosen(body.participants)}
         case DecideBody():
             fields = {
                 "decision": body.decision,
+                "ask": body.ask,
                 "participants": chosen(body.participants),
                 "tokens": body.tokens,
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,

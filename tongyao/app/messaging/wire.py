@@ -146,6 +146,16 @@ def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]
     )
 
 
+class AnswerBody(Body):
+    """A message that answers what you saw."""
+
+    ask: str = Field(
+        default="",
+        max_length=200,
+        description="What you saw and answer, as the inbox gives it; refused where that is over. Left out: what is open now.",
+    )
+
+
 class ReviseTensionBody(Body):
     kind: Literal["revise_tension"]
     tension: TensionBody
@@ -154,7 +164,13 @@ class ReviseTensionBody(Body):
 class BareBody(Body):
     """A message without fields of its own."""
 
-    kind: Literal["confirm_tension", "conclude", "resume"]
+    kind: Literal["confirm_tension", "resume"]
+
+
+class ConcludeBody(AnswerBody):
+    """End the rounds after the present one, or the wait for answers or children."""
+
+    kind: Literal["conclude"]
 
 
 class SelectParticipantsBody(Body):
@@ -197,7 +213,7 @@ class SwitchEndpointBody(Body):
     alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
 
 
-class ExtendDeadlineBody(Body):
+class ExtendDeadlineBody(AnswerBody):
     """More time: for a participant's turn, once for your own turn, or for yourself as the demander with `P00`."""
 
     kind: Literal["extend_deadline"]
@@ -210,7 +226,7 @@ class LeaveBody(Body):
     alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
 
 
-class DecideBody(Body):
+class DecideBody(AnswerBody):
     kind: Literal["decide"]
     decision: Decision
     participants: Participants = Field(default=(), max_length=20)
@@ -243,7 +259,7 @@ class ApproveResidualBody(Body):
     approve: bool = True
 
 
-class ReplanBody(Body):
+class ReplanBody(AnswerBody):
     """Have the plan made anew, once: without some who declined, with what some proposed; at least one must be named."""
 
     kind: Literal["replan"]
@@ -266,6 +282,7 @@ class ConsentBody(Body):
 MessageBody = Annotated[
     ReviseTensionBody
     | BareBody
+    | ConcludeBody
     | SelectParticipantsBody
     | SubmitProjectionBody
     | SwitchEndpointBody

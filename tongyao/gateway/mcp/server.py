@@ -177,8 +177,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             dict[str, Any],
             Field(
                 description="What you decide, as a message with its `kind`: confirm_tension, revise_tension {tension}, "
-                "select_participants {participants}, decide {decision}, conclude, answer_plan {revision, answer, text, contact}, "
-                "approve_residual {residual, approve}, replan {without}, resume, cancel."
+                "select_participants {participants}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
+                "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: as `pending` says it."
             ),
         ],
         key: Key,

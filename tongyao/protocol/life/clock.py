@@ -77,6 +77,7 @@ def pass_if_over(deadline: Deadline, at: timedelta) -> None:
 def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: datetime) -> None:
     """Add or renew a cause. Process time stands from `since` on, but never from before the last resumption."""
     old = state.causes.get(name)
+    known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:
         cause.since, cause.tries = old.since, old.tries + 1
     if cause.kind == "infrastructure":
@@ -86,18 +87,23 @@ def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: date
         state.stopped_at = max(since, state.resumed_at or state.started_at, state.started_at + state.stopped_for)
         for deadline in deadlines(state):  # process time may have gone back before their end
             deadline.passed = deadline.passed and process_time(state, now) >= deadline.due
-    if old is not None and (old.kind, old.code) == (cause.kind, cause.code):
-        return
     if old is not None:
-        note(state, EventKind.RESUMED, now, code=old.code)
-    stopped = state.stopped_at.isoformat()
-    note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason, since=stopped)
+        _note_resumed(state, old, now)
+    if not known:
+        stopped = state.stopped_at.isoformat()
+        note(state, EventKind.SUSPENDED, now, code=cause.code, kind=cause.kind, reason=cause.reason, since=stopped)
+
+
+def _note_resumed(state: State, gone: Cause, now: datetime) -> None:
+    """Of several causes of one code the first that comes and the last that goes are told: their number tells how many proxies there are."""
+    if all((one.kind, one.code) != (gone.kind, gone.code) for one in state.causes.values()):
+        note(state, EventKind.RESUMED, now, code=gone.code)
 
 
 def clear(state: State, names: list[str], now: datetime) -> None:
     """Remove causes. With the last one process time goes on."""
     for name in names:
-        note(state, EventKind.RESUMED, now, code=state.causes.pop(name).code)
+        _note_resumed(state, state.causes.pop(name), now)
     if not state.causes and state.stopped_at is not None:
         state.stopped_for += now - state.stopped_at
         state.stopped_at = None

@@ -26,10 +26,10 @@ from tongyao.protocol.contracts.process import (
     ModelOutput,
     ProcessInput,
 )
-from tongyao.protocol.life import clock, deadline_checks, hearing
+from tongyao.protocol.life import clock, deadline_checks, message_kinds
 from tongyao.protocol.life.journal import note, urgent, written
+from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
-from tongyao.protocol.life.refusing import refuse
 from tongyao.protocol.life.state import LOGIC, Cause, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.life.transitions import enter
@@ -46,6 +46,7 @@ BUDGET_WARNING = 0.8
 def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> State:
     """The state of a process that begins now. `seed`: random; it decides the order of aliases. `logic`: the rules it follows."""
     settings = start.settings
+    root = start.lineage is None
     state = State(
         start=start,
         started_at=now,
@@ -53,8 +54,8 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
         logic=logic,
         tension=start.tension,
         round_limit=settings.max_rounds,
-        token_budget=settings.token_budget,
-        cost_budget=settings.cost_budget,
+        token_budget=settings.token_budget if root else None,  # what holds a child is the budget of its tree
+        cost_budget=settings.cost_budget if root else None,
     )
     note(state, EventKind.PROCESS_STARTED, now, depth=start.depth)
     if start.tension is not None:
@@ -72,7 +73,7 @@ def hear(state: State, message: Message, now: datetime) -> None:
     """Apply a message that was accepted. The rules are not asked again: a history that accepted it stays true."""
     if message.number:
         state.lanes[message.lane] = message.number
-    hearing.apply(state, message, now)
+    message_kinds.hear(state, message, now)
     _settle(state, now)
 
 
@@ -154,8 +155,8 @@ def _settle(state: State, now: datetime) -> None:
     children.advance(state, now)
     if state.causes:
         steps = wanted(state)
-        stale = [name for name, cause in state.causes.items() if cause.kind == "infrastructure" and name not in steps]
-        if stale:
+        mended_by = {rounds.ENDPOINTS_FAILED} if any(step.contract is PROJECT for step in steps.values()) else set()
+        if stale := [name for name in state.causes if name not in steps and name not in mended_by]:
             clock.clear(state, stale, now)
 
 
@@ -169,12 +170,14 @@ def _failed(state: State, key: str, failure: Failure, now: datetime) -> None:
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
         return  # it failed of what has been mended since: it is made again
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
+    if kind == "operator" and step.contract is PROJECT:
+        rounds.split(state, int(key.rsplit("/", 1)[1]))
+        if key not in wanted(state):
+            return  # each of its turns is tried alone
     clock.suspend(
         state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
         since=failure.began,
     )  # fmt: skip
-    if kind == "operator" and step.contract is PROJECT:
-        rounds.split(state, int(key.rsplit("/", 1)[1]))
 
 
 def _apply(state: State, key: str, output: Any, now: datetime) -> None:

@@ -1,7 +1,6 @@
-"""Decides whether a message may be applied now (docs/protocol.md §8.3). Reads the state only, not the clock.
+"""Whether a message of each kind may be applied now, as far as its author may send it (docs/protocol.md §8.3).
 
-Order of the checks: the process has not ended; the author may send this; the lane has not sent too many messages; the phase
-allows it; the message is complete.
+Reads the state only, not the clock. First the phase is looked at, then whether the message is complete.
 """
 
 from __future__ import annotations
@@ -20,87 +19,39 @@ from tongyao.protocol.rules.refusals import Refusal
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
 """Where the demander may end the waiting: for more rounds, for answers, for children."""
 
-_BY_DEMANDER: Final = (
-    m.ReviseTension
-    | m.ConfirmTension
-    | m.SelectParticipants
-    | m.Decide
-    | m.Conclude
-    | m.ApproveResidual
-    | m.Replan
-    | m.Cancel
-    | m.Resume
-)
+
+def nothing(state: State, message: m.Message) -> Refusal | None:
+    """Nothing stands in the way of it as long as the process lives."""
+    return None
 
 
-def refuse(state: State, message: m.Message) -> Refusal | None:
-    """Why `message` cannot be applied to `state` now; None when it can."""
-    if state.phase.ended:
-        return Refusal.ENDED
-    if (refusal := _not_yours(message) or _too_many(message)) is not None:
-        return refusal
-    match message:
-        case m.Cancel() | m.Upgrade():
-            return None
-        case m.Resume():
-            return None if state.suspended else Refusal.NOT_SUSPENDED
-        case m.SetMandate():
-            return None if message.alias in state.seats else _nobody(state, message.alias)
-        case m.ReviseTension() | m.ConfirmTension():
-            return _confirming(state)
-        case m.SelectParticipants():
-            return _people(state, message.participants) if state.phase is Phase.SELECTING else Refusal.NOT_NOW
-        case m.Consent():
-            return _consent(state, message)
-        case m.SubmitProjection():
-            return _words(state, message)
-        case m.SwitchEndpoint():
-            return _seat(state, message.alias) or _switch(state, message)
-        case m.Leave():
-            alone = message.alias == DEMANDER and not state.others
-            return _seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
-        case m.ExtendDeadline():
-            return _extend(state, message)
-        case m.Decide():
-            return _decision(state, message)
-        case m.Conclude():
-            return None if state.phase in _CONCLUDABLE and not state.concluded else Refusal.NOT_NOW
-        case m.AnswerPlan():
-            return _answer(state, message)
-        case m.ApproveResidual():
-            return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
-        case m.Replan():
-            return _replan(state, message)
-        case m.ChildEnded():
-            return None if residual_of(state, message.child) is not None else Refusal.UNKNOWN_CHILD
-        case _:
-            return Refusal.NOT_TRUSTED
+def resume(state: State, message: m.Resume) -> Refusal | None:
+    return None if state.suspended else Refusal.NOT_SUSPENDED
 
 
-def _not_yours(message: m.Message) -> Refusal | None:
-    author = message.author
-    if isinstance(message, m.ChildEnded):
-        return None if author.role == "child" and author.alias == message.child else Refusal.NOT_YOURS
-    if isinstance(message, m.Consent):
-        own = author.role == "invited" and author.alias == f"invited/{message.invitation}" and m.is_own(message)
-        return None if own else Refusal.NOT_YOURS
-    if author.role == "operator":
-        return None
-    if author.role in ("invited", "child") or isinstance(message, m.Upgrade):
-        return Refusal.NOT_YOURS
-    if author.role == "demander" and author.alias != DEMANDER:
-        return Refusal.NOT_YOURS
-    if isinstance(message, _BY_DEMANDER):
-        return None if author.role == "demander" else Refusal.NOT_YOURS
-    if isinstance(message, m.ExtendDeadline) and author.role == "demander":
-        return None
-    return None if getattr(message, "alias", None) == author.alias else Refusal.NOT_YOURS
+def mandate(state: State, message: m.SetMandate) -> Refusal | None:
+    return None if message.alias in state.seats else _nobody(state, message.alias)
 
 
-def _too_many(message: m.Message) -> Refusal | None:
-    """The number within its lane is the count: nobody fills a process up. Some are always heard."""
-    exempt = message.author.role in ("operator", "child") or message.kind in m.CONTROL_KINDS
-    return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
+def selection(state: State, message: m.SelectParticipants) -> Refusal | None:
+    return _people(state, message.participants) if state.phase is Phase.SELECTING else Refusal.NOT_NOW
+
+
+def leaving(state: State, message: m.Leave) -> Refusal | None:
+    alone = message.alias == DEMANDER and not state.others
+    return _seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
+
+
+def conclusion(state: State, message: m.Conclude) -> Refusal | None:
+    return None if state.phase in _CONCLUDABLE and not state.concluded else Refusal.NOT_NOW
+
+
+def approval(state: State, message: m.ApproveResidual) -> Refusal | None:
+    return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
+
+
+def end_of_child(state: State, message: m.ChildEnded) -> Refusal | None:
+    return None if residual_of(state, message.child) is not None else Refusal.UNKNOWN_CHILD
 
 
 def _nobody(state: State, alias: str) -> Refusal:
@@ -116,7 +67,7 @@ def _seat(state: State, alias: str) -> Refusal | None:
     return None if seat.active else Refusal.HAS_LEFT
 
 
-def _confirming(state: State) -> Refusal | None:
+def confirmation(state: State, message: m.ReviseTension | m.ConfirmTension) -> Refusal | None:
     if state.phase is Phase.CONFIRMING:
         return None
     return Refusal.NOT_NOW if state.phase is Phase.FORMULATING else Refusal.ALREADY_CONFIRMED
@@ -136,12 +87,12 @@ def _people(state: State, choices: tuple[Choice, ...]) -> Refusal | None:
     return None if enough(state, len(named)) else Refusal.NO_PARTICIPANTS
 
 
-def _consent(state: State, message: m.Consent) -> Refusal | None:
+def consent(state: State, message: m.Consent) -> Refusal | None:
     waits = any(one.number == message.invitation and one.waits for one in state.invitations)
     return None if waits else Refusal.UNKNOWN_INVITATION
 
 
-def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
+def words(state: State, message: m.SubmitProjection) -> Refusal | None:
     answers_gaps = message.alias == DEMANDER and DEMANDER not in state.seats
     if answers_gaps and not (state.demander_asked or DEMANDER in state.turns):
         return Refusal.DEMANDER_APART if state.seats else Refusal.NO_SEATS_YET
@@ -168,7 +119,9 @@ def _words(state: State, message: m.SubmitProjection) -> Refusal | None:
     return Refusal.CORRECTED_ENOUGH if message.text_id and often >= m.MAX_SAID else None
 
 
-def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
+def switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
+    if (refusal := _seat(state, message.alias)) is not None:
+        return refusal
     seat = state.seats[message.alias]
     proxy = to_proxy(message.endpoint, message.fallback)
     if proxy and seat.profile is None:
@@ -185,7 +138,7 @@ def _switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
     return None
 
 
-def _extend(state: State, message: m.ExtendDeadline) -> Refusal | None:
+def extension(state: State, message: m.ExtendDeadline) -> Refusal | None:
     """Whether somebody is waited for is not told: it would tell a proxy from a person."""
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
@@ -201,7 +154,7 @@ def _extend(state: State, message: m.ExtendDeadline) -> Refusal | None:
     return None if state.phase is Phase.CRYSTALLIZING and state.gate_open else Refusal.NOTHING_TO_EXTEND
 
 
-def _decision(state: State, message: m.Decide) -> Refusal | None:
+def decision(state: State, message: m.Decide) -> Refusal | None:
     if state.phase is not Phase.DECIDING:
         return Refusal.NOT_NOW
     if message.decision is m.Decision.ADD_PARTICIPANTS:
@@ -222,7 +175,7 @@ def _limit(state: State, message: m.Decide) -> Refusal | None:
     return Refusal.LIMIT_TOO_LOW if too_low else None
 
 
-def _answer(state: State, message: m.AnswerPlan) -> Refusal | None:
+def answer(state: State, message: m.AnswerPlan) -> Refusal | None:
     if (refusal := _seat(state, message.alias)) is not None:
         return refusal
     if state.phase is not Phase.ANSWERING:
@@ -234,7 +187,7 @@ def _answer(state: State, message: m.AnswerPlan) -> Refusal | None:
     return Refusal.ALREADY_ANSWERED if message.alias in state.answers else None
 
 
-def _replan(state: State, message: m.Replan) -> Refusal | None:
+def replan(state: State, message: m.Replan) -> Refusal | None:
     if state.phase is not Phase.ANSWERING:
         return Refusal.NOT_NOW
     if state.replanned:
@@ -245,4 +198,4 @@ def _replan(state: State, message: m.Replan) -> Refusal | None:
         return Refusal.NO_ONE_DECLINED
     if any(state.answers.get(alias) != "propose" for alias in message.proposals):
         return Refusal.NO_ONE_PROPOSED
-    return None
+    return Refusal.NOBODY_LEFT if set(state.others) <= set(message.without) else None

@@ -143,6 +143,10 @@ class State(BaseModel):
     seed: str = Field(description="Random, given at the start; decides the order of aliases.")
     logic: int = LOGIC
     upgrade_wanted: bool = Field(default=False, description="Continue as new, under the newest rules.")
+    draining: tuple[str, ...] | None = Field(
+        default=None,
+        description="Set by the workflow while it starts no step because it is to continue as new: keys of the steps that still run.",
+    )
     phase: Phase = Phase.FORMULATING
 
     seq: int = Field(default=0, description="Events allotted so far.")

@@ -14,7 +14,7 @@ from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.snapshot import open_asks
 from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.life.steps import RECORD_KEY, Step
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.value import Value
@@ -119,14 +119,24 @@ def _steps(state: State) -> list[Reason]:
             moved_by=f"a worker of the role {ROLES[queue_of(step.contract)]}",
             moved_by_zh=f"由角色为 {ROLES[queue_of(step.contract)]} 的 worker 执行",
         )
-        for key, step in wanted(state).items()
+        for key, step in waited_for(state).items()
         if key != RECORD_KEY and key not in state.causes and not step.held
     ]
+
+
+def waited_for(state: State) -> dict[str, Step]:
+    """Steps that need a worker in this run: a process that is to continue as new starts none."""
+    running = state.draining
+    return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
 
 def _nothing(state: State) -> list[Reason]:
     if state.phase.ended:
         return []
+    if state.draining is not None:
+        return [
+            Reason(waits_for="its next run: it continues as new", waits_for_zh="自己的下一次运行（continue-as-new）")
+        ]
     return [
         Reason(
             waits_for="its own deadline",

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from tongyao.protocol.model.process import Choice, TensionRef
+from tongyao.protocol.model.process import Choice, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.value import Value
@@ -34,6 +34,14 @@ class _Message(Value):
     number: int = Field(default=0, ge=0, description="Within the lane, from 1; 0 for signals.")
     signature: str = Field(
         default="", max_length=100, description="Of the relay (`contracts/signatures`); never stored."
+    )
+
+
+class Answer(_Message):
+    """A message that answers what was open when it was composed."""
+
+    ask: str = Field(
+        default="", max_length=200, description="What it answers (`ask_of`). Empty: what is open when it arrives."
     )
 
 
@@ -68,7 +76,7 @@ class SwitchEndpoint(_Message):
     fallback: Fallback | None = None
 
 
-class ExtendDeadline(_Message):
+class ExtendDeadline(Answer):
     kind: Literal["extend_deadline"] = "extend_deadline"
     alias: str
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
@@ -91,7 +99,7 @@ GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
 """Decisions after which the same people go on with the rounds."""
 
 
-class Decide(_Message):
+class Decide(Answer):
     kind: Literal["decide"] = "decide"
     decision: Decision
     participants: tuple[Choice, ...] = ()
@@ -101,7 +109,7 @@ class Decide(_Message):
     )
 
 
-class Conclude(_Message):
+class Conclude(Answer):
     kind: Literal["conclude"] = "conclude"
 
 
@@ -135,7 +143,7 @@ class ApproveResidual(_Message):
     approve: bool = True
 
 
-class Replan(_Message):
+class Replan(Answer):
     """Make the plan anew: without people who declined, with what others proposed."""
 
     kind: Literal["replan"] = "replan"
@@ -194,6 +202,15 @@ KINDS: Final[dict[str, type[Message]]] = {
     kind.model_fields["kind"].default: kind for kind in get_args(get_args(Message)[0])
 }
 """Every kind of message and its type."""
+
+
+def ask_of(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
+    """The id of what a message of this kind answers in this phase, as `conclude/crystallizing/2` or `extend_deadline/deciding/3/P00`.
+
+    The number is the revision of the plan while its answers or children are waited for, before that the round. `alias`: of whom.
+    """
+    number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
+    return "/".join([kind, phase.value, str(number), *([alias] if alias else [])])
 
 
 def is_own(message: Message) -> bool:

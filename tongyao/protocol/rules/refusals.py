@@ -1,4 +1,4 @@
-"""Every refusal of a message, worded in both languages (docs/protocol.md §8). Which one applies when is in `life/refusing.py`."""
+"""Every refusal of a message, worded in both languages (docs/protocol.md §8). Which one applies when is in `life/refusing.py` and `life/message_kinds.py`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ class Refusal(StrEnum):
     NOT_ASKED = "not_asked"
     NOTHING_TO_REPLAN = "nothing_to_replan"
     NO_ONE_PROPOSED = "no_one_proposed"
+    NOBODY_LEFT = "nobody_left"
     BUDGET_OF_ROOT = "budget_of_root"
     UNKNOWN_CHILD = "unknown_child"
+    ASK_OVER = "ask_over"
     OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
     NOT_SIGNED = "not_signed"
@@ -165,11 +167,19 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "请至少指出一位谢绝或提出建议的参与者",
     ),
     Refusal.NO_ONE_PROPOSED: ("nobody named here has proposed anything", "所列参与者并未提出建议"),
+    Refusal.NOBODY_LEFT: (
+        "a plan without any participant is none: keep somebody in it, look for others (`approve_residual`), or end the answers (`conclude`)",
+        "方案里不能一个参与者都没有：请至少留下一位，或另找他人（`approve_residual`），或结束答复（`conclude`）",
+    ),
     Refusal.BUDGET_OF_ROOT: (
         "the budget belongs to the process at the root of this tree: raise it there",
         "预算属于最上层的过程：请在那里提高上限",
     ),
     Refusal.UNKNOWN_CHILD: ("this process has no such child running", "本过程没有这个正在进行的子过程"),
+    Refusal.ASK_OVER: (
+        "what this answers is over: the process went on after you saw it. Look at it again; open now is {open}",
+        "你答复的事情已经过去：你看到之后，过程又往前走了。请重新查看；现在等待的是 {open}",
+    ),
     Refusal.OVERTAKEN: (
         "this message could not be delivered before a later one of the same sender was applied",
         "此消息未能及时送达，同一发送者的后一条消息已先被采用",
@@ -199,8 +209,9 @@ class Verdict(Value):
     round: int = 0
 
     @classmethod
-    def refused(cls, code: Refusal) -> Verdict:
-        en, zh = REFUSALS[code]
+    def refused(cls, code: Refusal, open_now: str = "") -> Verdict:
+        """`open_now`: the ask that is open instead, of `ASK_OVER`."""
+        en, zh = (text.replace("{open}", open_now) for text in REFUSALS[code])
         return cls(accepted=False, code=code.value, en=en, zh=zh)
 
 

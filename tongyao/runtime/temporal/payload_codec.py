@@ -31,8 +31,8 @@ from temporalio.converter import (
     WithSerializationContext,
 )
 
-from tongyao.records.privacy.keys import NONCE_BYTES, BadKey, Keyring
-from tongyao.runtime.temporal.payload_converter import READABLE, UNSEALED, data_converter
+from tongyao.records.privacy.keys import NONCE_BYTES, BadKey, KeyMissing, Keyring
+from tongyao.runtime.temporal.payload_converter import READABLE, UNREADABLE, UNSEALED, data_converter
 
 ENCODING: Final = b"binary/encrypted"
 KEY_ID: Final = "encryption-key-id"
@@ -78,13 +78,20 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """The payloads in plain. Those that are not to be relied on get the mark `UNSEALED`, unless no context was given: then payloads are only shown.
 
-        Raises `KeyMissing` when the master key of a payload is not here, `BadKey` when a payload was changed.
+        A payload that does not open is marked `UNREADABLE` in a workflow and its steps: the signal that carries it is refused, and everything
+        else that carries it fails. Without a context it raises `KeyMissing` when its master key is not here, `BadKey` when it was changed.
         """
         return [self._judged(one) for one in payloads]
 
     def _judged(self, payload: Payload) -> Payload:
         encrypted = is_encrypted(payload)
-        plain = self._decrypted(payload) if encrypted else payload
+        try:
+            plain = self._decrypted(payload) if encrypted else payload
+        except (KeyMissing, BadKey) as error:
+            if self._workflow_id is None:
+                raise
+            reason = f"{type(error).__name__}: {error}".encode()
+            return Payload(metadata={"encoding": UNREADABLE, UNSEALED: b"1"}, data=reason)
         if self._workflow_id is None or (not encrypted and self._takes_plain):
             return plain
         if encrypted and self._workflow_id and _workflow_of(payload) == self._workflow_id.encode():

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 from temporalio.api.common.v1 import Payload
+from temporalio.common import RawValue
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, pydantic_data_converter
 from temporalio.converter import CompositePayloadConverter, DataConverter, DefaultPayloadConverter
 
 from tongyao.protocol.contracts.process import ActivityInput, ModelOutput
 from tongyao.protocol.contracts.readable import Readable
-from tongyao.protocol.contracts.signals import Payload as SignalPayload
 
 READABLE: Final = "readable"
 """In the metadata of a payload: the codec leaves it plain."""
@@ -27,7 +27,10 @@ READABLE: Final = "readable"
 UNSEALED: Final = "unsealed"
 """In the metadata of a payload that was received: this installation did not encrypt it for the workflow in which it arrived."""
 
-_FOR_ANYBODY: Final = (SignalPayload, str)
+UNREADABLE: Final = b"binary/unreadable"
+"""Encoding of a payload that could not be decrypted. Its data is the reason."""
+
+_FOR_ANYBODY: Final = (RawValue, str)
 """Types of what anybody may send who reaches Temporal: payloads of signals, which are checked by their signature; summaries."""
 
 
@@ -65,7 +68,9 @@ class BriefPayloadConverter(CompositePayloadConverter):
         for payload, hint in zip_longest(payloads, hints[: len(payloads)]):
             if UNSEALED in payload.metadata and hint not in _FOR_ANYBODY:
                 raise Unsealed(
-                    "a payload in Temporal is not of this installation, or of another process: it is not taken"
+                    payload.data.decode()
+                    if payload.metadata.get("encoding") == UNREADABLE
+                    else "a payload in Temporal is not of this installation, or of another process: it is not taken"
                 )
         return super().from_payloads(payloads, type_hints)
 

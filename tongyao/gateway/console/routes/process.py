@@ -32,6 +32,7 @@ from tongyao.gateway.console.operations import in_temporal
 from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
+from tongyao.protocol.model.messages import ask_of
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
@@ -81,7 +82,8 @@ async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     if do in ("leave", "cancel") and text_in(form, "sure") != "yes":
         return go_to(f"/processes/{process_id}?sure={do}#acts")
     try:
-        receipt = await asks.send(visit, process_id, MESSAGES[do], form)
+        shown = {"ask": text_in(form, "ask")} if do == "conclude" else {}
+        receipt = await asks.send(visit, process_id, MESSAGES[do] | shown, form)
     except Refused as refused:
         return (await _page(visit, process_id, problem=refused)).of(visit, status=409)
     return go_to(f"/processes/{process_id}?message={receipt.id}")
@@ -136,6 +138,7 @@ async def _page(
         matrix=reading.matrix(view),
         sources=reading.sources_of(view),
         cited=reading.cited,
+        concludes=ask_of("conclude", Phase.CRYSTALLIZING, view.round, 0),
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),
