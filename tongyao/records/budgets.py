@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import LiteralString
-
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, rows_of, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session
 
 
 class BudgetUnknown(RecordsError):
@@ -46,6 +44,17 @@ class Budget(Value):
         return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
         )
+
+    def exceeded_by(self, tokens: int, cost: Decimal, keep: tuple[int, Decimal]) -> BudgetExceeded:
+        """The error of a reservation that has no room, with `keep` (tokens, cost) besides."""
+        full = BudgetExceeded(
+            f"the budget of {self.root_id} has no room for {tokens} tokens and {cost:f} USD: "
+            f"spent {self.settled_tokens} and {self.settled_cost:f}, "
+            f"reserved {self.reserved_tokens} and {self.reserved_cost:f}, "
+            f"limits {self.limit_tokens} and {self.limit_cost}"
+        )
+        full.in_flight = self.has_room(tokens + keep[0], cost + keep[1], beside_reserved=False)
+        return full
 
 
 class Budgets:
@@ -112,40 +121,17 @@ class Budgets:
 
         Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
         """
-        async with transaction(self._pool) as connection:
-            budget = await _locked(connection, "root_id = %s", root_id)
-            if budget is None:
-                raise BudgetUnknown(root_id)
-            held = await connection.execute(
-                "SELECT 1 FROM reservations WHERE root_id = %s AND key = %s AND NOT settled", [root_id, key]
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT reserve_budget(%s, %s, %s, %s, %s, %s) AS reserved", [root_id, key, tokens, cost, *keep]
             )
-            if await held.fetchone() is not None:
-                return
-            if not budget.has_room(tokens + keep[0], cost + keep[1]):
-                full = BudgetExceeded(
-                    f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: "
-                    f"spent {budget.settled_tokens} and {budget.settled_cost:f}, "
-                    f"reserved {budget.reserved_tokens} and {budget.reserved_cost:f}, "
-                    f"limits {budget.limit_tokens} and {budget.limit_cost}"
-                )
-                full.in_flight = budget.has_room(tokens + keep[0], cost + keep[1], beside_reserved=False)
-                raise full
-            await connection.execute(
-                """INSERT INTO reservations (root_id, key, tokens, cost) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (root_id, key) DO UPDATE
-                   SET tokens = excluded.tokens, cost = excluded.cost, settled = false""",
-                [root_id, key, tokens, cost],
-            )
-            await connection.execute(
-                """UPDATE budgets SET
-                       reserved_tokens = reserved_tokens + %s, reserved_cost = reserved_cost + %s
-                   WHERE root_id = %s""",
-                [tokens, cost, root_id],
-            )
+            row = await cursor.fetchone()
+        if row is None or not row["reserved"]:
+            raise (await self.get(root_id)).exceeded_by(tokens, cost, keep)
 
     async def release(self, process_id: str, key: str) -> None:
         """Release what a process of the tree has reserved for `key`, if anything."""
-        async with transaction(self._pool) as connection:
+        async with session(self._pool) as connection:
             await settle(connection, process_id, key)
 
 
@@ -157,25 +143,4 @@ async def settle(
     Part of the caller's transaction. `key` None: everything that this process has reserved. Where the process's tree has
     no budget yet, nothing is counted: `Budgets.open` does it later.
     """
-    budget = await _locked(connection, "root_id = (SELECT root_id FROM processes WHERE id = %s)", process_id)
-    if budget is None:
-        return
-    await connection.execute(
-        """WITH freed AS (
-               UPDATE reservations SET settled = true
-               WHERE root_id = %(root)s AND NOT settled
-                 AND (key = %(key)s::text OR (%(key)s::text IS NULL AND starts_with(key, %(process)s || '/')))
-               RETURNING tokens, cost)
-           UPDATE budgets SET
-               reserved_tokens = reserved_tokens - COALESCE((SELECT sum(tokens) FROM freed), 0),
-               reserved_cost = reserved_cost - COALESCE((SELECT sum(cost) FROM freed), 0),
-               settled_tokens = settled_tokens + %(tokens)s, settled_cost = settled_cost + %(cost)s
-           WHERE root_id = %(root)s""",
-        {"root": budget.root_id, "key": key, "process": process_id, "tokens": tokens, "cost": cost},
-    )
-
-
-async def _locked(connection: Connection, condition: LiteralString, value: str) -> Budget | None:
-    async with connection.cursor(row_factory=rows_of(Budget)) as cursor:
-        await cursor.execute(f"SELECT * FROM budgets WHERE {condition} FOR UPDATE", [value])
-        return await cursor.fetchone()
+    await connection.execute("SELECT settle_budget(%s, %s, %s, %s)", [process_id, key, tokens, cost])

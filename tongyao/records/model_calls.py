@@ -1,26 +1,25 @@
 """The ledger of model calls: at most one settled answer per key and input (docs/protocol.md §8.1).
 
-A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims
-a key finds every earlier attempt that never came back, and marks it orphaned; should it come back after all,
-the first answer to be stored is the one that counts. What an attempt used is counted in the budget of the
-process's tree in the transaction in which the attempt ends.
+A call is claimed before it is made, with what it may use of the budget of the process's tree. Its answer is stored before the
+activity that made it returns. A claim marks every earlier attempt that never came back as orphaned; should it come back after
+all, the first answer to be stored is the one that counts. What an attempt used is counted in the budget in the transaction in
+which the attempt ends. Each of the two is one statement: the SQL functions `claim_call` and `end_call` (migration 0039).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal, LiteralString, Protocol
+from typing import Any, Final, Literal, LiteralString, NamedTuple, Protocol
+
+import psycopg
 
 from tongyao.protocol.model.value import Value
-from tongyao.records import budgets
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.budgets import Budgets
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session
 from tongyao.records.day_budgets import UsedToday
-from tongyao.records.privacy.texts import get_texts, put_texts, text_id
-
-SUPERSEDED = "superseded"
-"""The failure reason of an attempt whose answer arrived after another one was settled."""
+from tongyao.records.privacy.texts import GONE, SEALED, DataKey, TextErased, active_key, get_texts, key_of, sealed, text_id
 
 
 class AttemptUnknown(RecordsError):
@@ -75,6 +74,7 @@ class Attempt(Value):
     reask: int
     attempt: int
     input_hash: str
+    prompt_hash: str
     state: Literal["claimed", "settled", "failed", "orphaned"]
     worker: str
     engine: str
@@ -96,6 +96,21 @@ class Attempt(Value):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
+
+
+class Reservation(NamedTuple):
+    """The most that a call can use, tokens and US dollars, and what the budget must have left beside it."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    keep: tuple[int, Decimal] = (0, Decimal(0))
+
+
+class Claim(NamedTuple):
+    """A claimed attempt, from 1. `data_key`: of the owner of its texts; None where it is not known yet."""
+
+    attempt: int
+    data_key: DataKey | None = None
 
 
 class SettledCall(Attempt):
@@ -144,34 +159,54 @@ class Ledger:
     async def settled(self, key: Key, input_hash: str) -> SettledCall | None:
         """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
-            return await _answer(connection, await _attempts(connection, key), input_hash)
+            return await _answer(connection, await _attempts(connection, key, key.reask), input_hash)
 
-    async def claim(self, key: Key, *, input_hash: str, engine: str, model: str, worker: str) -> int:
-        """Claim a call before it is made; returns its attempt number, from 1.
+    async def claim(
+        self,
+        key: Key,
+        *,
+        input_hash: str,
+        engine: str,
+        model: str,
+        worker: str,
+        prompt_hash: str = "",
+        repair_hash: str = "",
+        owner: str = "",
+        reserve: Reservation = Reservation(),
+    ) -> Claim | SettledCall:
+        """Claim a call before it is made, and reserve what it may use; or return the answer that is settled already.
 
-        Earlier attempts of the key that never came back become `orphaned`.
+        That is an answer to `input_hash`, or of the re-ask to `repair_hash`. Earlier attempts of the key that never came back
+        become `orphaned`. `owner`: of the texts that are to be stored. Raises `BudgetExceeded`, and then nothing is claimed;
+        `TextErased` where the settled answer is no longer to be read.
         """
         async with session(self._pool) as connection:
-            while True:
-                cursor = await connection.execute(
-                    f"""WITH lost AS (UPDATE model_calls SET state = 'orphaned', ended_at = now()
-                            WHERE {_KEY} AND state = 'claimed')
-                        INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt,
-                            input_hash, state, worker, engine, model)
-                        SELECT %(process)s, %(step)s, %(round)s, %(alias)s, %(revision)s, %(reask)s,
-                               COALESCE(max(attempt), 0) + 1,
-                               %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
-                        FROM model_calls WHERE {_KEY} ON CONFLICT DO NOTHING RETURNING attempt""",
-                    {**_values(key), "input_hash": input_hash, "worker": worker, "engine": engine, "model": model},
-                )
-                if (row := await cursor.fetchone()) is not None:
-                    return int(row["attempt"])
-                # Somebody else has just taken this number: theirs is the one that is lost, if it still is.
+            cursor = await connection.execute(
+                f"""SELECT * FROM claim_call({_CALL}, %(input)s, %(repair)s, %(prompt)s, %(engine)s, %(model)s, %(worker)s,
+                        %(owner)s, %(tokens)s, %(cost)s, %(keep_tokens)s, %(keep_cost)s)""",
+                {
+                    **_values(key),
+                    "input": input_hash, "repair": repair_hash, "prompt": prompt_hash, "engine": engine, "model": model,
+                    "worker": worker, "owner": owner, "tokens": reserve.tokens, "cost": reserve.cost,
+                    "keep_tokens": reserve.keep[0], "keep_cost": reserve.keep[1],
+                },
+                prepare=True,
+            )  # fmt: skip
+            row = await cursor.fetchone()
+            assert row is not None
+            if row["outcome"] == "claimed":
+                return Claim(row["number"], key_of(connection, owner, row))
+            if row["outcome"] == "settled":
+                asked = input_hash if row["number"] == key.reask else repair_hash
+                settled = await _answer(connection, await _attempts(connection, key, row["number"]), asked)
+                assert settled is not None
+                return settled
+        raise (await Budgets(self._pool).get(row["root"])).exceeded_by(*reserve)
 
     async def settle(
         self,
         key: Key,
-        attempt: int,
+        claim: Claim,
         *,
         owner: str,
         text: str,
@@ -187,31 +222,32 @@ class Ledger:
         In the second case this attempt becomes `failed`, superseded, with what it used. An orphaned attempt
         may settle all the same. `owner` owns the texts; `cost` None means that the price is not known.
 
-        Raises `AttemptUnknown`.
+        Raises `AttemptUnknown`; `TextErased` where the owner was erased.
         """
-        async with transaction(self._pool) as connection:
-            attempts = await _attempts(connection, key, locked=True)  # who settles the same key waits for us
-            asked = next((one.input_hash for one in attempts if one.attempt == attempt), "")
-            if (first := await _answer(connection, attempts, asked)) is not None:
-                if first.attempt != attempt:
-                    await _end(connection, key, attempt, "failed", usage, cost, SUPERSEDED)
-                return first
-            name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, attempt)
-            answer, draft = text_id("answer", *name), text_id("draft", *name)
-            await put_texts(connection, owner, {answer: ("answer", text), draft: ("draft", draft_json)})
+        name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, claim.attempt)
+        answer, draft = text_id("answer", *name), text_id("draft", *name)
+        async with session(self._pool) as connection:
+            data_key = claim.data_key or await active_key(connection, owner)
+            stored = sealed(data_key, owner, {answer: ("answer", text), draft: ("draft", draft_json)})
             settled = await _end(
-                connection, key, attempt, "settled", usage, cost, None,
-                answer=answer, draft=draft, engine=engine, model=model, labels=list(labels),
-            )  # fmt: skip
-        assert settled is not None
-        return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
+                connection, key, claim, "settled", usage=usage, cost=cost, engine=engine, model=model, labels=labels, texts=stored
+            )
+            if settled.attempt == claim.attempt:
+                return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
+            first = await _answer(connection, [settled], settled.input_hash)
+        assert first is not None
+        return first
 
     async def fail(
-        self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
+        self, key: Key, claim: Claim, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
     ) -> None:
         """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
-        async with transaction(self._pool) as connection:
-            await _end(connection, key, attempt, "failed", usage, cost, reason)
+        async with session(self._pool) as connection:
+            await _end(connection, key, claim, "failed", reason=reason, usage=usage, cost=cost)
+
+    async def release(self, key: Key) -> None:
+        """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
+        await Budgets(self._pool).release(key.process, call_name(key))
 
     async def calls(self, process_id: str) -> list[Attempt]:
         """Every attempt of a process, in the order of their claims."""
@@ -288,8 +324,7 @@ class Ledger:
 _COLUMNS: Final = ", ".join(Attempt.model_fields)
 """By name, so that these statements, the most frequent of all, are prepared (`tongyao.records.database`)."""
 
-_KEY: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s
-    AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s"""
+_CALL: LiteralString = """%(call)s, %(process)s, %(step)s, %(round)s::int, %(alias)s, %(revision)s::int, %(reask)s::int"""
 
 _TOKENS: LiteralString = "m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens"
 
@@ -308,15 +343,18 @@ _SUMS: LiteralString = """count(*) AS calls,
 
 def _values(key: Key) -> dict[str, Any]:
     return {
-        "process": key.process, "step": key.step, "round": key.round,
+        "call": call_name(key), "process": key.process, "step": key.step, "round": key.round,
         "alias": key.alias, "revision": key.revision, "reask": key.reask,
     }  # fmt: skip
 
 
-async def _attempts(connection: Connection, key: Key, *, locked: bool = False) -> list[Attempt]:
+async def _attempts(connection: Connection, key: Key, reask: int) -> list[Attempt]:
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
-        lock: LiteralString = " FOR UPDATE" if locked else ""
-        await cursor.execute(f"SELECT {_COLUMNS} FROM model_calls WHERE {_KEY} ORDER BY attempt{lock}", _values(key))
+        await cursor.execute(
+            f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %(process)s AND step = %(step)s AND round = %(round)s
+                AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s ORDER BY attempt""",
+            {**_values(key), "reask": reask},
+        )
         return await cursor.fetchall()
 
 
@@ -331,56 +369,45 @@ async def _answer(connection: Connection, attempts: Sequence[Attempt], input_has
     )
 
 
+_NO_TEXTS: Final = {"key": None, "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
+_USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "requests")
+
+
 async def _end(
     connection: Connection,
     key: Key,
-    attempt: int,
+    claim: Claim,
     state: str,
+    *,
     usage: Tokens | None,
     cost: Decimal | None,
-    reason: str | None,
-    *,
-    answer: str | None = None,
-    draft: str | None = None,
+    reason: str | None = None,
     engine: str | None = None,
     model: str | None = None,
-    labels: list[str] | None = None,
-) -> Attempt | None:
-    """The attempt as it ended, counted in the budget; None where it was superseded and had ended before.
-
-    Raises `AttemptUnknown`.
-    """
-    cursor = connection.cursor(row_factory=rows_of(Attempt))
-    await cursor.execute(
-        f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
-                input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,
-                output_tokens = %(output)s, requests = %(requests)s,
-                cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
-                answer_text_id = %(answer)s, draft_text_id = %(draft)s, engine = COALESCE(%(engine)s, engine),
-                model = COALESCE(%(model)s, model), labels = COALESCE(%(labels)s, labels)
-            WHERE {_KEY} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')
-            RETURNING {_COLUMNS}""",
-        {
-            **_values(key),
-            "attempt": attempt,
-            "state": state,
-            "reason": reason,
-            "input": usage.input_tokens if usage else 0,
-            "written": usage.cache_write_tokens if usage else 0,
-            "read": usage.cache_read_tokens if usage else 0,
-            "output": usage.output_tokens if usage else 0,
-            "requests": usage.requests if usage else 0,
-            "cost": cost,
-            "answer": answer,
-            "draft": draft,
-            "engine": engine,
-            "model": model,
-            "labels": labels,
-        },
-    )
-    ended = await cursor.fetchone()
-    if ended is not None:
-        await budgets.settle(connection, key.process, call_name(key), tokens=ended.tokens, cost=ended.cost)
-    elif reason != SUPERSEDED:
-        raise AttemptUnknown(f"attempt {attempt} of {key} was never claimed, or has ended already")
+    labels: Sequence[str] | None = None,
+    texts: Mapping[str, Any] = _NO_TEXTS,
+) -> Attempt:
+    """End an attempt; returns the one that counts. Raises `AttemptUnknown`, `TextErased`."""
+    async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
+        try:
+            await cursor.execute(
+                f"""SELECT {_COLUMNS} FROM end_call({_CALL}, %(attempt)s, %(state)s, %(reason)s, %(input_tokens)s,
+                        %(cache_write_tokens)s, %(cache_read_tokens)s, %(output_tokens)s, %(requests)s::int, %(cost)s,
+                        %(engine)s, %(model)s, %(labels)s::text[], {SEALED})""",
+                {
+                    **_values(key), **texts, "attempt": claim.attempt, "state": state, "reason": reason,
+                    **{name: getattr(usage, name, 0) for name in _USED}, "cost": cost,
+                    "engine": engine, "model": model, "labels": None if labels is None else list(labels),
+                },
+            )  # fmt: skip
+        except psycopg.DatabaseError as error:
+            if error.sqlstate == "TY001":
+                raise TextErased(GONE) from None
+            if error.sqlstate == "TY002":
+                raise AttemptUnknown(
+                    f"attempt {claim.attempt} of {key} was never claimed, or has ended already"
+                ) from None
+            raise
+        ended = await cursor.fetchone()
+    assert ended is not None
     return ended

@@ -8,7 +8,7 @@ are plain UTF-8 and say so; they stay readable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
 from tongyao.protocol.model.events import SignalledText
@@ -123,32 +123,32 @@ async def put_text(connection: Connection, owner: str, kind: str, text: str, *, 
 
 async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
     """Several texts of one owner, by id: kind and words, inside the caller's transaction; raises as `Texts.put`."""
-    key = await _active_key(connection, owner)
-    bodies = [
-        text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
-        for id, (kind, text) in texts.items()
-    ]
     cursor = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
-           SELECT t.id, k.owner, k.id, t.kind, t.body, %(sealed)s, t.chars
-           FROM data_keys k, unnest(%(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[])
-               AS t (id, kind, body, chars)
-           WHERE k.id = %(key)s AND k.destroyed_at IS NULL
-               AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
-           FOR SHARE OF k ON CONFLICT (id) DO NOTHING RETURNING id""",  # held until commit: erasure waits for us
-        {
-            "key": key.id,
-            "sealed": key.secret is not None,
-            "ids": list(texts),
-            "kinds": [kind for kind, _ in texts.values()],
-            "bodies": bodies,
-            "chars": [len(text) for _, text in texts.values()],
-        },
+        f"SELECT id FROM put_texts({SEALED}) AS id", sealed(await active_key(connection, owner), owner, texts)
     )
     inserted = {row["id"] for row in await cursor.fetchall()}
     for id, (kind, text) in texts.items():
         if id not in inserted:
             await _expect(connection, id, owner, kind, text)
+
+
+SEALED: Final = "%(key)s, %(sealed)s, %(ids)s::uuid[], %(kinds)s, %(bodies)s::bytea[], %(chars)s::int[]"
+"""The parameters of the SQL function `put_texts`, and the last ones of `end_call`; `sealed` returns their values."""
+
+
+def sealed(key: DataKey, owner: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """Texts of one owner, by id: kind and words, as they are stored under this key."""
+    return {
+        "key": key.id,
+        "sealed": key.secret is not None,
+        "ids": list(texts),
+        "kinds": [kind for kind, _ in texts.values()],
+        "bodies": [
+            text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
+            for id, (kind, text) in texts.items()
+        ],
+        "chars": [len(text) for _, text in texts.values()],
+    }
 
 
 async def put_first_texts(
@@ -163,7 +163,7 @@ async def put_first_texts(
         "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
     )
     if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
-        raise TextErased(_GONE)
+        raise TextErased(GONE)
     keys, bodies = [], []
     secrets: dict[str, bytes | None] = {}
     for id, owner, text in texts:
@@ -239,14 +239,14 @@ async def replace_text(connection: Connection, id: str, text: str) -> str:
     return new
 
 
-_GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
+GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
 
 
-class _DataKey:
+class DataKey(NamedTuple):
     """An owner's data key; `secret` is None where texts are stored as they are."""
 
-    def __init__(self, id: str, secret: bytes | None) -> None:
-        self.id, self.secret = id, secret
+    id: str
+    secret: bytes | None
 
 
 _ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
@@ -261,7 +261,7 @@ _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
 
 async def data_key(connection: Connection, owner: str) -> bytes | None:
     """The owner's data key, made when there is none; None where texts are stored as they are. Raises `TextErased`, `KeyMissing`."""
-    return (await _active_key(connection, owner)).secret
+    return (await active_key(connection, owner)).secret
 
 
 async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, bytes]:
@@ -279,13 +279,20 @@ async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, 
     return {owner: secret for owner, secret in found.items() if secret is not None}
 
 
-async def _active_key(connection: Connection, owner: str) -> _DataKey:
+def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKey | None:
+    """The data key that a row of `key_id`, `wrapped` and `master_id` holds; None where one is to be made first."""
+    if row["key_id"] is None or (row["wrapped"] is None and connection.keys is not None):
+        return None
+    return DataKey(row["key_id"], _unwrapped(connection, row["key_id"], owner, row["wrapped"], row["master_id"]))
+
+
+async def active_key(connection: Connection, owner: str) -> DataKey:
     """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
     while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
             if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
-                raise TextErased(_GONE)
+                raise TextErased(GONE)
             id = str(uuid4())
             await connection.execute(
                 """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
@@ -293,7 +300,7 @@ async def _active_key(connection: Connection, owner: str) -> _DataKey:
                 [id, owner, *_wrapped(connection, id, owner)],
             )
     if row["gone"]:
-        raise TextErased(_GONE)
+        raise TextErased(GONE)
     if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
         await connection.execute(
             "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
@@ -301,8 +308,8 @@ async def _active_key(connection: Connection, owner: str) -> _DataKey:
         )
         row = await (await connection.execute(_KEY, {"owner": owner})).fetchone()
         if row is None:
-            raise TextErased(_GONE)
-    return _DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
+            raise TextErased(GONE)
+    return DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
 
 
 def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None, str | None]:
@@ -343,7 +350,7 @@ async def _expect(connection: Connection, id: str, owner: str, kind: str, text: 
     )
     row = await cursor.fetchone()
     if row is None:  # their key went while we were about to store
-        raise TextErased(_GONE)
+        raise TextErased(GONE)
     stored = None if row["gone"] else _text_of(connection, row)
     if stored is None:
         raise TextErased(f"text {id} was erased by its owner: it is not stored again")
