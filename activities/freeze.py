@@ -24,6 +24,7 @@ from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName
 from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
 
@@ -98,10 +99,17 @@ class Freezing:
         repositories = self._deps.repositories
         people = {DEMANDER: demander, **{seat.alias: seat.person for seat in seats}}
         faces = await repositories.profiles.summaries([(person, None) for person in people.values()])
-        for alias, person in people.items():
-            if (face := faces.get((person, None))) is not None:
-                words = IDENTITIES.dump_json(face.identities).decode()
-                await repositories.texts.first(person, "identities", words, id=identities_text_id(process_id, alias))
+        texts = [
+            NewText(
+                identities_text_id(process_id, alias),
+                person,
+                "identities",
+                IDENTITIES.dump_json(face.identities).decode(),
+            )
+            for alias, person in people.items()
+            if (face := faces.get((person, None))) is not None
+        ]
+        await repositories.texts.first_many(texts)
 
     async def _keep_names(self, process_id: str, seats: list[SeatRow]) -> None:
         """Number the names in the profiles of those who are seated now; a name that the process knows keeps its number."""

@@ -23,7 +23,7 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.child_plan import child_plan, child_sources
 from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
-from tongyao.records.privacy.texts import text_id
+from tongyao.records.privacy.texts import NewText, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.processes import ProcessRow
@@ -105,9 +105,8 @@ class Planning:
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
         profiles = {one.alias: one.profile for one in speakers if one.profile is not None}
-        consenting = await repositories.readable_in(process, [one.profile_id for one in profiles.values()])
+        consenting, mandates = await repositories.speaking_in(process, [one.profile_id for one in profiles.values()])
         profiles = {alias: one for alias, one in profiles.items() if one.profile_id in consenting}
-        mandates = await repositories.mandates_in(record.scene, [one.profile_id for one in profiles.values()])
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)
@@ -127,10 +126,13 @@ class Planning:
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
         parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
-        plan = Plan.model_validate_json(
-            await repositories.texts.first(owner, "plan", whole.model_dump_json(), id=structure)
+        stand = await repositories.texts.first_many(
+            [
+                NewText(structure, owner, "plan", whole.model_dump_json()),
+                NewText(words, owner, "plan", whole.markdown),
+            ]
         )
-        await repositories.texts.first(owner, "plan", plan.markdown, id=words)
+        plan = Plan.model_validate_json(stand[structure])
         claims = plan.claims()
         await repositories.plans.put_plan(
             what.process_id,

@@ -153,8 +153,8 @@ async def corrected(here: Stack, pid: str, person: str) -> None:
     ]
     quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, markdown=f"I would use the {WORD} cold room.")
     text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())
-    await here.repositories.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
-    await here.repositories.rounds.put_projection(pid, turn)
+    await here.repositories.rounds.put_projections(pid, [turn.model_copy(update={"text_id": text_id})])
+    await here.repositories.rounds.put_projections(pid, [turn])
 
 
 async def _sits(here: Stack, pid: str, alias: str, person: str) -> bool:

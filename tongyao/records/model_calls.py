@@ -19,7 +19,18 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session
 from tongyao.records.day_budgets import UsedToday
-from tongyao.records.privacy.texts import GONE, SEALED, DataKey, TextErased, active_key, get_texts, key_of, sealed, text_id
+from tongyao.records.privacy.texts import (
+    GONE,
+    SEALED,
+    DataKey,
+    NewText,
+    TextErased,
+    active_key,
+    get_texts,
+    key_of,
+    sealed,
+    text_id,
+)
 
 
 class AttemptUnknown(RecordsError):
@@ -228,9 +239,10 @@ class Ledger:
         answer, draft = text_id("answer", *name), text_id("draft", *name)
         async with session(self._pool) as connection:
             data_key = claim.data_key or await active_key(connection, owner)
-            stored = sealed(data_key, owner, {answer: ("answer", text), draft: ("draft", draft_json)})
+            texts = [NewText(answer, owner, "answer", text), NewText(draft, owner, "draft", draft_json)]
             settled = await _end(
-                connection, key, claim, "settled", usage=usage, cost=cost, engine=engine, model=model, labels=labels, texts=stored
+                connection, key, claim, "settled", usage=usage, cost=cost, engine=engine, model=model, labels=labels,
+                texts=sealed(texts, {owner: data_key}),
             )
             if settled.attempt == claim.attempt:
                 return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
@@ -369,7 +381,7 @@ async def _answer(connection: Connection, attempts: Sequence[Attempt], input_has
     )
 
 
-_NO_TEXTS: Final = {"key": None, "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
+_NO_TEXTS: Final = {"keys": [], "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
 _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "requests")
 
 

@@ -56,14 +56,14 @@ BEGIN
 END
 $$;
 
--- Stores texts of one data key; returns the ids that are new. The key is held until commit: erasure waits.
-CREATE FUNCTION put_texts(p_key uuid, p_sealed boolean, p_ids uuid[], p_kinds text[], p_bodies bytea[], p_chars integer[])
+-- Stores texts, each sealed with a data key of its owner's; returns the ids that are new. The keys are held until commit: erasure
+-- waits. Nothing is stored of an owner who was erased.
+CREATE FUNCTION put_texts(p_keys uuid[], p_sealed boolean, p_ids uuid[], p_kinds text[], p_bodies bytea[], p_chars integer[])
 RETURNS SETOF uuid LANGUAGE sql AS $$
     INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
     SELECT t.id, k.owner, k.id, t.kind, t.body, p_sealed, t.chars
-    FROM data_keys k, unnest(p_ids, p_kinds, p_bodies, p_chars) AS t (id, kind, body, chars)
-    WHERE k.id = p_key AND k.destroyed_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
+    FROM data_keys k JOIN unnest(p_keys, p_ids, p_kinds, p_bodies, p_chars) AS t (key, id, kind, body, chars) ON k.id = t.key
+    WHERE k.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
     FOR SHARE OF k ON CONFLICT (id) DO NOTHING RETURNING id
 $$;
 
@@ -125,7 +125,7 @@ CREATE FUNCTION end_call(
     p_attempt integer, p_state text, p_reason text, p_input_tokens bigint, p_cache_write_tokens bigint,
     p_cache_read_tokens bigint, p_output_tokens bigint, p_requests integer, p_cost numeric,
     p_engine text, p_model text, p_labels text[],
-    p_key uuid, p_sealed boolean, p_ids uuid[], p_kinds text[], p_bodies bytea[], p_chars integer[]
+    p_keys uuid[], p_sealed boolean, p_ids uuid[], p_kinds text[], p_bodies bytea[], p_chars integer[]
 ) RETURNS SETOF model_calls LANGUAGE plpgsql AS $$
 DECLARE
     mine model_calls;
@@ -141,7 +141,7 @@ BEGIN
             RETURN NEXT first;
             RETURN;
         END IF;
-        IF first.attempt IS NULL AND (SELECT count(*) FROM put_texts(p_key, p_sealed, p_ids, p_kinds, p_bodies, p_chars))
+        IF first.attempt IS NULL AND (SELECT count(*) FROM put_texts(p_keys, p_sealed, p_ids, p_kinds, p_bodies, p_chars))
             < cardinality(p_ids)
         THEN
             RAISE EXCEPTION 'the owner of these texts was erased' USING ERRCODE = 'TY001';

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -15,8 +15,8 @@ from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
-from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values, seal_value, stored_value
-from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
+from tongyao.records.privacy.sealed_values import IDENTITY, Stored, opened, seal_value, stored_value
+from tongyao.records.privacy.texts import data_keys, put_first_texts, put_text, secret_of, text_id
 
 
 class ProfileUnknown(RecordsError):
@@ -57,6 +57,11 @@ class ProfileVersion(Value):
     sections: tuple[Section, ...]
     sha256: str
     created_at: datetime
+
+
+def profile_text_id(profile_id: str, version: int) -> str:
+    """The id of the text of one version."""
+    return text_id("profile", profile_id, version)
 
 
 class NewProfile(Value):
@@ -135,7 +140,7 @@ class Profiles:
                     return same
                 version = current + 1
                 stored = await put_text(
-                    connection, profile_id, "profile", text, id=text_id("profile", profile_id, version)
+                    connection, profile_id, "profile", text, id=profile_text_id(profile_id, version)
                 )
                 await cursor.execute(
                     """INSERT INTO profile_versions
@@ -156,7 +161,7 @@ class Profiles:
         is not told: `save` each.
         """
         ids = [one.id for one in new]
-        texts = [text_id("profile", id, 1) for id in ids]
+        texts = [profile_text_id(id, 1) for id in ids]
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
@@ -310,14 +315,16 @@ class Profiles:
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT w.id, w.version AS wanted, v.version, v.language, p.identity, p.identity_sealed,
-                          EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = p.id) AS erased
+                          EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = p.id) AS erased,
+                          k.id AS key_id, k.wrapped, k.master_id
                    FROM unnest(%s::text[], %s::int[]) AS w (id, version)
                    JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
-                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)
+                   LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL""",
                 [[one for one, _ in wanted], [version for _, version in wanted]],
             )
             rows = await cursor.fetchall()
-            identities = await _identities(connection, rows)
+            identities = _opened_identities(rows, {row["id"]: secret_of(connection, row["id"], row) for row in rows})
         return {
             (row["id"], row["wanted"]): ProfileSummary(
                 version=row["version"],
@@ -361,8 +368,16 @@ def _is_sample(contact: dict[str, Any] | None) -> bool:
 
 async def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Name and contact of each row of `profiles`; empty where they were erased."""
-    stored = [Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]) for row in rows]
-    values = await open_values(connection, stored)
+    sealed = {row["id"] for row in rows if row["identity_sealed"] and row["identity"] is not None}
+    return _opened_identities(rows, await data_keys(connection, sealed))
+
+
+def _opened_identities(
+    rows: Sequence[dict[str, Any]], keys: Mapping[str, bytes | None]
+) -> list[tuple[str, dict[str, Any]]]:
+    """As `_identities`, with the data keys by owner."""
+    stored = (Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]) for row in rows)
+    values = [opened(keys.get(one.owner), one) for one in stored]
     return [("", {}) if value is None else (value["name"], value["contact"]) for value in values]
 
 

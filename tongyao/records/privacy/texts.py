@@ -8,6 +8,7 @@ are plain UTF-8 and say so; they stay readable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
@@ -34,6 +35,22 @@ class AnotherText(TextConflict):
     """Of this owner and kind, in other words."""
 
 
+class NewText(NamedTuple):
+    """A text to be stored, under its id."""
+
+    id: str
+    owner: str
+    kind: str
+    text: str
+
+
+class DataKey(NamedTuple):
+    """An owner's data key; `secret` is None where texts are stored as they are."""
+
+    id: str
+    secret: bytes | None
+
+
 def text_id(*parts: object) -> str:
     """The id that `parts` (process, step, round, …) name: the same on every retry."""
     return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
@@ -58,11 +75,27 @@ class Texts:
 
         For what a step that is tried again may come to otherwise. Raises as `put`.
         """
-        try:
-            await self.put(owner, kind, text, id=id)
-        except AnotherText:
-            return await self.get(id)
-        return text
+        return (await self.first_many([NewText(id, owner, kind, text)]))[id]
+
+    async def first_many(self, texts: Sequence[NewText]) -> dict[str, str]:
+        """As `first`, of several texts by id, in two statements."""
+        stand = await self.first_of_those_left(texts)
+        if len(stand) < len(texts):
+            raise TextErased(GONE)
+        return stand
+
+    async def first_of_those_left(self, texts: Sequence[NewText]) -> dict[str, str]:
+        """As `first_many`, without the texts that were erased and those of owners who were. Raises `TextConflict`."""
+        if not texts:
+            return {}
+        async with transaction(self._pool) as connection:
+            keys = await _active_keys(connection, {new.owner for new in texts})
+            wanted = [new for new in texts if new.owner in keys]
+            inserted = await _put(connection, wanted, keys)
+            stand = {
+                new.id: new.text if new.id in inserted else await _standing(connection, new) for new in wanted
+            }
+        return {id: text for id, text in stand.items() if text is not None}
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
         """Store what an operator signalled by hand, and note that it stands in this process's history as well.
@@ -87,22 +120,16 @@ class Texts:
         """The text. Raises `TextUnknown`, `TextErased`."""
         return (await self.get_many([id]))[id]
 
-    async def get_many(self, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
+    async def get_many(
+        self, ids: Iterable[str], *, erased: str | None = None, known: Iterable[str] = ()
+    ) -> dict[str, str]:
         """The texts by id, in one query. `erased` stands for erased ones; without it they raise `TextErased`.
 
-        Raises `TextUnknown` when one does not exist.
+        `known`: further ids, left out where there is no such text or it was erased. Raises `TextUnknown` when one of the others
+        does not exist.
         """
         async with session(self._pool) as connection:
-            return await get_texts(connection, ids, erased=erased)
-
-    async def known(self, ids: Iterable[str]) -> dict[str, str]:
-        """The texts by id, without those that do not exist or were erased."""
-        wanted = list(dict.fromkeys(ids))
-        if not wanted:
-            return {}
-        async with session(self._pool) as connection:
-            found = await _texts_of(connection, wanted)
-            return {id: text for id in wanted if (text := found.get(id))}
+            return await get_texts(connection, ids, erased=erased, known=known)
 
     async def stored_chars(self, owner: str) -> int:
         """Characters that are kept of this owner."""
@@ -116,39 +143,46 @@ class Texts:
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
     """`Texts.put`, on the caller's connection."""
-    new = id or str(uuid4())
-    await put_texts(connection, owner, {new: (kind, text)})
-    return new
+    new = NewText(id or str(uuid4()), owner, kind, text)
+    if new.id not in await _put(connection, [new], {owner: await active_key(connection, owner)}):
+        stands = await _standing(connection, new)
+        if stands is None:
+            raise TextErased(f"text {new.id} was erased by its owner: it is not stored again")
+        if stands != text:
+            raise AnotherText(
+                f"text {new.id} already stands for another {kind} of the same owner: texts are never changed"
+            )
+    return new.id
 
 
-async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
-    """Several texts of one owner, by id: kind and words, inside the caller's transaction; raises as `Texts.put`."""
-    cursor = await connection.execute(
-        f"SELECT id FROM put_texts({SEALED}) AS id", sealed(await active_key(connection, owner), owner, texts)
-    )
-    inserted = {row["id"] for row in await cursor.fetchall()}
-    for id, (kind, text) in texts.items():
-        if id not in inserted:
-            await _expect(connection, id, owner, kind, text)
+async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> set[str]:
+    """Store texts with these data keys, by owner; returns the ids that are new."""
+    if not texts:
+        return set()
+    cursor = await connection.execute(f"SELECT id FROM put_texts({SEALED}) AS id", sealed(texts, keys))
+    return {row["id"] for row in await cursor.fetchall()}
 
 
-SEALED: Final = "%(key)s, %(sealed)s, %(ids)s::uuid[], %(kinds)s, %(bodies)s::bytea[], %(chars)s::int[]"
+SEALED: Final = "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
 """The parameters of the SQL function `put_texts`, and the last ones of `end_call`; `sealed` returns their values."""
 
 
-def sealed(key: DataKey, owner: str, texts: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    """Texts of one owner, by id: kind and words, as they are stored under this key."""
+def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, Any]:
+    """Texts as they are stored with these data keys, by owner. Either all keys have a secret or none has."""
     return {
-        "key": key.id,
-        "sealed": key.secret is not None,
-        "ids": list(texts),
-        "kinds": [kind for kind, _ in texts.values()],
-        "bodies": [
-            text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
-            for id, (kind, text) in texts.items()
-        ],
-        "chars": [len(text) for _, text in texts.values()],
+        "keys": [keys[new.owner].id for new in texts],
+        "sealed": any(keys[new.owner].secret is not None for new in texts),
+        "ids": [new.id for new in texts],
+        "kinds": [new.kind for new in texts],
+        "bodies": [_body(keys[new.owner].secret, new) for new in texts],
+        "chars": [len(new.text) for new in texts],
     }
+
+
+def _body(secret: bytes | None, new: NewText) -> bytes:
+    return (
+        new.text.encode("utf-8") if secret is None else seal(secret, new.text, _context(new.id, new.owner, new.kind))
+    )
 
 
 async def put_first_texts(
@@ -195,14 +229,19 @@ async def put_first_texts(
 
 
 async def get_texts(
-    connection: Connection, ids: Iterable[str], *, erased: str | None = None, gone: bool = False
+    connection: Connection,
+    ids: Iterable[str],
+    *,
+    erased: str | None = None,
+    known: Iterable[str] = (),
+    gone: bool = False,
 ) -> dict[str, str]:
     """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
+    wanted, perhaps = list(dict.fromkeys(ids)), list(dict.fromkeys(known))
+    if not wanted and not perhaps:
         return {}
-    read = await _texts_of(connection, wanted, gone=gone)
-    found: dict[str, str] = {}
+    read = await _texts_of(connection, [*wanted, *perhaps], gone=gone)
+    found = {id: text for id in perhaps if (text := read.get(id))}
     for id in wanted:
         if id not in read:
             raise TextUnknown(f"there is no text {id}")
@@ -242,13 +281,6 @@ async def replace_text(connection: Connection, id: str, text: str) -> str:
 GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
 
 
-class DataKey(NamedTuple):
-    """An owner's data key; `secret` is None where texts are stored as they are."""
-
-    id: str
-    secret: bytes | None
-
-
 _ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
     EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
 _KEY: Final = """SELECT k.id, k.wrapped, k.master_id,
@@ -283,7 +315,27 @@ def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKe
     """The data key that a row of `key_id`, `wrapped` and `master_id` holds; None where one is to be made first."""
     if row["key_id"] is None or (row["wrapped"] is None and connection.keys is not None):
         return None
-    return DataKey(row["key_id"], _unwrapped(connection, row["key_id"], owner, row["wrapped"], row["master_id"]))
+    return DataKey(row["key_id"], secret_of(connection, owner, row))
+
+
+def secret_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> bytes | None:
+    """What a row of `key_id`, `wrapped` and `master_id` seals with; None where it does not. Raises `KeyMissing`."""
+    return _unwrapped(connection, row["key_id"], owner, row["wrapped"], row["master_id"])
+
+
+async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[str, DataKey]:
+    """The data keys of these owners, made at their first text; those who were erased are left out."""
+    cursor = await connection.execute(
+        """SELECT k.owner, k.id AS key_id, k.wrapped, k.master_id FROM data_keys k WHERE k.owner = ANY(%s)
+           AND k.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)""",
+        [list(owners)],
+    )
+    found = {row["owner"]: key_of(connection, row["owner"], row) for row in await cursor.fetchall()}
+    keys = {owner: key for owner, key in found.items() if key is not None}
+    for owner in set(owners) - keys.keys():
+        with suppress(TextErased):
+            keys[owner] = await active_key(connection, owner)
+    return keys
 
 
 async def active_key(connection: Connection, owner: str) -> DataKey:
@@ -344,17 +396,17 @@ def _context(id: str, owner: str, kind: str) -> str:
     return f"{id}/{owner}/{kind}"
 
 
-async def _expect(connection: Connection, id: str, owner: str, kind: str, text: str) -> None:
+async def _standing(connection: Connection, new: NewText) -> str | None:
+    """The text that stands under the id of `new`; None where it, or its owner, was erased. Raises `TextConflict`."""
     cursor = await connection.execute(
-        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [id]
+        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [new.id]
     )
     row = await cursor.fetchone()
-    if row is None:  # their key went while we were about to store
-        raise TextErased(GONE)
-    stored = None if row["gone"] else _text_of(connection, row)
-    if stored is None:
-        raise TextErased(f"text {id} was erased by its owner: it is not stored again")
-    if (row["owner"], row["kind"]) != (owner, kind):
-        raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
-    if stored != text:
-        raise AnotherText(f"text {id} already stands for another {kind} of the same owner: texts are never changed")
+    if row is None or row["gone"]:  # their key went while we were about to store
+        return None
+    text = _text_of(connection, row)
+    if text is not None and (row["owner"], row["kind"]) != (new.owner, new.kind):
+        raise TextConflict(
+            f"text {new.id} already stands for another text (a {row['kind']}): texts are never changed"
+        )
+    return text

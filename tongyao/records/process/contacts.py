@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import LiteralString
+from typing import Final, LiteralString
 
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.database import Pool, RecordsError, transaction
@@ -11,6 +11,9 @@ from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 class NobodyThere(RecordsError):
     """Nobody sits under this alias in the process."""
+
+
+CONTACTS: Final = "SELECT alias, text_id FROM contacts WHERE process_id = %(process)s ORDER BY alias"
 
 
 class Contacts:

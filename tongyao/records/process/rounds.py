@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -11,7 +13,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, transaction
+from tongyao.records.database import Pool, reading, session, transaction
 
 
 class ProjectionRow(Value):
@@ -53,72 +55,93 @@ class RelationRow(Value):
     sources: tuple[str, ...] = ()
 
 
+PROJECTIONS: Final = """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
+    FROM projections WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+        AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s)) ORDER BY round, alias"""
+OBSERVATIONS: Final = """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
+    FROM observations WHERE process_id = %(process)s ORDER BY round"""
+
+
 class Rounds:
     """Projections, observations and relations of processes. Writing a turn or a round again replaces it."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def put_projection(self, process_id: str, row: ProjectionRow, *, revision: int = 1, run_id: str = "") -> None:
-        """Write a turn, unless the step that does is late for it: then nothing is written.
+    async def put_projections(
+        self,
+        process_id: str,
+        rows: Sequence[ProjectionRow],
+        *,
+        revisions: Mapping[str, int] = MappingProxyType({}),
+        run_id: str = "",
+    ) -> None:
+        """Write turns, each unless the step that does is late for it: then it is not written.
 
         It is late where the participant has left in this round; and where `run_id`, the run of the workflow that the step is of, has
-        heard other words since, or has let the turn lapse. `revision`: which of the turn's words were sorted. A run that has written
-        nothing yet may have been reset: what stands in the events is not its own.
+        heard other words since, or has let the turn lapse. `revisions`: which of the turn's words were sorted, by alias; 1 where
+        it is not named. A run that has written nothing yet may have been reset: what stands in the events is not its own.
         """
+        turns = [
+            {
+                **row.model_dump(mode="json", exclude={"at"}),
+                "words": revisions.get(row.alias, 1) if row.author is not EndpointKind.PROXY else 0,
+            }
+            for row in rows
+        ]
         async with transaction(self._pool) as connection:
             await connection.execute("SELECT 1 FROM processes WHERE id = %s FOR SHARE", [process_id])
             await connection.execute(
-                """WITH of_turn AS (
-                       SELECT e.kind, e.data ->> 'outcome' AS outcome FROM events e
-                       WHERE e.process_id = %(process)s AND NOT e.superseded
-                         AND e.kind IN ('projection_received', 'words_arrived')
-                         AND e.data @> jsonb_build_object('round', %(round)s::int, 'alias', %(alias)s::text)),
-                   known AS (SELECT 1 FROM epochs WHERE process_id = %(process)s AND run_id = %(run)s)
-                   INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
+                """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
                        items, chars, struck, guards, seconds)
-                   SELECT %(process)s, %(round)s, %(alias)s, %(outcome)s, %(author)s, %(text)s,
-                       %(items)s, %(chars)s, %(struck)s, %(guards)s, %(seconds)s
-                   WHERE NOT EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'left')
-                     AND NOT (EXISTS (SELECT 1 FROM known) AND (
-                         EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'lapsed')
-                         OR (SELECT count(*) FROM of_turn WHERE kind = 'words_arrived') > %(words)s))
+                   SELECT %(process)s, n.round, n.alias, n.outcome, n.author, n.text_id,
+                       n.items, n.chars, n.struck, n.guards, n.seconds
+                   FROM jsonb_to_recordset(%(turns)s) AS n (round int, alias text, outcome text, author text, text_id uuid,
+                           items int, chars int, struck int, guards jsonb, seconds float, words int),
+                       LATERAL (SELECT
+                           count(*) FILTER (WHERE e.data ->> 'outcome' = 'left') AS ends,
+                           count(*) FILTER (WHERE e.data ->> 'outcome' = 'lapsed') AS lapses,
+                           count(*) FILTER (WHERE e.kind = 'words_arrived') AS words
+                           FROM events e WHERE e.process_id = %(process)s AND NOT e.superseded
+                               AND e.kind IN ('projection_received', 'words_arrived')
+                               AND e.data @> jsonb_build_object('round', n.round, 'alias', n.alias)) AS heard
+                   WHERE heard.ends = 0 AND NOT ((heard.lapses > 0 OR heard.words > n.words)
+                       AND EXISTS (SELECT 1 FROM epochs WHERE process_id = %(process)s AND run_id = %(run)s))
                    ON CONFLICT (process_id, round, alias) DO UPDATE SET
                        outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
                        items = excluded.items, chars = excluded.chars, struck = excluded.struck,
                        guards = excluded.guards, seconds = excluded.seconds, at = now()""",
-                {
-                    "process": process_id, "round": row.round, "alias": row.alias, "outcome": row.outcome.value,
-                    "author": row.author.value, "text": row.text_id, "items": row.items, "chars": row.chars,
-                    "struck": row.struck, "guards": Jsonb(row.guards), "seconds": row.seconds,
-                    "run": run_id, "words": revision if row.author is not EndpointKind.PROXY else 0,
-                },
-            )  # fmt: skip
+                {"process": process_id, "turns": Jsonb(turns), "run": run_id},
+            )
 
     async def put_observation(
         self, process_id: str, row: ObservationRow, relations: Sequence[RelationRow] = ()
     ) -> None:
         """The observation of a round together with its relations."""
-        async with transaction(self._pool) as connection:
+        async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO observations
-                       (process_id, round, verdict, text_id, chars, struck, guards, seconds)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-                   ON CONFLICT (process_id, round) DO UPDATE SET
-                       verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
-                       struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
-                       at = now()""",
-                [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
-                 Jsonb(row.guards), row.seconds],
-            )  # fmt: skip
-            await connection.execute(
-                "DELETE FROM relations WHERE process_id = %s AND round = %s", [process_id, row.round]
-            )
-            await connection.execute(
-                """INSERT INTO relations (process_id, round, a, b, kind, sources)
-                   SELECT %s, r.* FROM jsonb_to_recordset(%s)
-                       AS r (round int, a text, b text, kind text, sources text[])""",
-                [process_id, Jsonb([relation.model_dump(mode="json") for relation in relations])],
+                """WITH seen AS (
+                       INSERT INTO observations
+                           (process_id, round, verdict, text_id, chars, struck, guards, seconds)
+                       VALUES (%(process)s, %(round)s, %(verdict)s, %(text_id)s, %(chars)s, %(struck)s, %(guards)s, %(seconds)s)
+                       ON CONFLICT (process_id, round) DO UPDATE SET
+                           verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
+                           struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
+                           at = now()),
+                   related AS (
+                       INSERT INTO relations (process_id, round, a, b, kind, sources)
+                       SELECT %(process)s, r.* FROM jsonb_to_recordset(%(relations)s)
+                           AS r (round int, a text, b text, kind text, sources text[])
+                       ON CONFLICT (process_id, round, a, b, kind) DO UPDATE SET sources = excluded.sources
+                       RETURNING a, b, kind)
+                   DELETE FROM relations WHERE process_id = %(process)s AND round = %(round)s
+                       AND (a, b, kind) NOT IN (SELECT a, b, kind FROM related)""",
+                {
+                    **row.model_dump(mode="json", exclude={"at", "guards"}),
+                    "process": process_id,
+                    "guards": Jsonb(row.guards),
+                    "relations": Jsonb([relation.model_dump(mode="json") for relation in relations]),
+                },
             )
 
     async def projections(
@@ -127,11 +150,7 @@ class Rounds:
         """All turns, or those of one round, of these aliases; by round, then alias."""
         async with reading(self._pool, ProjectionRow) as cursor:
             await cursor.execute(
-                """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
-                   FROM projections
-                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                       AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s))
-                   ORDER BY round, alias""",
+                PROJECTIONS,
                 {"process": process_id, "round": round, "aliases": list(aliases) if aliases is not None else None},
             )
             return await cursor.fetchall()
@@ -139,11 +158,7 @@ class Rounds:
     async def observations(self, process_id: str) -> list[ObservationRow]:
         """By round."""
         async with reading(self._pool, ObservationRow) as cursor:
-            await cursor.execute(
-                """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
-                   FROM observations WHERE process_id = %s ORDER BY round""",
-                [process_id],
-            )
+            await cursor.execute(OBSERVATIONS, {"process": process_id})
             return await cursor.fetchall()
 
     async def relations(self, process_id: str, round: int | None = None) -> list[RelationRow]:
