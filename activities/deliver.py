@@ -44,7 +44,9 @@ class Delivering:
                     raise failed
         return DeliverOutput(delivered=what.aliases, spent=await calls.spent(what.process_id))
 
-    async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> Delivery:
+    async def _one(
+        self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str
+    ) -> Delivery:
         """Ask for one delivery; where none can be had, the participant's part as the plan states it."""
         request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
         question = run.question(request, owner=_owner(record, alias), alias=alias, revision=plan.revision)

@@ -13,6 +13,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.conftest import gateway as gateway  # the fixture
 from tests.gateway.outbound.test_notifying import Kept
 from tests.records.conftest import KEYS
+from tests.support.unchanged import UNCHANGED
 from tests.support.until import until
 from tongyao.app.notifications.notifier import Outgoing
 from tongyao.gateway.outbound import notifications as sending
@@ -136,7 +137,7 @@ async def test_a_delivery_that_fails_is_logged_and_its_end_starts_the_next() -> 
 
     deliveries, stop = DeliveryPool("tests", start_due), asyncio.Event()
     with capture_logs() as logs:
-        running = asyncio.create_task(deliveries.run(stop, idle=3600))
+        running = asyncio.create_task(deliveries.run(stop, UNCHANGED, idle=3600))
         await until(lambda: not left and not deliveries.running, "both deliveries have ended")
         stop.set()
         await running

@@ -325,7 +325,7 @@ async def open_stack(
 async def _relaying(relay: MessageRelay) -> AsyncIterator[None]:
     """Deliver what no sender waits for: ends of children, messages that are sent again."""
     stop = asyncio.Event()
-    running = asyncio.create_task(relay.run(stop, idle=0.1))
+    running = asyncio.create_task(relay.run(stop))
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session
 

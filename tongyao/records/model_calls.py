@@ -117,6 +117,9 @@ class Reservation(NamedTuple):
     keep: tuple[int, Decimal] = (0, Decimal(0))
 
 
+NOTHING_RESERVED: Final = Reservation()
+
+
 class Claim(NamedTuple):
     """A claimed attempt, from 1. `data_key`: of the owner of its texts; None where it is not known yet."""
 
@@ -183,7 +186,7 @@ class Ledger:
         prompt_hash: str = "",
         repair_hash: str = "",
         owner: str = "",
-        reserve: Reservation = Reservation(),
+        reserve: Reservation = NOTHING_RESERVED,
     ) -> Claim | SettledCall:
         """Claim a call before it is made, and reserve what it may use; or return the answer that is settled already.
 
@@ -241,7 +244,15 @@ class Ledger:
             data_key = claim.data_key or await active_key(connection, owner)
             texts = [NewText(answer, owner, "answer", text), NewText(draft, owner, "draft", draft_json)]
             settled = await _end(
-                connection, key, claim, "settled", usage=usage, cost=cost, engine=engine, model=model, labels=labels,
+                connection,
+                key,
+                claim,
+                "settled",
+                usage=usage,
+                cost=cost,
+                engine=engine,
+                model=model,
+                labels=labels,
                 texts=sealed(texts, {owner: data_key}),
             )
             if settled.attempt == claim.attempt:
@@ -336,7 +347,9 @@ class Ledger:
 _COLUMNS: Final = ", ".join(Attempt.model_fields)
 """By name, so that these statements, the most frequent of all, are prepared (`tongyao.records.database`)."""
 
-_CALL: LiteralString = """%(call)s, %(process)s, %(step)s, %(round)s::int, %(alias)s, %(revision)s::int, %(reask)s::int"""
+_CALL: LiteralString = (
+    """%(call)s, %(process)s, %(step)s, %(round)s::int, %(alias)s, %(revision)s::int, %(reask)s::int"""
+)
 
 _TOKENS: LiteralString = "m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens"
 
@@ -381,7 +394,7 @@ async def _answer(connection: Connection, attempts: Sequence[Attempt], input_has
     )
 
 
-_NO_TEXTS: Final = {"keys": [], "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
+_NO_TEXTS: Final[Mapping[str, Any]] = {"keys": [], "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
 _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "requests")
 
 

@@ -16,8 +16,8 @@ from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
-from tongyao.protocol.rules.consent import Consent, Standing
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.consent import Consent, Standing
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, as_json, fetch_one
@@ -32,6 +32,7 @@ from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.process.changes import Changes
 from tongyao.records.process.contacts import CONTACTS, Contacts
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
@@ -63,10 +64,10 @@ class _RecordRows(Value):
     observations: list[ObservationRow]
     found: list[str]
     revised: bool
-    plans: list[PlanRow] = []
-    deliveries: list[DeliveryRow] = []
-    answers: list[AnswerRow] = []
-    contacts: list[_ContactRow] = []
+    plans: tuple[PlanRow, ...] = ()
+    deliveries: tuple[DeliveryRow, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()
+    contacts: tuple[_ContactRow, ...] = ()
 
 
 _OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} AS projections,
@@ -96,6 +97,7 @@ class Repositories:
         self.ledger = Ledger(pool)
         self.journal = Journal(pool)
         self.events = Events(pool)
+        self.changes = Changes(pool)
         self.messages = Messages(pool)
         self.door = Door(pool)
         self.operators = OperatorLog(pool)
@@ -127,7 +129,7 @@ class Repositories:
         assert rows is not None
         seats, projections, observations = rows.seats, rows.projections, rows.observations
         plans = [one for one in rows.plans if before_plan is None or one.revision < before_plan]
-        deliveries, answers = (rows.deliveries, rows.answers) if plans else ([], [])
+        deliveries, answers = (rows.deliveries, rows.answers) if plans else ((), ())
         contacts = {one.alias: one.text_id for one in rows.contacts} if plans else {}
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections), *contacts.values()]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
@@ -203,11 +205,11 @@ class Repositories:
 
         What the workflow says is not asked: whoever can start workflows could make it say anything.
         """
-        return await self._readable(process, await self.consents.standing(profile_ids, process.scene_id or ""), profile_ids)
+        return await self._readable(
+            process, await self.consents.standing(profile_ids, process.scene_id or ""), profile_ids
+        )
 
-    async def speaking_in(
-        self, process: ProcessRow, profile_ids: Sequence[str]
-    ) -> tuple[set[str], dict[str, Mandate]]:
+    async def speaking_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> tuple[set[str], dict[str, Mandate]]:
         """As `readable_in`, and the mandates of these and of the demander, as they are now.
 
         Where somebody said `never` for the scene of the process, no proxy speaks.

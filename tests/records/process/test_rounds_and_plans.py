@@ -105,12 +105,14 @@ async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, ann
     for language in ("en", "zh"):
         await plans.put_deliveries(
             process,
-            [DeliveryRow(
-                revision=1,
-                alias="P01",
-                text_id=await text(pool, process, "delivery", language),
-                language=language,
-            )],
+            [
+                DeliveryRow(
+                    revision=1,
+                    alias="P01",
+                    text_id=await text(pool, process, "delivery", language),
+                    language=language,
+                )
+            ],
         )
     assert [row.language for row in await plans.deliveries(process)] == ["zh"]
     await answered(pool, process, (1, "P01", "commit"), (1, "P01", "decline"))
@@ -124,7 +126,9 @@ async def test_the_acceptance_rate_counts_the_revision_that_holds(pool: Pool, an
     for revision in (1, 2):
         await plans.put_plan(process, PlanRow(revision=revision, text_id=words, markdown_text_id=words))
         for alias in ("P01", "P02", "P03"):
-            await plans.put_deliveries(process, [DeliveryRow(revision=revision, alias=alias, text_id=words, language="en")])
+            await plans.put_deliveries(
+                process, [DeliveryRow(revision=revision, alias=alias, text_id=words, language="en")]
+            )
     await answered(pool, process, (1, "P03", "decline"), (2, "P01", "commit"), (2, "P02", "propose"))
     found = await plans.acceptance(process_id=process)
     assert found.model_dump() == {"asked": 3, "commit": 1, "decline": 0, "propose": 1}

@@ -92,9 +92,7 @@ class Texts:
             keys = await _active_keys(connection, {new.owner for new in texts})
             wanted = [new for new in texts if new.owner in keys]
             inserted = await _put(connection, wanted, keys)
-            stand = {
-                new.id: new.text if new.id in inserted else await _standing(connection, new) for new in wanted
-            }
+            stand = {new.id: new.text if new.id in inserted else await _standing(connection, new) for new in wanted}
         return {id: text for id, text in stand.items() if text is not None}
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
@@ -163,7 +161,9 @@ async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[s
     return {row["id"] for row in await cursor.fetchall()}
 
 
-SEALED: Final = "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
+SEALED: Final = (
+    "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
+)
 """The parameters of the SQL function `put_texts`, and the last ones of `end_call`; `sealed` returns their values."""
 
 
@@ -180,9 +180,7 @@ def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, A
 
 
 def _body(secret: bytes | None, new: NewText) -> bytes:
-    return (
-        new.text.encode("utf-8") if secret is None else seal(secret, new.text, _context(new.id, new.owner, new.kind))
-    )
+    return new.text.encode("utf-8") if secret is None else seal(secret, new.text, _context(new.id, new.owner, new.kind))
 
 
 async def put_first_texts(
@@ -406,7 +404,5 @@ async def _standing(connection: Connection, new: NewText) -> str | None:
         return None
     text = _text_of(connection, row)
     if text is not None and (row["owner"], row["kind"]) != (new.owner, new.kind):
-        raise TextConflict(
-            f"text {new.id} already stands for another text (a {row['kind']}): texts are never changed"
-        )
+        raise TextConflict(f"text {new.id} already stands for another text (a {row['kind']}): texts are never changed")
     return text
