@@ -118,6 +118,7 @@ class Freezing:
         known, after = list(record.names), marks_in(record.tension) if record.tension else 0
         texts = await repositories.profile_texts([seat.profile for seat in seats if seat.profile])
         faces = await repositories.profiles.summaries([(seat.person, seat.profile_version) for seat in seats])
+        stored: list[NewText] = []
         for seat in seats:
             face = faces.get((seat.person, seat.profile_version))
             if seat.profile is None or seat.profile not in texts or face is None:
@@ -126,8 +127,9 @@ class Freezing:
             number = partial(_numbered, found, face.identities, tuple(known), after)
             if new := await asyncio.to_thread(number):
                 id = names_text_id(process_id, seat.alias)
-                await repositories.texts.first(seat.person, "names", NAMES.dump_json(new).decode(), id=id)
+                stored.append(NewText(id, seat.person, "names", NAMES.dump_json(new).decode()))
                 known += new
+        await repositories.texts.first_many(stored)
 
     async def _names_in(self, text: str) -> Sequence[NameFound]:
         """The names in a profile: found once, and kept under the digest of its text."""
