@@ -38,9 +38,9 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.records.budgets import BudgetExceeded
+from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import Claim, Ledger, Reservation, SettledCall
+from tongyao.records.model_calls import Claim, Ledger, SettledCall
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 

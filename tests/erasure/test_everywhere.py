@@ -149,7 +149,9 @@ async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> 
 async def corrected(here: Stack, pid: str, person: str) -> None:
     """Somebody else quoted the person in a turn, and took it back: the text stays, and no turn names it any more."""
     (turn,) = [
-        row for row in await here.repositories.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
+        row
+        for row in await here.repositories.rounds.projections(pid)
+        if row.round == 1 and await _sits(here, pid, row.alias, person)
     ]
     quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, markdown=f"I would use the {WORD} cold room.")
     text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from tongyao.llm.errors import OutOfBudget, Refused
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
-from tongyao.records.budgets import BudgetExceeded
+from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.model_calls import Claim, Ledger, SettledCall
@@ -30,6 +31,15 @@ from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
 
 MOST: Final = 10
+
+
+ANOTHER = partial(CallKey, step="project", round=1, alias="P02")
+
+
+async def claimed(records: Repositories, process: str) -> None:
+    """Another call of the process holds the whole budget."""
+    most = Reservation(tokens=MOST)
+    await records.ledger.claim(ANOTHER(process), input_hash="h", engine="e", model="m", worker="w", reserve=most)
 
 
 class Costly(ScriptedEngine):
@@ -96,11 +106,11 @@ async def test_a_call_that_others_leave_no_room_for_is_out_of_budget_once_its_ti
 ) -> None:
     records, process = Repositories(pool), question.key.process
     await records.budgets.open(process, tokens=MOST)
-    await records.budgets.reserve(process, f"{process}/another", tokens=MOST)
+    await claimed(records, process)
     calls = ModelCalls({"*": Costly(Script())}, records.ledger, worker="w")
     with pytest.raises(OutOfBudget):
         await ActivityEnvironment().run(calls.ask, replace(question, seconds=0))
-    assert not await records.ledger.calls(process), "what has no room is not claimed"
+    assert [call.alias for call in await records.ledger.calls(process)] == ["P02"], "what has no room is not claimed"
 
 
 async def test_a_call_that_waits_for_its_budget_holds_no_slot(
@@ -108,7 +118,7 @@ async def test_a_call_that_waits_for_its_budget_holds_no_slot(
 ) -> None:
     records, process = Repositories(pool), question.key.process
     await records.budgets.open(process, tokens=MOST)
-    await records.budgets.reserve(process, f"{process}/another", tokens=MOST)
+    await claimed(records, process)
     waiting = asyncio.Event()
 
     class Waits(Ledger):
@@ -124,6 +134,6 @@ async def test_a_call_that_waits_for_its_budget_holds_no_slot(
     asking = asyncio.ensure_future(ActivityEnvironment().run(calls.ask, question))
     await waiting.wait()
     async with slots.taken(wait=SLOT_SECONDS):
-        await records.budgets.release(process, f"{process}/another")
+        await records.ledger.release(ANOTHER(process))
     await asking
     await slots.aclose()

@@ -12,19 +12,21 @@ import pytest
 from tests.records.conftest import Announce
 from tests.support.erasing import destroy_key
 from tongyao.llm.engine import CallKey, Usage
-from tongyao.records.budgets import BudgetExceeded, Budgets
+from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, Reservation
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, Reservation, SettledCall, call_name
+from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, SettledCall
 from tongyao.records.privacy.texts import TextErased
 from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
 
 
-async def claim(ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1") -> Claim:
+async def claim(
+    ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1", reserve: Reservation = NOTHING_RESERVED
+) -> Claim:
     claimed = await ledger.claim(
         key, input_hash=input_hash, prompt_hash="p1", engine="scripted", model="m-1", worker=worker,
-        owner=f"process:{key.process}",
+        owner=f"process:{key.process}", reserve=reserve,
     )  # fmt: skip
     assert isinstance(claimed, Claim), "an answer is settled already"
     return claimed
@@ -202,8 +204,11 @@ async def test_each_attempt_that_ends_is_counted_once_in_the_budget_of_its_tree(
     ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
     key, cost = CallKey(process, "observe", round=1), Decimal("0.0125")
     await budgets.open(process)
-    await budgets.reserve(process, call_name(key), tokens=500, cost=Decimal(1))
-    lost, again, failed = [await claim(ledger, key) for _ in range(3)]
+    most = Reservation(tokens=500, cost=Decimal(1))
+    lost, again, failed = [await claim(ledger, key, reserve=most) for _ in range(3)]
+    assert (await budgets.get(process)).reserved_tokens == 500, (
+        "a call holds one reservation, however often it is claimed"
+    )
     await ledger.fail(key, failed, "cut", usage=USAGE, cost=cost)
     budget = await budgets.get(process)
     assert (budget.reserved_tokens, budget.settled_tokens, budget.settled_cost) == (0, USAGE.total, cost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Final, NamedTuple
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session
@@ -10,9 +11,6 @@ from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, 
 
 class BudgetUnknown(RecordsError):
     """No budget was opened for this root."""
-
-    def __init__(self, root_id: str) -> None:
-        super().__init__(f"no budget was opened for {root_id!r}")
 
 
 class BudgetExceeded(RecordsError):
@@ -22,6 +20,17 @@ class BudgetExceeded(RecordsError):
     """
 
     in_flight = False
+
+
+class Reservation(NamedTuple):
+    """The most that a call can use, tokens and US dollars, and what the budget must have left beside it."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    keep: tuple[int, Decimal] = (0, Decimal(0))
+
+
+NOTHING_RESERVED: Final = Reservation()
 
 
 class Budget(Value):
@@ -46,15 +55,15 @@ class Budget(Value):
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
         )
 
-    def exceeded_by(self, tokens: int, cost: Decimal, keep: tuple[int, Decimal]) -> BudgetExceeded:
-        """The error of a reservation that has no room, with `keep` (tokens, cost) besides."""
+    def exceeded_by(self, asked: Reservation) -> BudgetExceeded:
+        """The error of a reservation that has no room."""
         full = BudgetExceeded(
-            f"the budget of {self.root_id} has no room for {tokens} tokens and {cost:f} USD: "
+            f"the budget of {self.root_id} has no room for {asked.tokens} tokens and {asked.cost:f} USD: "
             f"spent {self.settled_tokens} and {self.settled_cost:f}, "
             f"reserved {self.reserved_tokens} and {self.reserved_cost:f}, "
             f"limits {self.limit_tokens} and {self.limit_cost}"
         )
-        full.in_flight = self.has_room(tokens + keep[0], cost + keep[1], beside_reserved=False)
+        full.in_flight = self.has_room(asked.tokens + asked.keep[0], asked.cost + asked.keep[1], beside_reserved=False)
         return full
 
 
@@ -82,21 +91,22 @@ class Budgets:
 
     async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
         """Replace the limits; one that is None is not changed. Raises `BudgetUnknown`."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE budgets SET
-                       limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
-                   WHERE root_id = %s""",
+        return _known(
+            root_id,
+            await fetch_one(
+                self._pool,
+                Budget,
+                """UPDATE budgets SET limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
+                   WHERE root_id = %s RETURNING *""",
                 [tokens, cost, root_id],
-            )
-        return await self.get(root_id)
+            ),
+        )
 
     async def get(self, root_id: str) -> Budget:
         """Raises `BudgetUnknown`."""
-        budget = await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
-        if budget is None:
-            raise BudgetUnknown(root_id)
-        return budget
+        return _known(
+            root_id, await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
+        )
 
     async def of_process(self, process_id: str) -> Budget | None:
         """The budget that a process uses, which is its root's; None when its tree has no budget."""
@@ -106,29 +116,6 @@ class Budgets:
             "SELECT b.* FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
             [process_id],
         )
-
-    async def reserve(
-        self,
-        root_id: str,
-        key: str,
-        *,
-        tokens: int = 0,
-        cost: Decimal = Decimal(0),
-        keep: tuple[int, Decimal] = (0, Decimal(0)),
-    ) -> None:
-        """Reserve the most that a call can use. No change while `key` holds a reservation.
-
-        `key` begins with the id of its process and a slash. A settled key may reserve again, for another attempt. `keep` (tokens, cost): what must remain free besides.
-
-        Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
-        """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT reserve_budget(%s, %s, %s, %s, %s, %s) AS reserved", [root_id, key, tokens, cost, *keep]
-            )
-            row = await cursor.fetchone()
-        if row is None or not row["reserved"]:
-            raise (await self.get(root_id)).exceeded_by(tokens, cost, keep)
 
     async def release(self, process_id: str, key: str) -> None:
         """Release what a process of the tree has reserved for `key`, if anything."""
@@ -145,3 +132,9 @@ async def settle(
     no budget yet, nothing is counted: `Budgets.open` does it later.
     """
     await connection.execute("SELECT settle_budget(%s, %s, %s, %s)", [process_id, key, tokens, cost])
+
+
+def _known(root_id: str, budget: Budget | None) -> Budget:
+    if budget is None:
+        raise BudgetUnknown(f"no budget was opened for {root_id!r}")
+    return budget

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal, LiteralString, NamedTuple, Protocol
+from typing import Any, Final, Literal, LiteralString, NamedTuple
 
 import psycopg
 
+from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
-from tongyao.records.budgets import Budgets
+from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session
 from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import (
@@ -37,45 +38,24 @@ class AttemptUnknown(RecordsError):
     """No such attempt was claimed, or it has failed already."""
 
 
-class Key(Protocol):
-    """The key of a model call: `tongyao.llm.engine.CallKey`."""
+class Used(Value):
+    """Tokens of every kind, requests and US dollars; `cost` is a lower bound where `cost_known` is False."""
+
+    input_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    cost: Decimal = Decimal(0)
+    cost_known: bool = True
 
     @property
-    def process(self) -> str: ...
-    @property
-    def step(self) -> str: ...
-    @property
-    def round(self) -> int: ...
-    @property
-    def alias(self) -> str: ...
-    @property
-    def revision(self) -> int: ...
-    @property
-    def reask(self) -> int: ...
+    def tokens(self) -> int:
+        return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
 
 
-def call_name(key: Key) -> str:
-    """What a call is reserved under (`tongyao.records.budgets`)."""
-    return "/".join((key.process, key.step, str(key.round), key.alias, str(key.revision), str(key.reask)))
-
-
-class Tokens(Protocol):
-    """What a call used: `tongyao.llm.engine.Usage`."""
-
-    @property
-    def input_tokens(self) -> int: ...
-    @property
-    def cache_write_tokens(self) -> int: ...
-    @property
-    def cache_read_tokens(self) -> int: ...
-    @property
-    def output_tokens(self) -> int: ...
-    @property
-    def requests(self) -> int: ...
-
-
-class Attempt(Value):
-    """One row of the ledger. `cost` is in US dollars and a lower bound where `cost_known` is False."""
+class Attempt(Used):
+    """One row of the ledger."""
 
     process_id: str
     step: str
@@ -91,33 +71,11 @@ class Attempt(Value):
     engine: str
     model: str
     labels: tuple[str, ...]
-    input_tokens: int
-    cache_write_tokens: int
-    cache_read_tokens: int
-    output_tokens: int
-    requests: int = 0
-    cost: Decimal
-    cost_known: bool
     answer_text_id: str | None
     draft_text_id: str | None
     error_reason: str | None
     claimed_at: datetime
     ended_at: datetime | None
-
-    @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
-
-
-class Reservation(NamedTuple):
-    """The most that a call can use, tokens and US dollars, and what the budget must have left beside it."""
-
-    tokens: int = 0
-    cost: Decimal = Decimal(0)
-    keep: tuple[int, Decimal] = (0, Decimal(0))
-
-
-NOTHING_RESERVED: Final = Reservation()
 
 
 class Claim(NamedTuple):
@@ -134,25 +92,14 @@ class SettledCall(Attempt):
     draft_json: str
 
 
-class Totals(Value):
-    """Sums over every attempt, failed ones too. `cost` is a lower bound where `cost_known` is False."""
+class Totals(Used):
+    """Sums over every attempt, failed ones too."""
 
     calls: int = 0
     settled: int = 0
     failed: int = 0
     orphaned: int = 0
     claimed: int = 0
-    input_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_read_tokens: int = 0
-    output_tokens: int = 0
-    requests: int = 0
-    cost: Decimal = Decimal(0)
-    cost_known: bool = True
-
-    @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
 
 
 class TotalsRow(Totals):
@@ -170,14 +117,14 @@ class Ledger:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def settled(self, key: Key, input_hash: str) -> SettledCall | None:
+    async def settled(self, key: CallKey, input_hash: str) -> SettledCall | None:
         """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
-            return await _answer(connection, await _attempts(connection, key, key.reask), input_hash)
+            return await _settled(connection, key, key.reask, input_hash)
 
     async def claim(
         self,
-        key: Key,
+        key: CallKey,
         *,
         input_hash: str,
         engine: str,
@@ -212,14 +159,14 @@ class Ledger:
                 return Claim(row["number"], key_of(connection, owner, row))
             if row["outcome"] == "settled":
                 asked = input_hash if row["number"] == key.reask else repair_hash
-                settled = await _answer(connection, await _attempts(connection, key, row["number"]), asked)
+                settled = await _settled(connection, key, row["number"], asked)
                 assert settled is not None
                 return settled
-        raise (await Budgets(self._pool).get(row["root"])).exceeded_by(*reserve)
+        raise (await Budgets(self._pool).get(row["root"])).exceeded_by(reserve)
 
     async def settle(
         self,
-        key: Key,
+        key: CallKey,
         claim: Claim,
         *,
         owner: str,
@@ -227,7 +174,7 @@ class Ledger:
         draft_json: str,
         engine: str,
         model: str,
-        usage: Tokens,
+        usage: Usage,
         cost: Decimal | None,
         labels: tuple[str, ...] = (),
     ) -> SettledCall:
@@ -257,20 +204,18 @@ class Ledger:
             )
             if settled.attempt == claim.attempt:
                 return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
-            first = await _answer(connection, [settled], settled.input_hash)
-        assert first is not None
-        return first
+            return await _with_texts(connection, settled)
 
     async def fail(
-        self, key: Key, claim: Claim, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
+        self, key: CallKey, claim: Claim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
     ) -> None:
         """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
         async with session(self._pool) as connection:
             await _end(connection, key, claim, "failed", reason=reason, usage=usage, cost=cost)
 
-    async def release(self, key: Key) -> None:
+    async def release(self, key: CallKey) -> None:
         """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
-        await Budgets(self._pool).release(key.process, call_name(key))
+        await Budgets(self._pool).release(key.process, str(key))
 
     async def calls(self, process_id: str) -> list[Attempt]:
         """Every attempt of a process, in the order of their claims."""
@@ -305,13 +250,12 @@ class Ledger:
             )
             return await cursor.fetchone() or UsedToday()
 
-    async def count_reading(self, person: str, *, engine: str, model: str, usage: Tokens, cost: Decimal) -> None:
+    async def count_reading(self, person: str, *, engine: str, model: str, usage: Usage, cost: Decimal) -> None:
         """Count what reading an intent used, for whom, before there is a process."""
-        tokens = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens + usage.output_tokens
         async with session(self._pool) as connection:
             await connection.execute(
                 "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
-                [person, engine, model, tokens, cost],
+                [person, engine, model, usage.total, cost],
             )
 
     async def totals(
@@ -366,32 +310,30 @@ _SUMS: LiteralString = """count(*) AS calls,
     COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known"""
 
 
-def _values(key: Key) -> dict[str, Any]:
+def _values(key: CallKey) -> dict[str, Any]:
     return {
-        "call": call_name(key), "process": key.process, "step": key.step, "round": key.round,
+        "call": str(key), "process": key.process, "step": key.step, "round": key.round,
         "alias": key.alias, "revision": key.revision, "reask": key.reask,
     }  # fmt: skip
 
 
-async def _attempts(connection: Connection, key: Key, reask: int) -> list[Attempt]:
+async def _settled(connection: Connection, key: CallKey, reask: int, input_hash: str) -> SettledCall | None:
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
         await cursor.execute(
             f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %(process)s AND step = %(step)s AND round = %(round)s
-                AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s ORDER BY attempt""",
-            {**_values(key), "reask": reask},
+                AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s
+                AND state = 'settled' AND input_hash = %(input)s""",
+            {**_values(key), "reask": reask, "input": input_hash},
         )
-        return await cursor.fetchall()
+        row = await cursor.fetchone()
+    return None if row is None else await _with_texts(connection, row)
 
 
-async def _answer(connection: Connection, attempts: Sequence[Attempt], input_hash: str) -> SettledCall | None:
-    """The settled one of a key's attempts at this input, with its texts."""
-    settled = next((one for one in attempts if one.state == "settled" and one.input_hash == input_hash), None)
-    if settled is None or settled.answer_text_id is None or settled.draft_text_id is None:
-        return None
-    texts = await get_texts(connection, [settled.answer_text_id, settled.draft_text_id])
-    return SettledCall(
-        **settled.model_dump(), text=texts[settled.answer_text_id], draft_json=texts[settled.draft_text_id]
-    )
+async def _with_texts(connection: Connection, settled: Attempt) -> SettledCall:
+    """Raises `TextErased`."""
+    answer, draft = settled.answer_text_id or "", settled.draft_text_id or ""
+    texts = await get_texts(connection, [answer, draft])
+    return SettledCall(**settled.model_dump(), text=texts[answer], draft_json=texts[draft])
 
 
 _NO_TEXTS: Final[Mapping[str, Any]] = {"keys": [], "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
@@ -400,11 +342,11 @@ _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "outp
 
 async def _end(
     connection: Connection,
-    key: Key,
+    key: CallKey,
     claim: Claim,
     state: str,
     *,
-    usage: Tokens | None,
+    usage: Usage | None,
     cost: Decimal | None,
     reason: str | None = None,
     engine: str | None = None,

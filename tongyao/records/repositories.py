@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Final
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -17,7 +17,7 @@ from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.consent import Consent, Standing
+from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, as_json, fetch_one
@@ -33,7 +33,7 @@ from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts, text_id
 from tongyao.records.process.changes import Changes
-from tongyao.records.process.contacts import CONTACTS, Contacts
+from tongyao.records.process.contacts import Contacts
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.gateway_outages import Door
@@ -51,11 +51,6 @@ ERASED: Final = "[erased]"
 """Stands for a text whose owner had it erased."""
 
 
-class _ContactRow(Value):
-    alias: str
-    text_id: str
-
-
 class _RecordRows(Value):
     """The rows of a process that its record is made of. `found`: whom the field found; `revised`: whether the tension was."""
 
@@ -67,7 +62,7 @@ class _RecordRows(Value):
     plans: tuple[PlanRow, ...] = ()
     deliveries: tuple[DeliveryRow, ...] = ()
     answers: tuple[AnswerRow, ...] = ()
-    contacts: tuple[_ContactRow, ...] = ()
+    contacts: dict[str, str] = Field(default_factory=dict)
 
 
 _OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} AS projections,
@@ -75,7 +70,8 @@ _OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} 
     ARRAY(SELECT DISTINCT profile_id FROM candidates WHERE process_id = %(process)s) AS found,
     EXISTS (SELECT 1 FROM events WHERE process_id = %(process)s AND NOT superseded AND kind = 'tension_revised') AS revised"""
 _OF_WHOLE_RECORD: Final = f"""{_OF_TURNS}, {as_json(PLANS)} AS plans, {as_json(DELIVERIES)} AS deliveries,
-    {as_json(ANSWERS)} AS answers, {as_json(CONTACTS)} AS contacts"""
+    {as_json(ANSWERS)} AS answers,
+    COALESCE((SELECT jsonb_object_agg(alias, text_id) FROM contacts WHERE process_id = %(process)s), '{{}}') AS contacts"""
 
 
 class Repositories:
@@ -124,13 +120,13 @@ class Repositories:
             self.pool,
             _RecordRows,
             _OF_WHOLE_RECORD if turns_of is None else _OF_TURNS,
-            {"process": row.id, "round": None, "aliases": None if turns_of is None else list(turns_of)},
+            {"process": row.id, "aliases": None if turns_of is None else list(turns_of)},
         )
         assert rows is not None
         seats, projections, observations = rows.seats, rows.projections, rows.observations
         plans = [one for one in rows.plans if before_plan is None or one.revision < before_plan]
         deliveries, answers = (rows.deliveries, rows.answers) if plans else ((), ())
-        contacts = {one.alias: one.text_id for one in rows.contacts} if plans else {}
+        contacts = rows.contacts if plans else {}
         wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections), *contacts.values()]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
@@ -200,37 +196,23 @@ class Repositories:
             contacts={alias: texts[id] for alias, id in contacts.items() if texts[id]},
         )
 
-    async def readable_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> set[str]:
-        """Whose profile may be read in a process (docs/protocol.md §3.11): the demander's, and of those whose consent stands in the records.
-
-        What the workflow says is not asked: whoever can start workflows could make it say anything.
-        """
-        return await self._readable(
-            process, await self.consents.standing(profile_ids, process.scene_id or ""), profile_ids
-        )
-
     async def speaking_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> tuple[set[str], dict[str, Mandate]]:
-        """As `readable_in`, and the mandates of these and of the demander, as they are now.
+        """Whose profile may be read in a process (docs/protocol.md §3.11), and the mandates of these and of the demander as they are now.
 
-        Where somebody said `never` for the scene of the process, no proxy speaks.
+        Read are the demander's, and those of people whose consent stands in the records. What the workflow says is not asked: a
+        caller who can start workflows could make it say anything. Of a person who said `never` for the scene no proxy speaks.
         """
         people = list(dict.fromkeys([process.demander, *profile_ids]))
-        standing = await self.consents.standing(people, process.scene_id or "")
         mandates = await self.mandates(people)
-        for one in standing.values():
-            if one.consent is Consent.NEVER:
-                mandates[one.profile_id] = mandates[one.profile_id].model_copy(update={"may_speak": False})
-        return await self._readable(process, standing, profile_ids), mandates
-
-    async def _readable(
-        self, process: ProcessRow, standing: Mapping[str, Standing], profile_ids: Sequence[str]
-    ) -> set[str]:
-        consents = {id: standing[id].consent for id in profile_ids if id in standing}
-        allowed = {id for id, consent in consents.items() if consent is Consent.ALLOW}
-        asked = [id for id in profile_ids if id not in allowed]
-        said = await self.consents.said_yes(process.id, asked) if asked else set()
-        never = {id for id, consent in consents.items() if consent is Consent.NEVER}
-        return allowed | (said - never) | ({process.demander} & set(profile_ids))
+        consents = {
+            one.profile_id: one.consent
+            for one in (await self.consents.standing(people, process.scene_id or "")).values()
+        }
+        for id in (id for id, consent in consents.items() if consent is Consent.NEVER):
+            mandates[id] = mandates[id].model_copy(update={"may_speak": False})
+        readable = {id for id in profile_ids if consents.get(id) is Consent.ALLOW or id == process.demander}
+        asked = [id for id in profile_ids if id not in readable and consents.get(id) is not Consent.NEVER]
+        return readable | (await self.consents.said_yes(process.id, asked) if asked else set()), mandates
 
     async def profile_text(self, profile: ProfileRef) -> str:
         """The text of one profile version. Raises `TextUnknown`, `TextErased`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -16,7 +16,7 @@ from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, opened, seal_value, stored_value
-from tongyao.records.privacy.texts import data_keys, put_first_texts, put_text, secret_of, text_id
+from tongyao.records.privacy.texts import NewText, put_first_texts, put_text, secret_of, text_id
 
 
 class ProfileUnknown(RecordsError):
@@ -166,7 +166,7 @@ class Profiles:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
             keys = await put_first_texts(
-                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
+                connection, [NewText(text, one.id, "profile", one.text) for text, one in zip(texts, new, strict=True)]
             )
             stored = [
                 stored_value(keys[one.id], one.id, IDENTITY, _identity(one.display_name, one.contact)) for one in new
@@ -203,10 +203,10 @@ class Profiles:
         """Those of `profile_ids` that exist and are not deleted."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT * FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
+                f"SELECT p.*, {_KEY} WHERE p.id = ANY(%s) AND p.deleted_at IS NULL", [list(profile_ids)]
             )
             rows = await cursor.fetchall()
-            identities = await _identities(connection, rows)
+            identities = _identities(connection, rows)
         return {
             row["id"]: Profile(
                 display_name=name,
@@ -324,7 +324,7 @@ class Profiles:
                 [[one for one, _ in wanted], [version for _, version in wanted]],
             )
             rows = await cursor.fetchall()
-            identities = _opened_identities(rows, {row["id"]: secret_of(connection, row["id"], row) for row in rows})
+            identities = _identities(connection, rows)
         return {
             (row["id"], row["wanted"]): ProfileSummary(
                 version=row["version"],
@@ -342,9 +342,9 @@ class Profiles:
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT id, identity, identity_sealed FROM profiles WHERE id = %s", [profile_id]
+                f"SELECT p.id, p.identity, p.identity_sealed, {_KEY} WHERE p.id = %s", [profile_id]
             )
-            found = await _identities(connection, await cursor.fetchall())
+            found = _identities(connection, await cursor.fetchall())
         if not found:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
         name, contact = found[0]
@@ -366,20 +366,19 @@ def _is_sample(contact: dict[str, Any] | None) -> bool:
     return bool(contact and contact.get("sample") is True)
 
 
-async def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and contact of each row of `profiles`; empty where they were erased."""
-    sealed = {row["id"] for row in rows if row["identity_sealed"] and row["identity"] is not None}
-    return _opened_identities(rows, await data_keys(connection, sealed))
-
-
-def _opened_identities(
-    rows: Sequence[dict[str, Any]], keys: Mapping[str, bytes | None]
-) -> list[tuple[str, dict[str, Any]]]:
-    """As `_identities`, with the data keys by owner."""
-    stored = (Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]) for row in rows)
-    values = [opened(keys.get(one.owner), one) for one in stored]
+def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and contact of each row of `profiles` with its owner's data key; empty where they were erased."""
+    values = [
+        opened(
+            secret_of(connection, row["id"], row),
+            Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]),
+        )
+        for row in rows
+    ]
     return [("", {}) if value is None else (value["name"], value["contact"]) for value in values]
 
 
+_KEY: LiteralString = """k.id AS key_id, k.wrapped, k.master_id
+    FROM profiles p LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL"""
 _VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""

@@ -8,7 +8,6 @@ are plain UTF-8 and say so; they stay readable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
@@ -183,47 +182,34 @@ def _body(secret: bytes | None, new: NewText) -> bytes:
     return new.text.encode("utf-8") if secret is None else seal(secret, new.text, _context(new.id, new.owner, new.kind))
 
 
-async def put_first_texts(
-    connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]
-) -> dict[str, bytes | None]:
-    """The first texts of many new owners, each `(id, owner, text)`, in a few statements of the caller's transaction.
+async def put_first_texts(connection: Connection, texts: Sequence[NewText]) -> dict[str, bytes | None]:
+    """The first texts of many new owners, in a few statements of the caller's transaction.
 
     Returns the data keys that were made, by owner; None where texts are stored as they are. Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
     """
-    owners = [owner for _, owner, _ in texts]
+    owners = [new.owner for new in texts]
     await connection.execute(  # held until commit: erasure waits for us
         "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
     )
     if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
         raise TextErased(GONE)
-    keys, bodies = [], []
-    secrets: dict[str, bytes | None] = {}
-    for id, owner, text in texts:
-        key, secret = str(uuid4()), new_data_key() if connection.keys is not None else None
-        ring = connection.keys
-        secrets[owner] = secret
-        wrapped = ring.wrap(secret, f"{key}/{owner}") if ring is not None and secret is not None else None
-        keys.append((key, owner, wrapped, ring.active if ring is not None else None))
-        bodies.append(text.encode("utf-8") if secret is None else seal(secret, text, _context(id, owner, kind)))
+    ring, keys, rows = connection.keys, {}, []
+    for owner in owners:
+        keys[owner] = DataKey(str(uuid4()), new_data_key() if ring is not None else None)
+        id, secret = keys[owner]
+        wrapped = ring.wrap(secret, f"{id}/{owner}") if ring is not None and secret is not None else None
+        rows.append((id, owner, wrapped, ring.active if ring is not None else None))
     made = await connection.execute(
         """INSERT INTO data_keys (id, owner, wrapped, master_id)
            SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bytea[], %s::text[])
            ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-        [list(column) for column in zip(*keys, strict=True)],
+        [list(column) for column in zip(*rows, strict=True)],
     )
     if made.rowcount != len(texts):
         raise TextConflict("one of these owners has texts already: nothing was stored")
-    stored = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
-           SELECT id, owner, key_id, %s, body, %s, chars
-           FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::bytea[], %s::int[]) AS t (id, owner, key_id, body, chars)
-           ON CONFLICT (id) DO NOTHING""",
-        [kind, connection.keys is not None, [id for id, _, _ in texts], owners, [key for key, *_ in keys], bodies,
-         [len(text) for _, _, text in texts]],
-    )  # fmt: skip
-    if stored.rowcount != len(texts):
+    if len(await _put(connection, texts, keys)) != len(texts):
         raise TextConflict("one of these ids stands for another text already: nothing was stored")
-    return secrets
+    return {owner: key.secret for owner, key in keys.items()}
 
 
 async def get_texts(
@@ -279,11 +265,8 @@ async def replace_text(connection: Connection, id: str, text: str) -> str:
 GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
 
 
-_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
+_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key_id, k.wrapped, k.master_id,
     EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
-_KEY: Final = """SELECT k.id, k.wrapped, k.master_id,
-    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
-    FROM data_keys k WHERE k.owner = %(owner)s AND k.destroyed_at IS NULL"""
 _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
     JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
 """`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
@@ -296,17 +279,59 @@ async def data_key(connection: Connection, owner: str) -> bytes | None:
 
 async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, bytes]:
     """The data keys of these owners that exist, also of one whose erasure has begun. Raises `KeyMissing`."""
-    wanted = sorted(set(owners))
-    if not wanted:
+    found = {owner: secret_of(connection, owner, row) for owner, row in (await _key_rows(connection, owners)).items()}
+    return {owner: secret for owner, secret in found.items() if secret is not None}
+
+
+async def active_key(connection: Connection, owner: str) -> DataKey:
+    """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
+    keys = await _active_keys(connection, [owner])
+    if owner not in keys:
+        raise TextErased(GONE)
+    return keys[owner]
+
+
+async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[str, DataKey]:
+    """As `active_key`, by owner; those who were erased are left out."""
+    rows = await _key_rows(connection, owners)
+    keys = {}
+    for owner in sorted(owners):
+        row = rows.get(owner)
+        if row is None or key_of(connection, owner, row) is None:
+            row = await _made_key(connection, owner)
+        if row is not None and not row["gone"] and (key := key_of(connection, owner, row)) is not None:
+            keys[owner] = key
+    return keys
+
+
+async def _made_key(connection: Connection, owner: str) -> dict[str, Any] | None:
+    """The row of a data key for an owner who has none, or one of the time before there were master keys; None: they were erased."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
+        if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
+            return None
+        rows = await _key_rows(connection, [owner])
+        id = rows[owner]["key_id"] if rows else str(uuid4())
+        await connection.execute(
+            """INSERT INTO data_keys AS old (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
+               ON CONFLICT (id) DO UPDATE SET wrapped = excluded.wrapped, master_id = excluded.master_id
+               WHERE old.wrapped IS NULL AND old.destroyed_at IS NULL""",
+            [id, owner, *_wrapped(connection, id, owner)],
+        )
+        return (await _key_rows(connection, [owner])).get(owner)
+
+
+async def _key_rows(connection: Connection, owners: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Those data keys of these owners that were not destroyed, as `key_of` takes them. `gone`: the owner was erased."""
+    if not (wanted := sorted(owners)):
         return {}
     cursor = await connection.execute(
-        "SELECT id, owner, wrapped, master_id FROM data_keys WHERE owner = ANY(%s) AND destroyed_at IS NULL", [wanted]
+        """SELECT k.owner, k.id AS key_id, k.wrapped, k.master_id,
+               EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
+           FROM data_keys k WHERE k.owner = ANY(%s) AND k.destroyed_at IS NULL""",
+        [wanted],
     )
-    found = {
-        row["owner"]: _unwrapped(connection, row["id"], row["owner"], row["wrapped"], row["master_id"])
-        for row in await cursor.fetchall()
-    }
-    return {owner: secret for owner, secret in found.items() if secret is not None}
+    return {row["owner"]: row for row in await cursor.fetchall()}
 
 
 def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKey | None:
@@ -317,64 +342,17 @@ def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKe
 
 
 def secret_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> bytes | None:
-    """What a row of `key_id`, `wrapped` and `master_id` seals with; None where it does not. Raises `KeyMissing`."""
-    return _unwrapped(connection, row["key_id"], owner, row["wrapped"], row["master_id"])
-
-
-async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[str, DataKey]:
-    """The data keys of these owners, made at their first text; those who were erased are left out."""
-    cursor = await connection.execute(
-        """SELECT k.owner, k.id AS key_id, k.wrapped, k.master_id FROM data_keys k WHERE k.owner = ANY(%s)
-           AND k.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)""",
-        [list(owners)],
-    )
-    found = {row["owner"]: key_of(connection, row["owner"], row) for row in await cursor.fetchall()}
-    keys = {owner: key for owner, key in found.items() if key is not None}
-    for owner in set(owners) - keys.keys():
-        with suppress(TextErased):
-            keys[owner] = await active_key(connection, owner)
-    return keys
-
-
-async def active_key(connection: Connection, owner: str) -> DataKey:
-    """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
-    while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:
-        async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
-            if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
-                raise TextErased(GONE)
-            id = str(uuid4())
-            await connection.execute(
-                """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-                [id, owner, *_wrapped(connection, id, owner)],
-            )
-    if row["gone"]:
-        raise TextErased(GONE)
-    if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
-        await connection.execute(
-            "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
-            [*_wrapped(connection, row["id"], owner), row["id"]],
-        )
-        row = await (await connection.execute(_KEY, {"owner": owner})).fetchone()
-        if row is None:
-            raise TextErased(GONE)
-    return DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
+    """The secret in such a row; None where texts are stored as they are, or the key was destroyed. Raises `KeyMissing`."""
+    if row["wrapped"] is None or row["master_id"] is None:
+        return None
+    if connection.keys is None:
+        raise KeyMissing(f"texts here are sealed with master key {row['master_id']}: give it with TONGYAO_MASTER_KEY")
+    return connection.keys.unwrap(bytes(row["wrapped"]), f"{row['key_id']}/{owner}", row["master_id"])
 
 
 def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None, str | None]:
     keys = connection.keys
     return (None, None) if keys is None else (keys.wrap(new_data_key(), f"{id}/{owner}"), keys.active)
-
-
-def _unwrapped(
-    connection: Connection, id: str, owner: str, wrapped: bytes | None, master_id: str | None
-) -> bytes | None:
-    if wrapped is None or master_id is None:
-        return None
-    if connection.keys is None:
-        raise KeyMissing(f"texts here are sealed with master key {master_id}: give it with TONGYAO_MASTER_KEY")
-    return connection.keys.unwrap(bytes(wrapped), f"{id}/{owner}", master_id)
 
 
 def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
@@ -383,7 +361,7 @@ def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
         return None
     if not row["sealed"]:
         return bytes(row["body"]).decode("utf-8")
-    secret = _unwrapped(connection, row["key"], row["owner"], row["wrapped"], row["master_id"])
+    secret = secret_of(connection, row["owner"], row)
     if secret is None:
         return None
     return unseal(secret, bytes(row["body"]), _context(row["id"], row["owner"], row["kind"]))

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import Pool, RecordsError, RowT, fetch_one, reading, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
 
 MAX_PAGE = 200
@@ -165,14 +165,14 @@ class Processes:
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
-        row = await fetch_one(self._pool, ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", [process_id])
-        if row is None:
-            raise ProcessUnknown(f"there is no process {process_id!r}")
-        return row
+        return await self._one(ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", process_id)
 
     async def at_step(self, process_id: str) -> StepRow:
         """Raises `ProcessUnknown`."""
-        row = await fetch_one(self._pool, StepRow, _AT_STEP, [process_id])
+        return await self._one(StepRow, _AT_STEP, process_id)
+
+    async def _one(self, kind: type[RowT], query: str, process_id: str) -> RowT:
+        row = await fetch_one(self._pool, kind, query, [process_id])
         if row is None:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row

@@ -56,7 +56,7 @@ class RelationRow(Value):
 
 
 PROJECTIONS: Final = """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
-    FROM projections WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
+    FROM projections WHERE process_id = %(process)s
         AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s)) ORDER BY round, alias"""
 OBSERVATIONS: Final = """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
     FROM observations WHERE process_id = %(process)s ORDER BY round"""
@@ -144,15 +144,10 @@ class Rounds:
                 },
             )
 
-    async def projections(
-        self, process_id: str, round: int | None = None, *, aliases: Sequence[str] | None = None
-    ) -> list[ProjectionRow]:
-        """All turns, or those of one round, of these aliases; by round, then alias."""
+    async def projections(self, process_id: str) -> list[ProjectionRow]:
+        """All turns, by round, then alias."""
         async with reading(self._pool, ProjectionRow) as cursor:
-            await cursor.execute(
-                PROJECTIONS,
-                {"process": process_id, "round": round, "aliases": list(aliases) if aliases is not None else None},
-            )
+            await cursor.execute(PROJECTIONS, {"process": process_id, "aliases": None})
             return await cursor.fetchall()
 
     async def observations(self, process_id: str) -> list[ObservationRow]:
@@ -161,13 +156,11 @@ class Rounds:
             await cursor.execute(OBSERVATIONS, {"process": process_id})
             return await cursor.fetchall()
 
-    async def relations(self, process_id: str, round: int | None = None) -> list[RelationRow]:
-        """Of all rounds, or of one; by round, then pair."""
+    async def relations(self, process_id: str) -> list[RelationRow]:
+        """Of all rounds, by round, then pair."""
         async with reading(self._pool, RelationRow) as cursor:
             await cursor.execute(
-                """SELECT round, a, b, kind, sources FROM relations
-                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                   ORDER BY round, a, b, kind""",
-                {"process": process_id, "round": round},
+                "SELECT round, a, b, kind, sources FROM relations WHERE process_id = %s ORDER BY round, a, b, kind",
+                [process_id],
             )
             return await cursor.fetchall()
