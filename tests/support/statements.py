@@ -15,8 +15,10 @@ from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
+from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
+from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.migrate import migrate
 from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.postgres import LocalPostgres
@@ -84,14 +86,25 @@ CALLS: Final = 31
 """Of the process that is counted: a formulation, 4 rounds of 5 projections and an observation, a plan, 5 deliveries."""
 _PROFILE: Final = (
     "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats. "
-    "My name in the harbour is {name}."
+    "My neighbours {name} Harper and Wim Visser from Rotterdam know me."
 )
 
 
 async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
-    """The statements of one whole process: 5 proxies, 4 rounds, a budget, sealed texts, signed messages, workers of all roles."""
+    """The statements of one whole process as it runs in an installation: 5 proxies, 4 rounds, workers of all roles.
+
+    It has a budget and a budget of the day; texts are sealed, messages signed, and names are found in profiles.
+    """
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
-    async with open_stack(client, postgres.url, engine, keys=Keyring(b"0" * 32), signed=True) as stack:
+    async with open_stack(
+        client,
+        postgres.url,
+        engine,
+        keys=Keyring(b"0" * 32),
+        signed=True,
+        day=DayBudgets(),
+        find_names=names_in_text,
+    ) as stack:
         people = await stack.people({name: _PROFILE.format(name=name) for name in PEOPLE})
         postgres.start()
         process_id = await stack.start(people, auto_confirm=True, cost_budget="20")

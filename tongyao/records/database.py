@@ -21,24 +21,8 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from pydantic import BaseModel
 
-from tongyao.records.errors import RecordsError
+from tongyao.records.errors import RecordsError as RecordsError
 from tongyao.records.privacy.keys import Keyring
-
-__all__ = [
-    "BadValue",
-    "Connection",
-    "DatabaseUnreachable",
-    "Pool",
-    "RecordsError",
-    "as_json",
-    "fetch_one",
-    "one_at_a_time",
-    "open_pool",
-    "reading",
-    "rows_of",
-    "session",
-    "transaction",
-]
 
 RowT = TypeVar("RowT", bound=BaseModel)
 
@@ -275,6 +259,13 @@ async def fetch_one(pool: Pool, row: type[RowT], query: str, parameters: Params 
     async with reading(pool, row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchone()
+
+
+async def fetch_all(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> list[RowT]:
+    """All rows of one query, each as a `row`. Raises as `session`."""
+    async with reading(pool, row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
 
 
 async def _configure(keys: Keyring | None, connection: Connection) -> None:

@@ -8,7 +8,7 @@ which the attempt ends. Each of the two is one statement: the SQL functions `cla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal, LiteralString, NamedTuple
@@ -191,17 +191,9 @@ class Ledger:
             data_key = claim.data_key or await active_key(connection, owner)
             texts = [NewText(answer, owner, "answer", text), NewText(draft, owner, "draft", draft_json)]
             settled = await _end(
-                connection,
-                key,
-                claim,
-                "settled",
-                usage=usage,
-                cost=cost,
-                engine=engine,
-                model=model,
-                labels=labels,
-                texts=sealed(texts, {owner: data_key}),
-            )
+                connection, key, claim, "settled", usage, cost=cost, engine=engine, model=model, labels=list(labels),
+                **sealed(texts, {owner: data_key}),
+            )  # fmt: skip
             if settled.attempt == claim.attempt:
                 return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
             return await _with_texts(connection, settled)
@@ -211,7 +203,7 @@ class Ledger:
     ) -> None:
         """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
         async with session(self._pool) as connection:
-            await _end(connection, key, claim, "failed", reason=reason, usage=usage, cost=cost)
+            await _end(connection, key, claim, "failed", usage, reason=reason, cost=cost)
 
     async def release(self, key: CallKey) -> None:
         """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
@@ -336,23 +328,15 @@ async def _with_texts(connection: Connection, settled: Attempt) -> SettledCall:
     return SettledCall(**settled.model_dump(), text=texts[answer], draft_json=texts[draft])
 
 
-_NO_TEXTS: Final[Mapping[str, Any]] = {"keys": [], "sealed": None, "ids": [], "kinds": [], "bodies": [], "chars": []}
+_UNTOLD: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("reason", "cost", "engine", "model", "labels")),
+    **sealed([], {}),
+}
 _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "requests")
 
 
 async def _end(
-    connection: Connection,
-    key: CallKey,
-    claim: Claim,
-    state: str,
-    *,
-    usage: Usage | None,
-    cost: Decimal | None,
-    reason: str | None = None,
-    engine: str | None = None,
-    model: str | None = None,
-    labels: Sequence[str] | None = None,
-    texts: Mapping[str, Any] = _NO_TEXTS,
+    connection: Connection, key: CallKey, claim: Claim, state: str, usage: Usage | None, **told: Any
 ) -> Attempt:
     """End an attempt; returns the one that counts. Raises `AttemptUnknown`, `TextErased`."""
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
@@ -362,11 +346,14 @@ async def _end(
                         %(cache_write_tokens)s, %(cache_read_tokens)s, %(output_tokens)s, %(requests)s::int, %(cost)s,
                         %(engine)s, %(model)s, %(labels)s::text[], {SEALED})""",
                 {
-                    **_values(key), **texts, "attempt": claim.attempt, "state": state, "reason": reason,
-                    **{name: getattr(usage, name, 0) for name in _USED}, "cost": cost,
-                    "engine": engine, "model": model, "labels": None if labels is None else list(labels),
+                    **_UNTOLD,
+                    **_values(key),
+                    **{name: getattr(usage, name, 0) for name in _USED},
+                    **told,
+                    "attempt": claim.attempt,
+                    "state": state,
                 },
-            )  # fmt: skip
+            )
         except psycopg.DatabaseError as error:
             if error.sqlstate == "TY001":
                 raise TextErased(GONE) from None

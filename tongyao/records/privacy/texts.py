@@ -168,18 +168,18 @@ SEALED: Final = (
 
 def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, Any]:
     """Texts as they are stored with these data keys, by owner. Either all keys have a secret or none has."""
+    secrets = [keys[new.owner].secret for new in texts]
     return {
         "keys": [keys[new.owner].id for new in texts],
-        "sealed": any(keys[new.owner].secret is not None for new in texts),
+        "sealed": any(secrets),
         "ids": [new.id for new in texts],
         "kinds": [new.kind for new in texts],
-        "bodies": [_body(keys[new.owner].secret, new) for new in texts],
+        "bodies": [
+            seal(secret, new.text, _context(new.id, new.owner, new.kind)) if secret else new.text.encode("utf-8")
+            for new, secret in zip(texts, secrets, strict=True)
+        ],
         "chars": [len(new.text) for new in texts],
     }
-
-
-def _body(secret: bytes | None, new: NewText) -> bytes:
-    return new.text.encode("utf-8") if secret is None else seal(secret, new.text, _context(new.id, new.owner, new.kind))
 
 
 async def put_first_texts(connection: Connection, texts: Sequence[NewText]) -> dict[str, bytes | None]:

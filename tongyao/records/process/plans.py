@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Pool, fetch_all, reading, session
 
 
 class PlanRow(Value):
@@ -79,27 +79,17 @@ class Plans:
             await connection.execute(
                 """INSERT INTO plans
                        (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s)
+                   VALUES (%(process)s, %(revision)s, %(text_id)s, %(markdown_text_id)s, %(reduced)s, %(claims)s, %(supported)s)
                    ON CONFLICT (process_id, revision) DO UPDATE SET
                        text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
                        reduced = excluded.reduced, claims = excluded.claims, supported = excluded.supported,
                        at = now()""",
-                [
-                    process_id,
-                    row.revision,
-                    row.text_id,
-                    row.markdown_text_id,
-                    row.reduced,
-                    row.claims,
-                    row.supported,
-                ],
+                {"process": process_id, **row.model_dump(exclude={"at"})},
             )
 
     async def plans(self, process_id: str) -> list[PlanRow]:
         """Every revision, oldest first."""
-        async with reading(self._pool, PlanRow) as cursor:
-            await cursor.execute(PLANS, {"process": process_id})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, PlanRow, PLANS, {"process": process_id})
 
     async def latest(self, process_id: str) -> PlanRow | None:
         """The revision that holds; None before there is a plan."""
@@ -119,15 +109,11 @@ class Plans:
 
     async def deliveries(self, process_id: str) -> list[DeliveryRow]:
         """By revision, then alias."""
-        async with reading(self._pool, DeliveryRow) as cursor:
-            await cursor.execute(DELIVERIES, {"process": process_id})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, DeliveryRow, DELIVERIES, {"process": process_id})
 
     async def answers(self, process_id: str) -> list[AnswerRow]:
         """By revision, then alias."""
-        async with reading(self._pool, AnswerRow) as cursor:
-            await cursor.execute(ANSWERS, {"process": process_id})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, AnswerRow, ANSWERS, {"process": process_id})
 
     async def decisions(self, process_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """What was answered to the plans that hold, by process and alias."""

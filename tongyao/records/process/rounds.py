@@ -13,7 +13,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Relation, Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Pool, fetch_all, reading, session, transaction
 
 
 class ProjectionRow(Value):
@@ -146,15 +146,11 @@ class Rounds:
 
     async def projections(self, process_id: str) -> list[ProjectionRow]:
         """All turns, by round, then alias."""
-        async with reading(self._pool, ProjectionRow) as cursor:
-            await cursor.execute(PROJECTIONS, {"process": process_id, "aliases": None})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, ProjectionRow, PROJECTIONS, {"process": process_id, "aliases": None})
 
     async def observations(self, process_id: str) -> list[ObservationRow]:
         """By round."""
-        async with reading(self._pool, ObservationRow) as cursor:
-            await cursor.execute(OBSERVATIONS, {"process": process_id})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, ObservationRow, OBSERVATIONS, {"process": process_id})
 
     async def relations(self, process_id: str) -> list[RelationRow]:
         """Of all rounds, by round, then pair."""

@@ -11,7 +11,7 @@ from pydantic import Field
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Pool, fetch_all, reading, session, transaction
 from tongyao.records.people.profiles import ProfileVersion
 
 
@@ -91,9 +91,7 @@ class Seats:
 
     async def seats(self, process_id: str) -> list[SeatRow]:
         """Everybody who ever sat there, in alias order."""
-        async with reading(self._pool, SeatRow) as cursor:
-            await cursor.execute(SEATS, {"process": process_id})
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, SeatRow, SEATS, {"process": process_id})
 
     async def spoke_for_themselves(self, process_id: str) -> dict[str, EndpointKind]:
         """Profile ids of those for whom no proxy spoke at the end, with what did: they themselves, or their agent."""
