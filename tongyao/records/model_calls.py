@@ -143,7 +143,7 @@ class Ledger:
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                f"""SELECT * FROM claim_call({_CALL}, %(input)s, %(repair)s, %(prompt)s, %(engine)s, %(model)s, %(worker)s,
+                f"""SELECT outcome, number, root, key_id, wrapped, master_id FROM claim_call({_CALL}, %(input)s, %(repair)s, %(prompt)s, %(engine)s, %(model)s, %(worker)s,
                         %(owner)s, %(tokens)s, %(cost)s, %(keep_tokens)s, %(keep_cost)s)""",
                 {
                     **_values(key),
@@ -151,7 +151,6 @@ class Ledger:
                     "worker": worker, "owner": owner, "tokens": reserve.tokens, "cost": reserve.cost,
                     "keep_tokens": reserve.keep[0], "keep_cost": reserve.keep[1],
                 },
-                prepare=True,
             )  # fmt: skip
             row = await cursor.fetchone()
             assert row is not None
