@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from temporalio import activity
 
@@ -11,11 +12,11 @@ from activities.llm.model_calls import StepRun, model_step
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
 from tongyao.protocol.guards.deliveries import settle_delivery
-from tongyao.protocol.model.plan import DeliveryDraft, Plan
+from tongyao.protocol.model.plan import Delivery, DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import DeliveryRequest
 from tongyao.protocol.rules import request_access
-from tongyao.records.privacy.texts import text_id
+from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.plans import DeliveryRow
 
 
@@ -37,26 +38,53 @@ class Delivering:
             parts = [self._one(run, record, plan, alias) for alias in what.aliases if alias not in done]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
             ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # one failure does not cancel the others
+            await self._write(run, record, [one for one in ended if isinstance(one, Delivery)])
             for failed in ended:
-                if failed is not None:
+                if isinstance(failed, BaseException):
                     raise failed
         return DeliverOutput(delivered=what.aliases, spent=await calls.spent(what.process_id))
 
-    async def _one(self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str) -> None:
-        """Ask for one delivery and store it. Without an answer it is the participant's part as the plan states it."""
+    async def _one(
+        self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str
+    ) -> Delivery:
+        """Ask for one delivery; where none can be had, the participant's part as the plan states it."""
         request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
-        profile = record.participant(alias).profile
-        owner = profile.profile_id if profile else f"process:{record.process_id}"
-        question = run.question(request, owner=owner, alias=alias, revision=plan.revision)
+        question = run.question(request, owner=_owner(record, alias), alias=alias, revision=plan.revision)
         try:
             draft = (await self._deps.model_calls.ask_and_review(question, ())).draft
         except (StepFailed, Unreadable, OutOfBudget):
             draft = DeliveryDraft()
-        delivery = settle_delivery(draft, alias=alias, plan=request.plan, language=request.language)
+        return settle_delivery(draft, alias=alias, plan=request.plan, language=request.language)
+
+    async def _write(
+        self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, deliveries: Sequence[Delivery]
+    ) -> None:
+        """Write deliveries to the record. Raises `TextErased` where a participant was erased meanwhile."""
+        if not deliveries:
+            return
         repositories = self._deps.repositories
-        stored = text_id("delivery", record.process_id, run.process.epoch, plan.revision, alias)
-        await repositories.texts.first(owner, "delivery", delivery.model_dump_json(), id=stored)
-        await repositories.plans.put_delivery(
-            record.process_id,
-            DeliveryRow(revision=plan.revision, alias=alias, text_id=stored, language=request.language),
+        ids = {
+            one.alias: text_id("delivery", record.process_id, run.process.epoch, one.plan_revision, one.alias)
+            for one in deliveries
+        }
+        stand = await repositories.texts.first_of_those_left(
+            [
+                NewText(ids[one.alias], _owner(record, one.alias), "delivery", one.model_dump_json())
+                for one in deliveries
+            ]
         )
+        await repositories.plans.put_deliveries(
+            record.process_id,
+            [
+                DeliveryRow(revision=one.plan_revision, alias=one.alias, text_id=ids[one.alias], language=one.language)
+                for one in deliveries
+                if ids[one.alias] in stand
+            ],
+        )
+        if len(stand) < len(deliveries):
+            raise TextErased("a participant was erased while their delivery was written")
+
+
+def _owner(record: Record, alias: str) -> str:
+    profile = record.participant(alias).profile
+    return profile.profile_id if profile else f"process:{record.process_id}"

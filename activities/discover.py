@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from temporalio import activity
 
@@ -13,7 +12,7 @@ from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, Dis
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
-from tongyao.records.privacy.texts import TextErased
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import IDENTITIES, found_text_id
 
@@ -66,10 +65,18 @@ class Discovering:
         repositories = self._deps.repositories
         await repositories.seats.find(process_id, found, round_number=round_number)
         people = dict.fromkeys(one.profile_id for one in found)
-        for (person, _), face in (await repositories.profiles.summaries([(one, None) for one in people])).items():
-            words = IDENTITIES.dump_json(face.identities).decode()
-            with suppress(TextErased):
-                await repositories.texts.first(person, "identities", words, id=found_text_id(process_id, person))
+        faces = await repositories.profiles.summaries([(one, None) for one in people])
+        await repositories.texts.first_of_those_left(
+            [
+                NewText(
+                    found_text_id(process_id, person),
+                    person,
+                    "identities",
+                    IDENTITIES.dump_json(face.identities).decode(),
+                )
+                for (person, _), face in faces.items()
+            ]
+        )
 
 
 def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:

@@ -24,6 +24,7 @@ from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName
 from tongyao.protocol.rules.identity.names import all_forms, forms_of
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
@@ -103,10 +104,17 @@ class Freezing:
         repositories = self._deps.repositories
         people = {DEMANDER: demander, **{seat.alias: seat.person for seat in seats}}
         faces = await repositories.profiles.summaries([(person, None) for person in people.values()])
-        for alias, person in people.items():
-            if (face := faces.get((person, None))) is not None:
-                words = IDENTITIES.dump_json(face.identities).decode()
-                await repositories.texts.first(person, "identities", words, id=identities_text_id(process_id, alias))
+        texts = [
+            NewText(
+                identities_text_id(process_id, alias),
+                person,
+                "identities",
+                IDENTITIES.dump_json(face.identities).decode(),
+            )
+            for alias, person in people.items()
+            if (face := faces.get((person, None))) is not None
+        ]
+        await repositories.texts.first_many(texts)
 
     async def _keep_names(self, process_id: str, seats: list[SeatRow]) -> None:
         """Number the names in the profiles of those who are seated now; a name that the process knows keeps its number."""
@@ -115,6 +123,7 @@ class Freezing:
         known, after = list(record.names), marks_in(record.tension) if record.tension else 0
         texts = await repositories.profile_texts([seat.profile for seat in seats if seat.profile])
         faces = await repositories.profiles.summaries([(seat.person, seat.profile_version) for seat in seats])
+        stored: list[NewText] = []
         for seat in seats:
             face = faces.get((seat.person, seat.profile_version))
             if seat.profile is None or seat.profile not in texts or face is None:
@@ -123,8 +132,9 @@ class Freezing:
             number = partial(_numbered, found, face.identities, tuple(known), after)
             if new := await asyncio.to_thread(number):
                 id = names_text_id(process_id, seat.alias)
-                await repositories.texts.first(seat.person, "names", NAMES.dump_json(new).decode(), id=id)
+                stored.append(NewText(id, seat.person, "names", NAMES.dump_json(new).decode()))
                 known += new
+        await repositories.texts.first_many(stored)
 
     async def _names_in(self, text: str) -> Sequence[NameFound]:
         """The names in a profile: found once, and kept under the digest of its text."""
@@ -145,7 +155,7 @@ class Freezing:
         own = chosen.pop(DEMANDER, None)
         ids = [choice.profile_id for choice in chosen.values()]
         known = await repositories.profiles.known(ids)
-        allowed = await repositories.readable_in(row, [id for id in ids if id in known])
+        allowed, _ = await repositories.speaking_in(row, [id for id in ids if id in known])
         left = [
             choice
             for choice in chosen.values()

@@ -23,7 +23,7 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.child_plan import child_plan
 from tongyao.protocol.rules.plans.holes import hole_title
 from tongyao.protocol.rules.plans.lineage import child_id, hole_id
-from tongyao.records.privacy.texts import text_id
+from tongyao.records.privacy.texts import NewText, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.processes import ProcessRow
@@ -88,11 +88,12 @@ class Planning:
         """The profiles of those who contributed, as far as their owners let their proxies speak. `readable`: aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
-        present = [record.participant(alias) for alias in record.contributors() if alias in readable]
-        profiles = {seat.alias: seat.profile for seat in present if seat.profile is not None}
-        consenting = await repositories.readable_in(process, [profile.profile_id for profile in profiles.values()])
+        speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
+        profiles = {seat.alias: seat.profile for seat in speakers if seat.profile is not None}
+        consenting, mandates = await repositories.speaking_in(
+            process, [profile.profile_id for profile in profiles.values()]
+        )
         profiles = {alias: profile for alias, profile in profiles.items() if profile.profile_id in consenting}
-        mandates = await repositories.mandates_in(record.scene, [profile.profile_id for profile in profiles.values()])
         texts = await repositories.profile_texts(list(profiles.values()))
         for alias, profile in profiles.items():
             mandate, text = mandates[profile.profile_id], texts.get(profile)
@@ -112,10 +113,13 @@ class Planning:
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
         parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
-        plan = Plan.model_validate_json(
-            await repositories.texts.first(owner, "plan", whole.model_dump_json(), id=structure)
+        stand = await repositories.texts.first_many(
+            [
+                NewText(structure, owner, "plan", whole.model_dump_json()),
+                NewText(words, owner, "plan", whole.markdown),
+            ]
         )
-        await repositories.texts.first(owner, "plan", plan.markdown, id=words)
+        plan = Plan.model_validate_json(stand[structure])
         claims = plan.claims()
         await repositories.plans.put_plan(
             what.process_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.protocol.rules import request_access
-from tongyao.records.privacy.texts import TextErased, text_id
+from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
@@ -57,6 +57,17 @@ class _Room:
         return profile.profile_id if profile else self.run.process.demander
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """A turn that has ended, with what goes into its row. `reason`: why it failed."""
+
+    turn: TurnInput
+    projection: Projection
+    reason: str
+    guards: Counter[str]
+    seconds: float
+
+
 class Projecting:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
@@ -73,9 +84,9 @@ class Projecting:
             room = await self._room(what, run)
             turns = (self._turn(what, turn, room) for turn in what.turns)
             ended = await asyncio.gather(*turns, return_exceptions=True)
+            outcomes = await self._write(what, room, [turn for turn in ended if isinstance(turn, _Ended)])
             if failed := [error for error in ended if isinstance(error, BaseException)]:
                 raise max(failed, key=_weight)
-        outcomes = tuple(turn for turn in ended if isinstance(turn, TurnOutput))
         return ProjectOutput(
             turns=outcomes,
             out_of_budget=any(turn.reason == OutOfBudget.reason for turn in outcomes),
@@ -86,19 +97,17 @@ class Projecting:
         repositories = self._deps.repositories
         record = await repositories.record(run.process)
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
-        readable = await repositories.readable_in(run.process, [profile.profile_id for profile in profiles])
+        readable, mandates = await repositories.speaking_in(run.process, [profile.profile_id for profile in profiles])
         return _Room(
             run=run,
             record=record.model_copy(update={"round": what.round}),
-            mandates=await repositories.mandates_in(
-                record.scene, [run.process.demander, *(profile.profile_id for profile in profiles)]
-            ),
+            mandates=mandates,
             readable=readable,
             texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
         )
 
-    async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> TurnOutput:
-        """Write one turn to the record. Raises what should be tried again, `OperatorNeeded` and `DayBudgetUsed`."""
+    async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
+        """One turn, not written yet. Raises what should be tried again, `OperatorNeeded` and `DayBudgetUsed`."""
         guards: Counter[str] = Counter()
         reason = ""
         began = time.monotonic()
@@ -115,19 +124,7 @@ class Projecting:
                 raise
             reason = error.reason
             projection = _silent(what, turn, Outcome.FAILED)
-        try:
-            projection = await self._write(what, turn, projection, room, guards, time.monotonic() - began)
-        except TextErased:  # the participant was erased while their turn was running
-            projection = _silent(what, turn, Outcome.LEFT)
-            projection = await self._write(what, turn, projection, room, guards, time.monotonic() - began)
-        return TurnOutput(
-            alias=turn.alias,
-            revision=turn.revision,
-            outcome=projection.outcome,
-            items=len(projection.items),
-            struck=projection.struck,
-            reason=reason,
-        )
+        return _Ended(turn, projection, reason, guards, time.monotonic() - began)
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
         """What the proxy said, or what the person or their agent said."""
@@ -201,43 +198,72 @@ class Projecting:
             pieces.insert(0, Piece(start=0, text=intent))
         return text, Material(pieces=tuple(pieces), total_chars=len(text))
 
-    async def _write(
-        self,
-        what: ProjectInput,
-        turn: TurnInput,
-        projection: Projection,
-        room: _Room,
-        guards: Counter[str],
-        seconds: float,
-    ) -> Projection:
-        """Write the turn to the record. Returns the turn that counts: an earlier attempt's, if that one wrote it."""
-        repositories = self._deps.repositories
-        stored = None
-        if projection.outcome.spoken:
-            key = (what.process_id, room.run.process.epoch, what.round, turn.alias, turn.revision)
-            stored = text_id("projection", *key)
-            said = await repositories.texts.first(
-                room.owner(turn.alias), "projection", projection.model_dump_json(), id=stored
+    async def _write(self, what: ProjectInput, room: _Room, turns: Sequence[_Ended]) -> tuple[TurnOutput, ...]:
+        """Write turns to the record, all at once. Of each that turn counts which an earlier attempt wrote, if one did.
+
+        A participant who was erased while their turn was running has left.
+        """
+        if not turns:
+            return ()
+        repositories, epoch = self._deps.repositories, room.run.process.epoch
+        ids = {
+            ended.turn.alias: text_id(
+                "projection", what.process_id, epoch, what.round, ended.turn.alias, ended.turn.revision
             )
-            projection = Projection.model_validate_json(said)
-        await repositories.rounds.put_projection(
+            for ended in turns
+            if ended.projection.outcome.spoken
+        }
+        said = await repositories.texts.first_of_those_left(
+            [
+                NewText(
+                    ids[ended.turn.alias],
+                    room.owner(ended.turn.alias),
+                    "projection",
+                    ended.projection.model_dump_json(),
+                )
+                for ended in turns
+                if ended.turn.alias in ids
+            ]
+        )
+        rows, outputs = [], []
+        for ended in turns:
+            turn, projection = ended.turn, ended.projection
+            stored = ids.get(turn.alias)
+            if stored is not None and stored in said:
+                projection = Projection.model_validate_json(said[stored])
+            elif stored is not None:
+                stored, projection = None, _silent(what, turn, Outcome.LEFT)
+            rows.append(
+                ProjectionRow(
+                    round=what.round,
+                    alias=turn.alias,
+                    outcome=projection.outcome,
+                    author=projection.author,
+                    text_id=stored,
+                    items=len(projection.items),
+                    chars=len(projection.text),
+                    struck=projection.struck,
+                    guards={**ended.guards},
+                    seconds=ended.seconds,
+                )
+            )
+            outputs.append(
+                TurnOutput(
+                    alias=turn.alias,
+                    revision=turn.revision,
+                    outcome=projection.outcome,
+                    items=len(projection.items),
+                    struck=projection.struck,
+                    reason=ended.reason,
+                )
+            )
+        await repositories.rounds.put_projections(
             what.process_id,
-            ProjectionRow(
-                round=what.round,
-                alias=turn.alias,
-                outcome=projection.outcome,
-                author=projection.author,
-                text_id=stored,
-                items=len(projection.items),
-                chars=len(projection.text),
-                struck=projection.struck,
-                guards={**guards},
-                seconds=seconds,
-            ),
-            revision=turn.revision,
+            rows,
+            revisions={ended.turn.alias: ended.turn.revision for ended in turns},
             run_id=activity.info().workflow_run_id or "",
         )
-        return projection
+        return tuple(outputs)
 
 
 def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:

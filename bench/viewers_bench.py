@@ -32,7 +32,7 @@ from bench.waiting_processes import TENSION
 from tongyao.app.people.sessions import open_session
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.records.process.changes import CHANNEL
+from tongyao.records.process.changes import EVENTS
 from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.local.worker_process import WorkerProcess
 
@@ -118,7 +118,7 @@ class Observations(threading.Thread):
             psycopg.connect(self.url, autocommit=True) as listening,
             psycopg.connect(self.url, autocommit=True) as asking,
         ):
-            listening.execute(f"LISTEN {CHANNEL}")
+            listening.execute(f"LISTEN {EVENTS}")
             for notified in listening.notifies():
                 at = time.monotonic()
                 if notified.payload == self.pid:

@@ -1,78 +1,62 @@
-"""Budgets, one per tree: reserves the most that a call can cost (docs/protocol.md §10.2). The ledger settles the actual cost."""
+"""Limits of what model calls may use: a budget per tree, and what is left of the day (docs/protocol.md §10.2).
+
+The ledger reserves and counts what each call uses (`tongyao.records.model_calls`).
+"""
 
 from __future__ import annotations
 
-import asyncio
 import time
 
-from tongyao.llm.engine import Bound, CallKey
-from tongyao.llm.errors import DayBudgetUsed, OutOfBudget
+from tongyao.llm.errors import DayBudgetUsed
 from tongyao.protocol.contracts.process import ActivityInput
-from tongyao.records.budgets import BudgetExceeded, Budgets
+from tongyao.records.budgets import Budgets
 from tongyao.records.day_budgets import DayBudgets, UsedToday
-from tongyao.records.model_calls import Ledger, call_name
-
-POLL_SECONDS = 0.5
-"""How often a call looks again whether calls in flight have released what they did not use."""
+from tongyao.records.model_calls import Ledger
+from tongyao.records.process.processes import StepRow
 
 FRESH_SECONDS = 5.0
 """How old what is known of a day's use may be. A day budget can be passed by the calls of so many seconds."""
 MOST_SEEN = 1_000
-"""People whose use is remembered at a time."""
+"""People whose use is remembered at a time, and processes of which it is known who pays."""
 
 
-class BudgetReservations:
-    """What the trees of processes may still spend. For a tree without a budget nothing is reserved."""
+class SpendingLimits:
+    """What the trees of processes, and people in a day, may still spend."""
 
     def __init__(self, budgets: Budgets, ledger: Ledger, *, day: DayBudgets | None = None) -> None:
         """`day`: what may be used per day (UTC); None: no limit."""
         self._budgets, self._ledger, self._day = budgets, ledger, day
         self._seen: dict[str, tuple[float, UsedToday]] = {}
+        self._payers: dict[str, str | None] = {}
 
-    async def set_limits(self, what: ActivityInput) -> None:
-        """Open the budget of a tree, or bring its limits to what the demander set last."""
-        if what.token_budget is None and what.cost_budget is None:
+    async def set_for(self, what: ActivityInput, row: StepRow) -> None:
+        """Open the budget of a tree, or bring its limits to those that the demander set last. `row`: as it is stored."""
+        wanted = (what.token_budget, what.cost_budget)
+        if wanted == (None, None) or (row.has_budget and (row.limit_tokens, row.limit_cost) == wanted):
             return
-        budget = await self._budgets.open(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
-        if (budget.limit_tokens, budget.limit_cost) != (what.token_budget, what.cost_budget):
-            await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
+        if not row.has_budget:
+            await self._budgets.open(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
+        await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
 
-    async def root(self, process_id: str) -> str | None:
-        """The root whose budget pays for the calls of a process; None where its tree has none.
-
-        Raises `DayBudgetUsed` when the day's budget of the installation, or of whoever started the tree, is used up.
-        """
-        budget = await self._budgets.of_process(process_id)
-        await self._within_the_day(budget.person if budget else None)
-        return budget.root_id if budget else None
-
-    async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
-        """Reserve `bound` for `key` such that `keep` is still left.
-
-        Where room is lacking only because of calls in flight, waits for them, at most `seconds`. Raises `OutOfBudget`.
-        """
-        until = time.monotonic() + seconds
-        while True:
-            try:
-                return await self._budgets.reserve(
-                    root, call_name(key), tokens=bound.tokens, cost=bound.cost, keep=(keep.tokens, keep.cost)
-                )
-            except BudgetExceeded as full:
-                if not full.in_flight or time.monotonic() >= until:
-                    raise OutOfBudget(str(full)) from None
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def release(self, key: CallKey) -> None:
-        """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
-        await self._budgets.release(key.process, call_name(key))
-
-    async def _within_the_day(self, person: str | None) -> None:
+    async def check_day(self, process_id: str) -> None:
+        """Raises `DayBudgetUsed` when the day's budget of the installation, or of the person who pays for the process, is used up."""
         if self._day is None:
             return
-        used = await self._used_today(person or "")
-        over = used.over(self._day, person=person is not None)
+        person = await self._payer(process_id)
+        over = (await self._used_today(person or "")).over(self._day, person=person is not None)
         if over is not None:
             raise DayBudgetUsed(f"the day budget of the {over} is used up: calls are made again tomorrow (UTC)")
+
+    async def _payer(self, process_id: str) -> str | None:
+        """The person who started the tree; None where it was started on the machine. A budget never changes its person."""
+        if process_id not in self._payers:
+            budget = await self._budgets.of_process(process_id)
+            if budget is None:
+                return None
+            if len(self._payers) > MOST_SEEN:
+                self._payers.clear()
+            self._payers[process_id] = budget.person
+        return self._payers[process_id]
 
     async def _used_today(self, person: str) -> UsedToday:
         """What the ledger said at most `FRESH_SECONDS` ago: the sum goes over all calls of the day, too many for each call."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Final, Generic, NoReturn, Protocol
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.llm import scene_prompts
-from activities.llm.budget import BudgetReservations
+from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
 from tongyao.fair_threads import on_behalf_of
+from tongyao.llm import prompts
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask
 from tongyao.llm.errors import (
     DayBudgetUsed,
@@ -36,9 +39,10 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
+from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import Ledger, SettledCall
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.model_calls import Claim, Ledger, SettledCall
+from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 
 HEARTBEAT_SECONDS = 4
@@ -73,6 +77,9 @@ class Settled(Generic[DraftT]):
     labels: tuple[str, ...] = ()
 
 
+POLL_SECONDS: Final = 0.5
+"""How often a call looks again whether calls in flight have released what they did not use of the budget."""
+
 SLOT_SECONDS: Final = 20.0
 """How long a call waits for a slot. A step's time-out has 30 s beside its calls."""
 
@@ -96,26 +103,29 @@ class ModelCalls:
         ledger: Ledger,
         *,
         worker: str,
-        reservations: BudgetReservations | None = None,
+        limits: SpendingLimits | None = None,
         slots: Slots | None = None,
+        prompt_folder: Path | None = None,
     ) -> None:
         """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger.
 
-        `slots`: what limits the calls of all workers together.
+        `limits`: of budgets and of the day. `slots`: what limits the calls of all workers together. `prompt_folder`: prompts in the
+        place of the shipped ones.
         """
         self._slots = slots
         self._engines = engines
         self._ledger = ledger
         self._worker = worker
-        self._reservations = reservations
+        self._limits = limits
+        self._prompt_folder = prompt_folder
 
     def engine(self, step: str) -> Engine:
         return self._engines.get(step) or self._engines["*"]
 
-    async def set_limits(self, what: ActivityInput) -> None:
+    async def set_limits(self, what: ActivityInput, row: StepRow) -> None:
         """Bring the budget of the process's tree to the limits that the activity's input states."""
-        if self._reservations is not None:
-            await self._reservations.set_limits(what)
+        if self._limits is not None:
+            await self._limits.set_for(what, row)
 
     def minimum_budget(self) -> Bound:
         """What a budget must have left for a process to begin: one projection, and the plan at the end."""
@@ -163,12 +173,8 @@ class ModelCalls:
 
         A repair that another worker had settled before it died is found; the first question is not asked again.
         """
-        if (stored := await self._stored(question)) is not None:
-            return stored, False
-        if (stored := await self._stored(question, UNREADABLE)) is not None:
-            return stored, True
         try:
-            return await self._new(question), False
+            return await self._call(question, None, UNREADABLE)
         except Unreadable as error:
             told = complaint(question.request.language, "unreadable", error=error)
             return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
@@ -179,52 +185,100 @@ class ModelCalls:
         An answer that was given to another input does not count: a mandate changed, or the workflow was reset.
         Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
         """
-        return await self._stored(question, reask) or await self._new(question, reask)
+        settled, _ = await self._call(question, reask)
+        return settled
 
-    async def _new(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
-        """The answer of a call that is made now, or the one that somebody else settled meanwhile. Raises as `call`."""
+    async def _call(
+        self, question: Question[RequestT, DraftT], reask: Reask | None, repair: Reask | None = None
+    ) -> tuple[Settled[DraftT], bool]:
+        """As `call`; a stored answer to `repair` counts too. The second value: whether it is that one."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
-        async with self._reserved(key, question), self._slot():
-            attempt = await self._ledger.claim(
-                key,
-                input_hash=_input_hash(question, reask),
-                engine=engine.name,
-                model=engine.model_for(step.name),
-                worker=self._worker,
-            )
-            call = Call(
-                key=key,
-                reask=reask,
-                prompt_override=question.prompt_override,
-                seconds=seconds,
-                beat=activity.heartbeat,
-            )
-            try:
-                async with asyncio.timeout(seconds):
-                    answer = await engine.answer(step, question.request, call)
-            except TimeoutError:
-                await self._ledger.fail(key, attempt, TIMED_OUT)
-                raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
-            except EngineError as error:
-                await self._ledger.fail(key, attempt, error.reason, usage=error.usage, cost=error.cost)
-                raise
-            except asyncio.CancelledError:
-                raise  # the attempt stays claimed; the next caller finds it orphaned
-            settled = await self._ledger.settle(
-                key,
-                attempt,
-                owner=question.owner,
-                text=answer.text,
-                draft_json=answer.draft.model_dump_json(),
-                engine=answer.engine,
-                model=answer.model,
-                usage=answer.usage,
-                cost=answer.cost,
-                labels=answer.labels,
-            )
-        return _read(question, settled)
+        try:
+            async with self._claimed(question, key, reask, repair) as claim:
+                if isinstance(claim, SettledCall):
+                    return _read(question, claim), claim.reask > key.reask
+                call = Call(
+                    key=key,
+                    reask=reask,
+                    prompt_override=question.prompt_override,
+                    seconds=seconds,
+                    beat=activity.heartbeat,
+                )
+                try:
+                    async with asyncio.timeout(seconds):
+                        answer = await engine.answer(step, question.request, call)
+                except TimeoutError:
+                    await self._ledger.fail(key, claim, TIMED_OUT)
+                    raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
+                except EngineError as error:
+                    await self._ledger.fail(key, claim, error.reason, usage=error.usage, cost=error.cost)
+                    raise
+                settled = await self._ledger.settle(
+                    key,
+                    claim,
+                    owner=question.owner,
+                    text=answer.text,
+                    draft_json=answer.draft.model_dump_json(),
+                    engine=answer.engine,
+                    model=answer.model,
+                    usage=answer.usage,
+                    cost=answer.cost,
+                    labels=answer.labels,
+                )
+        except EngineError:
+            raise  # nothing is reserved: the attempt has ended, or was not claimed
+        except BaseException:  # the attempt stays claimed; the next caller finds it orphaned
+            await asyncio.shield(self._ledger.release(key))
+            raise
+        return _read(question, settled), False
+
+    @asynccontextmanager
+    async def _claimed(
+        self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
+    ) -> AsyncIterator[Claim | SettledCall]:
+        """A claim within the limits, in one of the slots for the block, or the answer that is settled already.
+
+        Where the budget has no room only because of calls in flight, waits for them without a slot, at most as long as a call
+        may take. Raises `OutOfBudget`, `DayBudgetUsed`, `Transient`.
+        """
+        if self._limits is not None:
+            await self._limits.check_day(key.process)
+        prompt = prompts.load(
+            question.step.name, question.request.language, question.prompt_override, folder=self._prompt_folder
+        )
+        engine, reservation = self.engine(question.step.name), self._reservation(question)
+        until = time.monotonic() + question.seconds
+        while True:
+            async with self._slot():
+                try:
+                    claim = await self._ledger.claim(
+                        key,
+                        input_hash=_input_hash(question, reask),
+                        repair_hash=_input_hash(question, repair) if repair is not None else "",
+                        prompt_hash=prompt.sha256,
+                        engine=engine.name,
+                        model=engine.model_for(question.step.name),
+                        worker=self._worker,
+                        owner=question.owner,
+                        reserve=reservation,
+                    )
+                except BudgetExceeded as full:
+                    if not full.in_flight or time.monotonic() >= until:
+                        raise OutOfBudget(str(full)) from None
+                else:
+                    yield claim
+                    return
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
+        """The most that one call can cost. Steps that do not conclude the process leave enough for a plan."""
+        step, units, request_json = question.step, question.step.units(question.request), question.request_json
+        bound = self.engine(step.name).bound(step.name, request_json, units)
+        plan = steps.PLAN.name
+        keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
+        return Reservation(bound.tokens, bound.cost, (keep.tokens, keep.cost))
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
@@ -239,39 +293,13 @@ class ModelCalls:
                 raise Transient(str(error), reason="no_slot", retry_after=SLOT_AGAIN_SECONDS) from error
             yield
 
-    async def _stored(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT] | None:
-        """The answer that was settled before, by whichever worker."""
-        stored = await self._ledger.settled(_key(question, reask), _input_hash(question, reask))
-        return None if stored is None else _read(question, stored)
-
-    @asynccontextmanager
-    async def _reserved(self, key: CallKey, question: Question[RequestT, DraftT]) -> AsyncIterator[None]:
-        """Reserve the most that one call can cost. The ledger settles what it did cost, where the call ends.
-
-        Steps that do not conclude the process leave enough for a plan, so that it can always be concluded.
-        """
-        root = await self._reservations.root(key.process) if self._reservations else None
-        if self._reservations is None or root is None:
-            yield
-            return
-        step, units, request_json = question.step, question.step.units(question.request), question.request_json
-        bound = self.engine(step.name).bound(step.name, request_json, units)
-        plan = steps.PLAN.name
-        keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
-        try:
-            await self._reservations.reserve(root, key, bound, seconds=question.seconds, keep=keep)
-            yield
-        except BaseException:
-            await asyncio.shield(self._reservations.release(key))
-            raise
-
 
 @dataclass(frozen=True)
 class StepRun(Generic[RequestT, DraftT]):
     """One execution of a model step: its process, the process's settings, and the scene's own prompt."""
 
     step: Step[RequestT, DraftT]
-    process: ProcessRow
+    process: StepRow
     settings: ProcessSettings
     prompt_override: str | None
 
@@ -299,10 +327,10 @@ async def model_step(
     Temporal's.
     """
     await write_outbox(repositories, what)
-    await calls.set_limits(what)
+    row = await repositories.processes.at_step(what.process_id)
+    await calls.set_limits(what, row)
     heartbeats = asyncio.create_task(_heartbeats())
     try:
-        row = await repositories.processes.get(what.process_id)
         on_behalf_of(row.demander)
         yield StepRun(
             step=step,

@@ -9,7 +9,7 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import text_id
-from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 
 FROZEN = "prompts"
@@ -29,11 +29,10 @@ async def freeze(repositories: Repositories, process_id: str, scene: str, langua
         await repositories.seats.freeze(process_id, {FROZEN: frozen})
 
 
-async def override(repositories: Repositories, process: ProcessRow, step: str) -> str | None:
+async def override(repositories: Repositories, process: StepRow, step: str) -> str | None:
     """The scene's own prompt for `step`, or None: the frozen one, or before the start the present one."""
-    manifest = await repositories.seats.manifest(process.id)
-    if "*" in manifest:
-        frozen = manifest.get(FROZEN, {}).get(step)
+    if "*" in process.manifest:
+        frozen = process.manifest.get(FROZEN, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None
     language: Language = "zh" if process.language == "zh" else "en"
     return (await _of_scene(repositories, process.scene_id or "", language)).get(step)

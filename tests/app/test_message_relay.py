@@ -285,6 +285,25 @@ async def test_a_full_lane_is_refused_before_anything_is_stored(room: Room, monk
     assert [one.key for one in await room.repositories.messages.pending(room.process)] == ["k1"]
 
 
+async def test_a_relay_looks_when_it_is_notified_and_when_a_try_is_due(room: Room, temporal: Client) -> None:
+    messages, stop = room.repositories.messages, asyncio.Event()
+    stored = [await messages.put(room.process, confirm("k1"), author_id="somebody", via="test")]
+    await messages.postpone(stored[0].id, 1.0, trouble="no_worker")
+    running = asyncio.create_task(room.relay.run(stop, idle=3600))
+
+    async def decided() -> bool:
+        return (await room.get(stored[-1])).verdict is not None
+
+    async with working(temporal, room.process):
+        await until(decided, "the try that was due by itself")
+        for number in (2, 3):  # the connection itself wakes the relay once when it listens
+            key = confirm(f"k{number}")
+            stored.append(await messages.put(room.process, key, author_id="somebody", via="test"))
+            await until(decided, "what was notified")
+    stop.set()
+    await running
+
+
 @pytest.fixture
 def own_postgres(short_home: Path) -> Iterator[LocalPostgres]:
     server = LocalPostgres(short_home / "away", durable=False)

@@ -149,13 +149,15 @@ async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> 
 async def corrected(here: Stack, pid: str, person: str) -> None:
     """Somebody else quoted the person in a turn, and took it back: the text stays, and no turn names it any more."""
     (turn,) = [
-        row for row in await here.repositories.rounds.projections(pid, 1) if await _sits(here, pid, row.alias, person)
+        row
+        for row in await here.repositories.rounds.projections(pid)
+        if row.round == 1 and await _sits(here, pid, row.alias, person)
     ]
     said = Item(id=f"R1/{turn.alias}/1", text=f"I would use the {WORD} cold room.")
     quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, items=(said,))
     text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())
-    await here.repositories.rounds.put_projection(pid, turn.model_copy(update={"text_id": text_id}))
-    await here.repositories.rounds.put_projection(pid, turn)
+    await here.repositories.rounds.put_projections(pid, [turn.model_copy(update={"text_id": text_id})])
+    await here.repositories.rounds.put_projections(pid, [turn])
 
 
 async def _sits(here: Stack, pid: str, alias: str, person: str) -> bool:

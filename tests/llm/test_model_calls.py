@@ -6,15 +6,16 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
-from typing import cast
+from functools import partial
+from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.llm.budget import BudgetReservations
-from activities.llm.model_calls import ModelCalls, Question, Settled
+from activities.llm.model_calls import SLOT_SECONDS, ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.support.scripted import Do, Rule, Script, ScriptedEngine
 from tongyao.llm.engine import Bound, CallKey
@@ -22,11 +23,30 @@ from tongyao.llm.errors import OutOfBudget, Refused
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
-from tongyao.records.budgets import Budgets
+from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
+from tongyao.records.model_calls import Claim, Ledger, SettledCall
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
+
+MOST: Final = 10
+
+
+ANOTHER = partial(CallKey, step="project", round=1, alias="P02")
+
+
+async def claimed(records: Repositories, process: str) -> None:
+    """Another call of the process holds the whole budget."""
+    most = Reservation(tokens=MOST)
+    await records.ledger.claim(ANOTHER(process), input_hash="h", engine="e", model="m", worker="w", reserve=most)
+
+
+class Costly(ScriptedEngine):
+    """A call can use all of `MOST` tokens."""
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        return Bound(tokens=MOST if step == steps.PROJECT.name else 0)
 
 
 @pytest.fixture
@@ -64,19 +84,6 @@ async def test_the_repair_of_an_unreadable_answer_is_found_by_the_next_worker(
     assert settled == {1: 1}
 
 
-class AwayAfterReserving:
-    """A tree's budget in records that go away once a call is reserved: whoever reaches for it then is refused."""
-
-    def __init__(self, budgets: Budgets) -> None:
-        self.of_process, self.reserve = budgets.of_process, budgets.reserve
-
-    def __getattr__(self, name: str) -> object:
-        async def away(*values: object, **named: object) -> None:
-            raise ConnectionError(name)
-
-        return away
-
-
 @pytest.mark.parametrize("do", ["answer", "refused"])
 async def test_whatever_ends_a_call_is_stored_with_what_it_used_of_the_budget(
     pool: Pool, question: Question[EndpointRequest, ProjectionDraft], do: Do
@@ -84,10 +91,9 @@ async def test_whatever_ends_a_call_is_stored_with_what_it_used_of_the_budget(
     records, process = Repositories(pool), question.key.process
     await records.budgets.open(process, cost=Decimal(5))
     engine = ScriptedEngine(Script(rules=[Rule(step="project", do=do, cost=Decimal("0.2"))]))
-    away = cast(Budgets, AwayAfterReserving(records.budgets))
-    calls = ModelCalls({"*": engine}, records.ledger, worker="w", reservations=BudgetReservations(away, records.ledger))
+    calls = ModelCalls({"*": engine}, records.ledger, worker="w")
 
-    with suppress(ConnectionError, Refused):
+    with suppress(Refused):
         await ActivityEnvironment().run(calls.ask, question)
 
     budget = await records.budgets.get(process)
@@ -99,34 +105,35 @@ async def test_a_call_that_others_leave_no_room_for_is_out_of_budget_once_its_ti
     pool: Pool, question: Question[EndpointRequest, ProjectionDraft]
 ) -> None:
     records, process = Repositories(pool), question.key.process
-    await records.budgets.open(process, tokens=10)
-    await records.budgets.reserve(process, f"{process}/another", tokens=10)
-    reservations = BudgetReservations(records.budgets, records.ledger)
+    await records.budgets.open(process, tokens=MOST)
+    await claimed(records, process)
+    calls = ModelCalls({"*": Costly(Script())}, records.ledger, worker="w")
     with pytest.raises(OutOfBudget):
-        await reservations.reserve(process, question.key, Bound(tokens=1), seconds=0, keep=Bound())
+        await ActivityEnvironment().run(calls.ask, replace(question, seconds=0))
+    assert [call.alias for call in await records.ledger.calls(process)] == ["P02"], "what has no room is not claimed"
 
 
 async def test_a_call_that_waits_for_its_budget_holds_no_slot(
     pool: Pool, question: Question[EndpointRequest, ProjectionDraft]
 ) -> None:
     records, process = Repositories(pool), question.key.process
-    await records.budgets.open(process, tokens=10)
-    waiting, done = asyncio.Event(), asyncio.Event()
+    await records.budgets.open(process, tokens=MOST)
+    await claimed(records, process)
+    waiting = asyncio.Event()
 
-    class Waits(BudgetReservations):
-        async def reserve(self, root: str, key: CallKey, bound: Bound, *, seconds: float, keep: Bound) -> None:
-            waiting.set()
-            await done.wait()
+    class Waits(Ledger):
+        async def claim(self, *values: Any, **named: Any) -> Claim | SettledCall:
+            try:
+                return await super().claim(*values, **named)
+            except BudgetExceeded:
+                waiting.set()
+                raise
 
     slots = CallSlots(pool, 1)
-    calls = ModelCalls(
-        {"*": ScriptedEngine(Script())}, records.ledger, worker="w", slots=slots,
-        reservations=Waits(records.budgets, records.ledger),
-    )  # fmt: skip
+    calls = ModelCalls({"*": Costly(Script())}, Waits(pool), worker="w", slots=slots)
     asking = asyncio.ensure_future(ActivityEnvironment().run(calls.ask, question))
     await waiting.wait()
-    async with slots.taken(wait=0):
-        pass
-    done.set()
+    async with slots.taken(wait=SLOT_SECONDS):
+        await records.ledger.release(ANOTHER(process))
     await asking
     await slots.aclose()

@@ -36,7 +36,7 @@ async def test_rows_that_stood_on_superseded_events_are_taken_back(
     await room.seat(process, seats)
     for number in (1, 2):
         for alias in ("P01", "P02"):
-            await rounds.put_projection(process, ProjectionRow(round=number, alias=alias, outcome=Outcome.REPLIED))
+            await rounds.put_projections(process, [ProjectionRow(round=number, alias=alias, outcome=Outcome.REPLIED)])
         await rounds.put_observation(process, ObservationRow(round=number, verdict=Verdict.MORE, text_id=text))
 
     def spoke(seq: int, number: int, alias: str) -> Event:
@@ -80,9 +80,9 @@ async def test_a_turn_that_ends_without_a_model_is_in_the_record(
     await Seats(pool).seat(process, seats)
     said = await Texts(pool).put(someone.profile_id, "projection", "{}")
     spoken = ProjectionRow(round=1, alias="P01", outcome=Outcome.REPLIED, text_id=said, items=3, chars=40)
-    await rounds.put_projection(process, spoken)
+    await rounds.put_projections(process, [spoken])
     for alias in ("P02", "P04"):
-        await rounds.put_projection(process, spoken.model_copy(update={"alias": alias}))
+        await rounds.put_projections(process, [spoken.model_copy(update={"alias": alias})])
 
     def ended(seq: int, alias: str, outcome: str, **data: Any) -> Event:
         return event(seq, K.PROJECTION_RECEIVED, alias=alias, round=1, outcome=outcome, items=0, struck=0, **data)
@@ -107,8 +107,8 @@ async def test_a_turn_that_ends_without_a_model_is_in_the_record(
         ("P04", "left", "human", None, 0),
     ]
     # They correct themselves while the gate is open; the step writes before its event arrives.
-    await rounds.put_projection(process, spoken.model_copy(update={"alias": "P03"}))
-    await rounds.put_projection(process, spoken.model_copy(update={"alias": "P04"}))
+    await rounds.put_projections(process, [spoken.model_copy(update={"alias": "P03"})])
+    await rounds.put_projections(process, [spoken.model_copy(update={"alias": "P04"})])
     await journal.write(box, "run-1")
     assert (await record())[2:] == [("P03", "replied", "proxy", said, 3), ("P04", "left", "human", None, 0)]
     async with session(pool) as connection:
@@ -177,10 +177,10 @@ async def test_a_step_that_is_late_for_its_turn_changes_nothing(
         events.append(event(seq, K(kind), alias="P01", round=1, **counts, **data))
     await journal.write(told(process, *events), "run-1")
 
-    await rounds.put_projection(process, turn, revision=revision, run_id="run-1")
+    await rounds.put_projections(process, [turn], revisions={turn.alias: revision}, run_id="run-1")
     (row,) = await rounds.projections(process)
     assert (row.outcome.value, row.text_id) == (happened[-1][1]["outcome"], None)
 
-    await rounds.put_projection(process, turn, revision=revision, run_id="run-2")
+    await rounds.put_projections(process, [turn], revisions={turn.alias: revision}, run_id="run-2")
     (row,) = await rounds.projections(process)
     assert row.text_id == said, "a run that was reset and has written nothing yet goes on from before that"

@@ -12,22 +12,29 @@ import pytest
 from tests.records.conftest import Announce
 from tests.support.erasing import destroy_key
 from tongyao.llm.engine import CallKey, Usage
-from tongyao.records.budgets import Budgets
+from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, Reservation
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import AttemptUnknown, Ledger, SettledCall, call_name
+from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, SettledCall
 from tongyao.records.privacy.texts import TextErased
 from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
 
 
-async def claim(ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1") -> int:
-    return await ledger.claim(key, input_hash=input_hash, engine="scripted", model="m-1", worker=worker)
+async def claim(
+    ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1", reserve: Reservation = NOTHING_RESERVED
+) -> Claim:
+    claimed = await ledger.claim(
+        key, input_hash=input_hash, prompt_hash="p1", engine="scripted", model="m-1", worker=worker,
+        owner=f"process:{key.process}", reserve=reserve,
+    )  # fmt: skip
+    assert isinstance(claimed, Claim), "an answer is settled already"
+    return claimed
 
 
-async def settle(ledger: Ledger, key: CallKey, attempt: int, text: str = "an answer") -> SettledCall:
+async def settle(ledger: Ledger, key: CallKey, claimed: Claim, text: str = "an answer") -> SettledCall:
     return await ledger.settle(
-        key, attempt, owner=f"process:{key.process}", text=text, draft_json=f'{{"said": "{text}"}}',
+        key, claimed, owner=f"process:{key.process}", text=text, draft_json=f'{{"said": "{text}"}}',
         engine="scripted", model="m-1", usage=USAGE, cost=Decimal("0.0125"), labels=("short",),
     )  # fmt: skip
 
@@ -45,7 +52,8 @@ async def test_a_settled_answer_is_found_again_whole(pool: Pool, announce: Annou
     found = await ledger.settled(key, "h1")
     assert found == given
     assert (found.text, found.draft_json) == ("织机 answer", '{"said": "织机 answer"}')
-    assert (found.attempt, found.input_hash, found.engine, found.model) == (1, "h1", "scripted", "m-1")
+    told = (found.attempt, found.input_hash, found.prompt_hash, found.engine, found.model)
+    assert told == (1, "h1", "p1", "scripted", "m-1"), "what a fork compares before it takes the answer"
     assert (found.tokens, found.cost, found.cost_known) == (163, Decimal("0.0125"), True)
     assert found.labels == ("short",)
     assert await ledger.settled(replace(key, reask=0), "h1") is None
@@ -59,7 +67,7 @@ async def test_whoever_claims_finds_orphans_but_not_those_that_ended(pool: Pool,
     other = replace(key, round=2)
     await claim(ledger, other)
     third = await claim(ledger, key, worker="w2")
-    assert (first, second, third) == (1, 2, 3)
+    assert [one.attempt for one in (first, second, third)] == [1, 2, 3]
     rows = [call for call in await ledger.calls(key.process) if call.round == 1]
     assert [(row.state, row.error_reason, row.worker) for row in rows] == [
         ("failed", "overloaded", "w1"),
@@ -85,14 +93,29 @@ async def test_the_same_settling_again_changes_nothing(pool: Pool, announce: Ann
 async def test_concurrent_claims_settle_once_and_everybody_gets_that_answer(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "project", round=1, alias="P01")
 
+    claims = await asyncio.gather(*(claim(ledger, key, worker=f"w{number}") for number in range(6)))
+    answers = await asyncio.gather(*(settle(ledger, key, one, f"answer {one.attempt}") for one in claims))
+    assert len({answer.text for answer in answers}) == 1
+    rows = await ledger.calls(key.process)
+    assert sorted(row.attempt for row in rows) == [1, 2, 3, 4, 5, 6]
+    assert [row.state for row in rows].count("settled") == 1
+    assert {row.error_reason for row in rows if row.state == "failed"} == {"superseded"}
+
+
+async def test_a_claim_beside_a_settling_is_an_attempt_of_its_own_or_finds_the_answer(
+    pool: Pool, announce: Announce
+) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "project", round=1, alias="P01")
+
     async def call(number: int) -> SettledCall:
-        attempt = await claim(ledger, key, worker=f"w{number}")
-        return await settle(ledger, key, attempt, f"answer {number}")
+        claimed = await ledger.claim(key, input_hash="h1", engine="e", model="m", worker=f"w{number}")
+        if isinstance(claimed, SettledCall):
+            return claimed
+        return await settle(ledger, key, claimed, f"answer {number}")
 
     answers = await asyncio.gather(*(call(number) for number in range(6)))
     assert len({answer.text for answer in answers}) == 1
     rows = await ledger.calls(key.process)
-    assert sorted(row.attempt for row in rows) == [1, 2, 3, 4, 5, 6]
     assert [row.state for row in rows].count("settled") == 1
     assert {row.error_reason for row in rows if row.state == "failed"} <= {"superseded"}
 
@@ -112,8 +135,8 @@ async def test_an_orphan_that_comes_back_first_counts_and_the_second_is_supersed
 async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, announce: Announce) -> None:
 
     ledger, key = Ledger(pool), CallKey(await announce(), "plan")
-    await settle(ledger, key, await claim(ledger, key))
-    await claim(ledger, key)
+    first, _second = await claim(ledger, key), await claim(ledger, key)
+    await settle(ledger, key, first)
     with pytest.raises(psycopg.errors.UniqueViolation):
         async with session(pool) as connection:
             await connection.execute(
@@ -128,7 +151,7 @@ async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, 
 async def test_what_was_not_claimed_or_has_failed_cannot_be_settled(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "deliver", alias="P02")
     with pytest.raises(AttemptUnknown, match="attempt 1"):
-        await settle(ledger, key, 1)
+        await settle(ledger, key, Claim(1))
     attempt = await claim(ledger, key)
     await ledger.fail(key, attempt, "refused")
     with pytest.raises(AttemptUnknown):
@@ -181,8 +204,11 @@ async def test_each_attempt_that_ends_is_counted_once_in_the_budget_of_its_tree(
     ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
     key, cost = CallKey(process, "observe", round=1), Decimal("0.0125")
     await budgets.open(process)
-    await budgets.reserve(process, call_name(key), tokens=500, cost=Decimal(1))
-    lost, again, failed = [await claim(ledger, key) for _ in range(3)]
+    most = Reservation(tokens=500, cost=Decimal(1))
+    lost, again, failed = [await claim(ledger, key, reserve=most) for _ in range(3)]
+    assert (await budgets.get(process)).reserved_tokens == 500, (
+        "a call holds one reservation, however often it is claimed"
+    )
     await ledger.fail(key, failed, "cut", usage=USAGE, cost=cost)
     budget = await budgets.get(process)
     assert (budget.reserved_tokens, budget.settled_tokens, budget.settled_cost) == (0, USAGE.total, cost)
@@ -192,3 +218,49 @@ async def test_each_attempt_that_ends_is_counted_once_in_the_budget_of_its_tree(
     assert (budget.reserved_tokens, budget.reserved_cost) == (0, Decimal(0))
     assert (budget.settled_tokens, budget.settled_cost) == (ledger_says.tokens, ledger_says.cost)
     assert budget.settled_tokens == 3 * USAGE.total
+
+
+async def test_a_claim_finds_a_settled_answer_or_the_repair_of_it(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "project", round=1, alias="P01")
+    repair = replace(key, reask=1)
+    mended = await settle(ledger, repair, await claim(ledger, repair, input_hash="unreadable"), "mended")
+
+    async def again(input_hash: str, repair_hash: str = "") -> Claim | SettledCall:
+        return await ledger.claim(
+            key, input_hash=input_hash, repair_hash=repair_hash, engine="e", model="m", worker="w2"
+        )
+
+    assert await again("h1", "unreadable") == mended
+    claimed = await again("h1")
+    assert isinstance(claimed, Claim)
+    given = await settle(ledger, key, claimed)
+    assert await again("h1", "unreadable") == given, "the first answer goes before its repair"
+    assert isinstance(await again("h2"), Claim), "another input is another question"
+
+
+async def test_concurrent_claims_never_reserve_more_than_the_budget_has(pool: Pool, announce: Announce) -> None:
+    ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
+    await budgets.open(process, tokens=1_000)
+
+    async def ask(number: int) -> Claim | SettledCall:
+        key = CallKey(process, "project", round=1, alias=f"P{number:02}")
+        most = Reservation(tokens=300, keep=(50, Decimal(0)))
+        return await ledger.claim(key, input_hash="h", engine="e", model="m", worker="w", reserve=most)
+
+    asked = await asyncio.gather(*(ask(number) for number in range(10)), return_exceptions=True)
+    refused = [one for one in asked if isinstance(one, BudgetExceeded)]
+    assert len(refused) == 7 and all(one.in_flight for one in refused)
+    assert len(await ledger.calls(process)) == 3, "what has no room is not claimed"
+    assert (await budgets.get(process)).reserved_tokens == 900
+
+
+async def test_nothing_is_settled_for_an_owner_who_was_erased_meanwhile(pool: Pool, announce: Announce) -> None:
+    ledger, key = Ledger(pool), CallKey(await announce(), "plan")
+    claimed = await claim(ledger, key)
+    await settle(ledger, replace(key, revision=2), await claim(ledger, replace(key, revision=2)))  # the owner has a key
+    with_key = await claim(ledger, replace(key, revision=3))
+    assert claimed.data_key is None and with_key.data_key is not None
+    await destroy_key(pool, f"process:{key.process}")
+    with pytest.raises(TextErased):
+        await settle(ledger, replace(key, revision=3), with_key)
+    assert [one.state for one in await ledger.calls(key.process)] == ["claimed", "settled", "claimed"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from psycopg.errors import DeadlockDetected
 
+from tests.support.unchanged import UNCHANGED
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.records.people.notifications import ATTEMPTS, Notification
@@ -38,7 +39,7 @@ class Records:
 async def test_notifications_go_on_after_an_error_that_nobody_foresaw() -> None:
     stop = asyncio.Event()
     records = Records(stop)
-    library: Any = SimpleNamespace(notifications=records)
+    library: Any = SimpleNamespace(notifications=records, changes=UNCHANGED)
     async with asyncio.timeout(60):
         await NotificationSender(library, {}).run(stop, idle=0.001)
     assert records.asked == 2
@@ -47,7 +48,7 @@ async def test_notifications_go_on_after_an_error_that_nobody_foresaw() -> None:
 async def test_agents_are_asked_on_after_an_error_that_nobody_foresaw() -> None:
     stop = asyncio.Event()
     records = Records(stop)
-    context: Any = SimpleNamespace(repositories=SimpleNamespace(sources=records))
+    context: Any = SimpleNamespace(repositories=SimpleNamespace(sources=records, changes=UNCHANGED))
     async with asyncio.timeout(60):
         await AgentCaller(context).run(stop, idle=0.001)
     assert records.asked == 2

@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from activities.llm.budget import BudgetReservations
+from activities.llm.budget import SpendingLimits
 from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import AppContext
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.llm.errors import DayBudgetUsed
 from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.model_calls import Claim
 
 MANY = 10**15
 
@@ -26,6 +27,7 @@ async def use(context: AppContext, process_id: str, *, tokens: int = 0, cost: st
     """A call of this process, as it stands in the ledger when it has failed."""
     key = CallKey(process_id, "observe", round=1, alias=uuid.uuid4().hex)
     attempt = await context.repositories.ledger.claim(key, input_hash="-", engine="test", model="", worker="test")
+    assert isinstance(attempt, Claim)
     usage = Usage(input_tokens=tokens)
     await context.repositories.ledger.fail(key, attempt, "cut", usage=usage, cost=Decimal(cost))
 
@@ -72,9 +74,9 @@ async def test_processes_that_run_make_no_call_beyond_the_day_of_whoever_started
     on_the_machine = await gateway.stack.start(named, demander=one["profile_id"])
     await use(gateway.context, over_the_network, tokens=100)
     repositories = gateway.context.repositories
-    reservations = BudgetReservations(repositories.budgets, repositories.ledger, day=day(person_tokens=100))
+    limits = SpendingLimits(repositories.budgets, repositories.ledger, day=day(person_tokens=100))
     with pytest.raises(DayBudgetUsed):
-        await reservations.root(over_the_network)
-    assert await reservations.root(on_the_machine) == on_the_machine
+        await limits.check_day(over_the_network)
+    await limits.check_day(on_the_machine)
     for pid in (over_the_network, on_the_machine):
         await gateway.stack.handle(pid).cancel()

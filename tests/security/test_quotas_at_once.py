@@ -100,6 +100,6 @@ async def test_what_fails_in_the_block_leaves_nothing_and_lets_the_next_one_in(g
     with pytest.raises(LookupError):
         await fails()
     async with one_at_a_time(pool, "x"):
-        assert await texts.known([id]) == {}
+        assert await texts.get_many([], known=[id]) == {}
     async with session(pool) as connection:
         assert not connection.info.transaction_status

@@ -13,13 +13,18 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.conftest import gateway as gateway  # the fixture
 from tests.gateway.outbound.test_notifying import Kept
 from tests.records.conftest import KEYS
+from tests.records.process.test_journal import outbox
+from tests.support.unchanged import UNCHANGED
 from tests.support.until import until
 from tongyao.app.notifications.notifier import Outgoing
 from tongyao.gateway.outbound import notifications as sending
+from tongyao.gateway.outbound import pool as delivering
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.outbound.pool import AT_ONCE, AT_ONCE_OF_ONE, DeliveryPool
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.people.notifications import Channel, Notice
+from tongyao.records.process.changes import Changes
+from tongyao.records.process.journal import Journal
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
 
@@ -136,13 +141,34 @@ async def test_a_delivery_that_fails_is_logged_and_its_end_starts_the_next() -> 
 
     deliveries, stop = DeliveryPool("tests", start_due), asyncio.Event()
     with capture_logs() as logs:
-        running = asyncio.create_task(deliveries.run(stop, idle=3600))
+        running = asyncio.create_task(deliveries.run(stop, UNCHANGED, idle=3600))
         await until(lambda: not left and not deliveries.running, "both deliveries have ended")
         stop.set()
         await running
     assert [(line["event"], line["error"]) for line in logs if line["event"].startswith("one of the tests")] == [
         ("one of the tests ended early", "OSError")
     ] * 2
+
+
+async def test_the_pool_looks_again_when_a_process_has_events(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivering, "LEAST_SECONDS", 0.01)
+    looked = 0
+
+    async def start_due() -> int:
+        nonlocal looked
+        looked += 1
+        return 0
+
+    process = f"process-{uuid4().hex[:12]}"
+    await Processes(pool).create(NewProcess(id=process, demander="d", language="en", intent_text_id=None))
+    stop = asyncio.Event()
+    running = asyncio.create_task(DeliveryPool("tests", start_due).run(stop, Changes(pool), idle=3600))
+    for seq in range(1, 5):  # two looks at the beginning, and one when the connection listens, are of their own
+        before = looked
+        await Journal(pool).write(outbox(process, seq, seq), "run")
+        await until(lambda: looked > before, "a look for each event")  # noqa: B023  # it ends before the next
+    stop.set()
+    await running
 
 
 async def test_a_webhook_is_called_only_after_its_owner_has_shown_the_code(gateway: GatewayHarness) -> None:

@@ -15,7 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.dependencies import Deps, Field, Memory
-from activities.llm.budget import BudgetReservations
+from activities.llm.budget import SpendingLimits
 from activities.llm.model_calls import ModelCalls
 from tests.support.time_skipping import skip
 from tests.support.until import until
@@ -292,7 +292,7 @@ async def open_stack(
             {"*": engine},
             repositories.ledger,
             worker="test",
-            reservations=BudgetReservations(repositories.budgets, repositories.ledger, day=day),
+            limits=SpendingLimits(repositories.budgets, repositories.ledger, day=day),
         ),
         retriever=FirstPart() if long_profiles is None else retriever,
         memory=memory or own,
@@ -325,7 +325,7 @@ async def open_stack(
 async def _relaying(relay: MessageRelay) -> AsyncIterator[None]:
     """Deliver what no sender waits for: ends of children, messages that are sent again."""
     stop = asyncio.Event()
-    running = asyncio.create_task(relay.run(stop, idle=0.1))
+    running = asyncio.create_task(relay.run(stop))
     try:
         yield
     finally:

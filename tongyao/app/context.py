@@ -21,7 +21,6 @@ from tongyao.protocol.model.tension import Tension, TensionDraft
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.privacy.signing import Signer
-from tongyao.records.process.changes import Changes
 from tongyao.records.repositories import Repositories
 
 if TYPE_CHECKING:
@@ -247,11 +246,6 @@ class AppContext:
             return state
 
         return ProcessStates(ask)
-
-    @cached_property
-    def changes(self) -> Changes:
-        """Tells readers of events that there are new ones."""
-        return Changes(self.repositories.pool)
 
     @property
     def registration_open(self) -> bool:

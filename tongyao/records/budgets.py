@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import LiteralString
+from typing import Final, NamedTuple
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, rows_of, session, transaction
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session
 
 
 class BudgetUnknown(RecordsError):
     """No budget was opened for this root."""
-
-    def __init__(self, root_id: str) -> None:
-        super().__init__(f"no budget was opened for {root_id!r}")
 
 
 class BudgetExceeded(RecordsError):
@@ -23,6 +20,17 @@ class BudgetExceeded(RecordsError):
     """
 
     in_flight = False
+
+
+class Reservation(NamedTuple):
+    """The most that a call can use, tokens and US dollars, and what the budget must have left beside it."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    keep: tuple[int, Decimal] = (0, Decimal(0))
+
+
+NOTHING_RESERVED: Final = Reservation()
 
 
 class Budget(Value):
@@ -46,6 +54,17 @@ class Budget(Value):
         return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
         )
+
+    def exceeded_by(self, asked: Reservation) -> BudgetExceeded:
+        """The error of a reservation that has no room."""
+        full = BudgetExceeded(
+            f"the budget of {self.root_id} has no room for {asked.tokens} tokens and {asked.cost:f} USD: "
+            f"spent {self.settled_tokens} and {self.settled_cost:f}, "
+            f"reserved {self.reserved_tokens} and {self.reserved_cost:f}, "
+            f"limits {self.limit_tokens} and {self.limit_cost}"
+        )
+        full.in_flight = self.has_room(asked.tokens + asked.keep[0], asked.cost + asked.keep[1], beside_reserved=False)
+        return full
 
 
 class Budgets:
@@ -72,21 +91,22 @@ class Budgets:
 
     async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
         """Replace the limits; one that is None is not changed. Raises `BudgetUnknown`."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE budgets SET
-                       limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
-                   WHERE root_id = %s""",
+        return _known(
+            root_id,
+            await fetch_one(
+                self._pool,
+                Budget,
+                """UPDATE budgets SET limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
+                   WHERE root_id = %s RETURNING *""",
                 [tokens, cost, root_id],
-            )
-        return await self.get(root_id)
+            ),
+        )
 
     async def get(self, root_id: str) -> Budget:
         """Raises `BudgetUnknown`."""
-        budget = await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
-        if budget is None:
-            raise BudgetUnknown(root_id)
-        return budget
+        return _known(
+            root_id, await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
+        )
 
     async def of_process(self, process_id: str) -> Budget | None:
         """The budget that a process uses, which is its root's; None when its tree has no budget."""
@@ -97,55 +117,9 @@ class Budgets:
             [process_id],
         )
 
-    async def reserve(
-        self,
-        root_id: str,
-        key: str,
-        *,
-        tokens: int = 0,
-        cost: Decimal = Decimal(0),
-        keep: tuple[int, Decimal] = (0, Decimal(0)),
-    ) -> None:
-        """Reserve the most that a call can use. No change while `key` holds a reservation.
-
-        `key` begins with the id of its process and a slash. A settled key may reserve again, for another attempt. `keep` (tokens, cost): what must remain free besides.
-
-        Raises `BudgetExceeded` when a limit would be passed, `BudgetUnknown`.
-        """
-        async with transaction(self._pool) as connection:
-            budget = await _locked(connection, "root_id = %s", root_id)
-            if budget is None:
-                raise BudgetUnknown(root_id)
-            held = await connection.execute(
-                "SELECT 1 FROM reservations WHERE root_id = %s AND key = %s AND NOT settled", [root_id, key]
-            )
-            if await held.fetchone() is not None:
-                return
-            if not budget.has_room(tokens + keep[0], cost + keep[1]):
-                full = BudgetExceeded(
-                    f"the budget of {root_id} has no room for {tokens} tokens and {cost:f} USD: "
-                    f"spent {budget.settled_tokens} and {budget.settled_cost:f}, "
-                    f"reserved {budget.reserved_tokens} and {budget.reserved_cost:f}, "
-                    f"limits {budget.limit_tokens} and {budget.limit_cost}"
-                )
-                full.in_flight = budget.has_room(tokens + keep[0], cost + keep[1], beside_reserved=False)
-                raise full
-            await connection.execute(
-                """INSERT INTO reservations (root_id, key, tokens, cost) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (root_id, key) DO UPDATE
-                   SET tokens = excluded.tokens, cost = excluded.cost, settled = false""",
-                [root_id, key, tokens, cost],
-            )
-            await connection.execute(
-                """UPDATE budgets SET
-                       reserved_tokens = reserved_tokens + %s, reserved_cost = reserved_cost + %s
-                   WHERE root_id = %s""",
-                [tokens, cost, root_id],
-            )
-
     async def release(self, process_id: str, key: str) -> None:
         """Release what a process of the tree has reserved for `key`, if anything."""
-        async with transaction(self._pool) as connection:
+        async with session(self._pool) as connection:
             await settle(connection, process_id, key)
 
 
@@ -157,25 +131,10 @@ async def settle(
     Part of the caller's transaction. `key` None: everything that this process has reserved. Where the process's tree has
     no budget yet, nothing is counted: `Budgets.open` does it later.
     """
-    budget = await _locked(connection, "root_id = (SELECT root_id FROM processes WHERE id = %s)", process_id)
+    await connection.execute("SELECT settle_budget(%s, %s, %s, %s)", [process_id, key, tokens, cost])
+
+
+def _known(root_id: str, budget: Budget | None) -> Budget:
     if budget is None:
-        return
-    await connection.execute(
-        """WITH freed AS (
-               UPDATE reservations SET settled = true
-               WHERE root_id = %(root)s AND NOT settled
-                 AND (key = %(key)s::text OR (%(key)s::text IS NULL AND starts_with(key, %(process)s || '/')))
-               RETURNING tokens, cost)
-           UPDATE budgets SET
-               reserved_tokens = reserved_tokens - COALESCE((SELECT sum(tokens) FROM freed), 0),
-               reserved_cost = reserved_cost - COALESCE((SELECT sum(cost) FROM freed), 0),
-               settled_tokens = settled_tokens + %(tokens)s, settled_cost = settled_cost + %(cost)s
-           WHERE root_id = %(root)s""",
-        {"root": budget.root_id, "key": key, "process": process_id, "tokens": tokens, "cost": cost},
-    )
-
-
-async def _locked(connection: Connection, condition: LiteralString, value: str) -> Budget | None:
-    async with connection.cursor(row_factory=rows_of(Budget)) as cursor:
-        await cursor.execute(f"SELECT * FROM budgets WHERE {condition} FOR UPDATE", [value])
-        return await cursor.fetchone()
+        raise BudgetUnknown(f"no budget was opened for {root_id!r}")
+    return budget

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
+import select
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, LiteralString, Self, TypeVar
 from weakref import WeakValueDictionary
 
 import psycopg
@@ -21,24 +21,8 @@ from psycopg.types.string import TextLoader
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from pydantic import BaseModel
 
-from tongyao.records.errors import RecordsError
+from tongyao.records.errors import RecordsError as RecordsError
 from tongyao.records.privacy.keys import Keyring
-
-__all__ = [
-    "BadValue",
-    "Connection",
-    "DatabaseUnreachable",
-    "Pool",
-    "RecordsError",
-    "fetch_one",
-    "one_at_a_time",
-    "open_pool",
-    "reading",
-    "rows_of",
-    "session",
-    "transaction",
-    "wait_for_others",
-]
 
 RowT = TypeVar("RowT", bound=BaseModel)
 
@@ -62,13 +46,7 @@ class Connection(AsyncConnection[DictRow]):
     """A connection that carries the master keys, by which texts are encrypted and decrypted."""
 
     keys: Keyring | None = None
-    alive_at: float = 0.0
-    """When it was last returned to the pool in working order (`time.monotonic`)."""
 
-
-CHECK_AFTER_SECONDS = 0.5
-"""A connection that has rested longer is asked whether it lives. No server restarts faster, and an activity takes dozens of
-connections in a row: asking each time doubles what the database is asked (docs/performance.md)."""
 
 Pool = AsyncConnectionPool[Connection]
 
@@ -105,8 +83,8 @@ async def open_pool(
 ) -> Pool:
     """Open a pool on `url`, with at least one working connection; close it with `await pool.close()`.
 
-    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. Each
-    is checked when it is handed out after a rest, so a restarted server costs nobody an error.
+    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. A
+    connection that its server has closed is not handed out, so a restarted server costs nobody an error.
 
     Args:
         timeout: seconds, for the first connection and for every wait for a free one.
@@ -140,7 +118,6 @@ async def open_pool(
         kwargs={"autocommit": True, "row_factory": dict_row, "application_name": application_name},
         configure=partial(_configure, keys),
         check=_check,
-        reset=_rested,
         name=application_name,
         open=False,
     )
@@ -156,12 +133,11 @@ async def open_pool(
 
 
 async def _check(connection: Connection) -> None:
-    if time.monotonic() - connection.alive_at > CHECK_AFTER_SECONDS:
+    """Ask whether a connection lives only where its socket has something to read: a server that ends says so, or closes it."""
+    socket = select.poll()
+    socket.register(connection.fileno(), select.POLLIN)
+    if socket.poll(0):
         await AsyncConnectionPool.check_connection(connection)
-
-
-async def _rested(connection: Connection) -> None:
-    connection.alive_at = time.monotonic()
 
 
 _SERVER_TROUBLE = ("53", "58")
@@ -278,11 +254,23 @@ async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT
         yield cursor
 
 
+def as_json(query: LiteralString) -> LiteralString:
+    """A column that holds all rows of `query` as a JSON array of objects, in their order."""
+    return f"COALESCE((SELECT jsonb_agg(r) FROM ({query}) AS r), '[]')"
+
+
 async def fetch_one(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> RowT | None:
     """The first row of one query as a `row`, or None where there is none. Raises as `session`."""
     async with reading(pool, row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchone()
+
+
+async def fetch_all(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> list[RowT]:
+    """All rows of one query, each as a `row`. Raises as `session`."""
+    async with reading(pool, row) as cursor:
+        await cursor.execute(query, parameters)
+        return await cursor.fetchall()
 
 
 async def _configure(keys: Keyring | None, connection: Connection) -> None:

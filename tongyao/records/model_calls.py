@@ -1,118 +1,46 @@
 """The ledger of model calls: at most one settled answer per key and input (docs/protocol.md §8.1).
 
-A call is claimed before it is made. Its answer is stored before the activity that made it returns. Who claims
-a key finds every earlier attempt that never came back, and marks it orphaned; should it come back after all,
-the first answer to be stored is the one that counts. What an attempt used is counted in the budget of the
-process's tree in the transaction in which the attempt ends.
+A call is claimed before it is made, with what it may use of the budget of the process's tree. Its answer is stored before the
+activity that made it returns. A claim marks every earlier attempt that never came back as orphaned; should it come back after
+all, the first answer to be stored is the one that counts. What an attempt used is counted in the budget in the transaction in
+which the attempt ends. Each of the two is one statement: the SQL functions `claim_call` and `end_call` (migration 0039).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal, LiteralString, Protocol
+from typing import Any, Final, Literal, LiteralString, NamedTuple
 
+import psycopg
+
+from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
-from tongyao.records import budgets
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session
 from tongyao.records.day_budgets import UsedToday
-from tongyao.records.privacy.texts import get_texts, put_texts, text_id
-
-SUPERSEDED = "superseded"
-"""The failure reason of an attempt whose answer arrived after another one was settled."""
+from tongyao.records.privacy.texts import (
+    GONE,
+    SEALED,
+    DataKey,
+    NewText,
+    TextErased,
+    active_key,
+    get_texts,
+    key_of,
+    sealed,
+    text_id,
+)
 
 
 class AttemptUnknown(RecordsError):
     """No such attempt was claimed, or it has failed already."""
 
 
-class Key(Protocol):
-    """The key of a model call: `tongyao.llm.engine.CallKey`."""
+class Used(Value):
+    """Tokens of every kind, requests and US dollars; `cost` is a lower bound where `cost_known` is False."""
 
-    @property
-    def process(self) -> str: ...
-    @property
-    def step(self) -> str: ...
-    @property
-    def round(self) -> int: ...
-    @property
-    def alias(self) -> str: ...
-    @property
-    def revision(self) -> int: ...
-    @property
-    def reask(self) -> int: ...
-
-
-def call_name(key: Key) -> str:
-    """What a call is reserved under (`tongyao.records.budgets`)."""
-    return "/".join((key.process, key.step, str(key.round), key.alias, str(key.revision), str(key.reask)))
-
-
-class Tokens(Protocol):
-    """What a call used: `tongyao.llm.engine.Usage`."""
-
-    @property
-    def input_tokens(self) -> int: ...
-    @property
-    def cache_write_tokens(self) -> int: ...
-    @property
-    def cache_read_tokens(self) -> int: ...
-    @property
-    def output_tokens(self) -> int: ...
-    @property
-    def requests(self) -> int: ...
-
-
-class Attempt(Value):
-    """One row of the ledger. `cost` is in US dollars and a lower bound where `cost_known` is False."""
-
-    process_id: str
-    step: str
-    round: int
-    alias: str
-    revision: int
-    reask: int
-    attempt: int
-    input_hash: str
-    state: Literal["claimed", "settled", "failed", "orphaned"]
-    worker: str
-    engine: str
-    model: str
-    labels: tuple[str, ...]
-    input_tokens: int
-    cache_write_tokens: int
-    cache_read_tokens: int
-    output_tokens: int
-    requests: int = 0
-    cost: Decimal
-    cost_known: bool
-    answer_text_id: str | None
-    draft_text_id: str | None
-    error_reason: str | None
-    claimed_at: datetime
-    ended_at: datetime | None
-
-    @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
-
-
-class SettledCall(Attempt):
-    """The answer that counts: its raw text, and the draft that was read from it, as JSON."""
-
-    text: str
-    draft_json: str
-
-
-class Totals(Value):
-    """Sums over every attempt, failed ones too. `cost` is a lower bound where `cost_known` is False."""
-
-    calls: int = 0
-    settled: int = 0
-    failed: int = 0
-    orphaned: int = 0
-    claimed: int = 0
     input_tokens: int = 0
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
@@ -124,6 +52,54 @@ class Totals(Value):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.cache_write_tokens + self.cache_read_tokens + self.output_tokens
+
+
+class Attempt(Used):
+    """One row of the ledger."""
+
+    process_id: str
+    step: str
+    round: int
+    alias: str
+    revision: int
+    reask: int
+    attempt: int
+    input_hash: str
+    prompt_hash: str
+    state: Literal["claimed", "settled", "failed", "orphaned"]
+    worker: str
+    engine: str
+    model: str
+    labels: tuple[str, ...]
+    answer_text_id: str | None
+    draft_text_id: str | None
+    error_reason: str | None
+    claimed_at: datetime
+    ended_at: datetime | None
+
+
+class Claim(NamedTuple):
+    """A claimed attempt, from 1. `data_key`: of the owner of its texts; None where it is not known yet."""
+
+    attempt: int
+    data_key: DataKey | None = None
+
+
+class SettledCall(Attempt):
+    """The answer that counts: its raw text, and the draft that was read from it, as JSON."""
+
+    text: str
+    draft_json: str
+
+
+class Totals(Used):
+    """Sums over every attempt, failed ones too."""
+
+    calls: int = 0
+    settled: int = 0
+    failed: int = 0
+    orphaned: int = 0
+    claimed: int = 0
 
 
 class TotalsRow(Totals):
@@ -141,44 +117,63 @@ class Ledger:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def settled(self, key: Key, input_hash: str) -> SettledCall | None:
+    async def settled(self, key: CallKey, input_hash: str) -> SettledCall | None:
         """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
-            return await _answer(connection, await _attempts(connection, key), input_hash)
+            return await _settled(connection, key, key.reask, input_hash)
 
-    async def claim(self, key: Key, *, input_hash: str, engine: str, model: str, worker: str) -> int:
-        """Claim a call before it is made; returns its attempt number, from 1.
+    async def claim(
+        self,
+        key: CallKey,
+        *,
+        input_hash: str,
+        engine: str,
+        model: str,
+        worker: str,
+        prompt_hash: str = "",
+        repair_hash: str = "",
+        owner: str = "",
+        reserve: Reservation = NOTHING_RESERVED,
+    ) -> Claim | SettledCall:
+        """Claim a call before it is made, and reserve what it may use; or return the answer that is settled already.
 
-        Earlier attempts of the key that never came back become `orphaned`.
+        That is an answer to `input_hash`, or of the re-ask to `repair_hash`. Earlier attempts of the key that never came back
+        become `orphaned`. `owner`: of the texts that are to be stored. Raises `BudgetExceeded`, and then nothing is claimed;
+        `TextErased` where the settled answer is no longer to be read.
         """
         async with session(self._pool) as connection:
-            while True:
-                cursor = await connection.execute(
-                    f"""WITH lost AS (UPDATE model_calls SET state = 'orphaned', ended_at = now()
-                            WHERE {_KEY} AND state = 'claimed')
-                        INSERT INTO model_calls (process_id, step, round, alias, revision, reask, attempt,
-                            input_hash, state, worker, engine, model)
-                        SELECT %(process)s, %(step)s, %(round)s, %(alias)s, %(revision)s, %(reask)s,
-                               COALESCE(max(attempt), 0) + 1,
-                               %(input_hash)s, 'claimed', %(worker)s, %(engine)s, %(model)s
-                        FROM model_calls WHERE {_KEY} ON CONFLICT DO NOTHING RETURNING attempt""",
-                    {**_values(key), "input_hash": input_hash, "worker": worker, "engine": engine, "model": model},
-                )
-                if (row := await cursor.fetchone()) is not None:
-                    return int(row["attempt"])
-                # Somebody else has just taken this number: theirs is the one that is lost, if it still is.
+            cursor = await connection.execute(
+                f"""SELECT outcome, number, root, key_id, wrapped, master_id FROM claim_call({_CALL}, %(input)s, %(repair)s, %(prompt)s, %(engine)s, %(model)s, %(worker)s,
+                        %(owner)s, %(tokens)s, %(cost)s, %(keep_tokens)s, %(keep_cost)s)""",
+                {
+                    **_values(key),
+                    "input": input_hash, "repair": repair_hash, "prompt": prompt_hash, "engine": engine, "model": model,
+                    "worker": worker, "owner": owner, "tokens": reserve.tokens, "cost": reserve.cost,
+                    "keep_tokens": reserve.keep[0], "keep_cost": reserve.keep[1],
+                },
+            )  # fmt: skip
+            row = await cursor.fetchone()
+            assert row is not None
+            if row["outcome"] == "claimed":
+                return Claim(row["number"], key_of(connection, owner, row))
+            if row["outcome"] == "settled":
+                asked = input_hash if row["number"] == key.reask else repair_hash
+                settled = await _settled(connection, key, row["number"], asked)
+                assert settled is not None
+                return settled
+        raise (await Budgets(self._pool).get(row["root"])).exceeded_by(reserve)
 
     async def settle(
         self,
-        key: Key,
-        attempt: int,
+        key: CallKey,
+        claim: Claim,
         *,
         owner: str,
         text: str,
         draft_json: str,
         engine: str,
         model: str,
-        usage: Tokens,
+        usage: Usage,
         cost: Decimal | None,
         labels: tuple[str, ...] = (),
     ) -> SettledCall:
@@ -187,31 +182,31 @@ class Ledger:
         In the second case this attempt becomes `failed`, superseded, with what it used. An orphaned attempt
         may settle all the same. `owner` owns the texts; `cost` None means that the price is not known.
 
-        Raises `AttemptUnknown`.
+        Raises `AttemptUnknown`; `TextErased` where the owner was erased.
         """
-        async with transaction(self._pool) as connection:
-            attempts = await _attempts(connection, key, locked=True)  # who settles the same key waits for us
-            asked = next((one.input_hash for one in attempts if one.attempt == attempt), "")
-            if (first := await _answer(connection, attempts, asked)) is not None:
-                if first.attempt != attempt:
-                    await _end(connection, key, attempt, "failed", usage, cost, SUPERSEDED)
-                return first
-            name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, attempt)
-            answer, draft = text_id("answer", *name), text_id("draft", *name)
-            await put_texts(connection, owner, {answer: ("answer", text), draft: ("draft", draft_json)})
+        name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, claim.attempt)
+        answer, draft = text_id("answer", *name), text_id("draft", *name)
+        async with session(self._pool) as connection:
+            data_key = claim.data_key or await active_key(connection, owner)
+            texts = [NewText(answer, owner, "answer", text), NewText(draft, owner, "draft", draft_json)]
             settled = await _end(
-                connection, key, attempt, "settled", usage, cost, None,
-                answer=answer, draft=draft, engine=engine, model=model, labels=list(labels),
+                connection, key, claim, "settled", usage, cost=cost, engine=engine, model=model, labels=list(labels),
+                **sealed(texts, {owner: data_key}),
             )  # fmt: skip
-        assert settled is not None
-        return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
+            if settled.attempt == claim.attempt:
+                return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
+            return await _with_texts(connection, settled)
 
     async def fail(
-        self, key: Key, attempt: int, reason: str, *, usage: Tokens | None = None, cost: Decimal | None = None
+        self, key: CallKey, claim: Claim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
     ) -> None:
         """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
-        async with transaction(self._pool) as connection:
-            await _end(connection, key, attempt, "failed", usage, cost, reason)
+        async with session(self._pool) as connection:
+            await _end(connection, key, claim, "failed", usage, reason=reason, cost=cost)
+
+    async def release(self, key: CallKey) -> None:
+        """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
+        await Budgets(self._pool).release(key.process, str(key))
 
     async def calls(self, process_id: str) -> list[Attempt]:
         """Every attempt of a process, in the order of their claims."""
@@ -246,13 +241,12 @@ class Ledger:
             )
             return await cursor.fetchone() or UsedToday()
 
-    async def count_reading(self, person: str, *, engine: str, model: str, usage: Tokens, cost: Decimal) -> None:
+    async def count_reading(self, person: str, *, engine: str, model: str, usage: Usage, cost: Decimal) -> None:
         """Count what reading an intent used, for whom, before there is a process."""
-        tokens = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens + usage.output_tokens
         async with session(self._pool) as connection:
             await connection.execute(
                 "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
-                [person, engine, model, tokens, cost],
+                [person, engine, model, usage.total, cost],
             )
 
     async def totals(
@@ -288,8 +282,9 @@ class Ledger:
 _COLUMNS: Final = ", ".join(Attempt.model_fields)
 """By name, so that these statements, the most frequent of all, are prepared (`tongyao.records.database`)."""
 
-_KEY: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s
-    AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s"""
+_CALL: LiteralString = (
+    """%(call)s, %(process)s, %(step)s, %(round)s::int, %(alias)s, %(revision)s::int, %(reask)s::int"""
+)
 
 _TOKENS: LiteralString = "m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens"
 
@@ -306,81 +301,66 @@ _SUMS: LiteralString = """count(*) AS calls,
     COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known"""
 
 
-def _values(key: Key) -> dict[str, Any]:
+def _values(key: CallKey) -> dict[str, Any]:
     return {
-        "process": key.process, "step": key.step, "round": key.round,
+        "call": str(key), "process": key.process, "step": key.step, "round": key.round,
         "alias": key.alias, "revision": key.revision, "reask": key.reask,
     }  # fmt: skip
 
 
-async def _attempts(connection: Connection, key: Key, *, locked: bool = False) -> list[Attempt]:
+async def _settled(connection: Connection, key: CallKey, reask: int, input_hash: str) -> SettledCall | None:
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
-        lock: LiteralString = " FOR UPDATE" if locked else ""
-        await cursor.execute(f"SELECT {_COLUMNS} FROM model_calls WHERE {_KEY} ORDER BY attempt{lock}", _values(key))
-        return await cursor.fetchall()
+        await cursor.execute(
+            f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %(process)s AND step = %(step)s AND round = %(round)s
+                AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s
+                AND state = 'settled' AND input_hash = %(input)s""",
+            {**_values(key), "reask": reask, "input": input_hash},
+        )
+        row = await cursor.fetchone()
+    return None if row is None else await _with_texts(connection, row)
 
 
-async def _answer(connection: Connection, attempts: Sequence[Attempt], input_hash: str) -> SettledCall | None:
-    """The settled one of a key's attempts at this input, with its texts."""
-    settled = next((one for one in attempts if one.state == "settled" and one.input_hash == input_hash), None)
-    if settled is None or settled.answer_text_id is None or settled.draft_text_id is None:
-        return None
-    texts = await get_texts(connection, [settled.answer_text_id, settled.draft_text_id])
-    return SettledCall(
-        **settled.model_dump(), text=texts[settled.answer_text_id], draft_json=texts[settled.draft_text_id]
-    )
+async def _with_texts(connection: Connection, settled: Attempt) -> SettledCall:
+    """Raises `TextErased`."""
+    answer, draft = settled.answer_text_id or "", settled.draft_text_id or ""
+    texts = await get_texts(connection, [answer, draft])
+    return SettledCall(**settled.model_dump(), text=texts[answer], draft_json=texts[draft])
+
+
+_UNTOLD: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("reason", "cost", "engine", "model", "labels")),
+    **sealed([], {}),
+}
+_USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "output_tokens", "requests")
 
 
 async def _end(
-    connection: Connection,
-    key: Key,
-    attempt: int,
-    state: str,
-    usage: Tokens | None,
-    cost: Decimal | None,
-    reason: str | None,
-    *,
-    answer: str | None = None,
-    draft: str | None = None,
-    engine: str | None = None,
-    model: str | None = None,
-    labels: list[str] | None = None,
-) -> Attempt | None:
-    """The attempt as it ended, counted in the budget; None where it was superseded and had ended before.
-
-    Raises `AttemptUnknown`.
-    """
-    cursor = connection.cursor(row_factory=rows_of(Attempt))
-    await cursor.execute(
-        f"""UPDATE model_calls SET state = %(state)s, error_reason = %(reason)s, ended_at = now(),
-                input_tokens = %(input)s, cache_write_tokens = %(written)s, cache_read_tokens = %(read)s,
-                output_tokens = %(output)s, requests = %(requests)s,
-                cost = COALESCE(%(cost)s, 0), cost_known = %(cost)s::numeric IS NOT NULL,
-                answer_text_id = %(answer)s, draft_text_id = %(draft)s, engine = COALESCE(%(engine)s, engine),
-                model = COALESCE(%(model)s, model), labels = COALESCE(%(labels)s, labels)
-            WHERE {_KEY} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')
-            RETURNING {_COLUMNS}""",
-        {
-            **_values(key),
-            "attempt": attempt,
-            "state": state,
-            "reason": reason,
-            "input": usage.input_tokens if usage else 0,
-            "written": usage.cache_write_tokens if usage else 0,
-            "read": usage.cache_read_tokens if usage else 0,
-            "output": usage.output_tokens if usage else 0,
-            "requests": usage.requests if usage else 0,
-            "cost": cost,
-            "answer": answer,
-            "draft": draft,
-            "engine": engine,
-            "model": model,
-            "labels": labels,
-        },
-    )
-    ended = await cursor.fetchone()
-    if ended is not None:
-        await budgets.settle(connection, key.process, call_name(key), tokens=ended.tokens, cost=ended.cost)
-    elif reason != SUPERSEDED:
-        raise AttemptUnknown(f"attempt {attempt} of {key} was never claimed, or has ended already")
+    connection: Connection, key: CallKey, claim: Claim, state: str, usage: Usage | None, **told: Any
+) -> Attempt:
+    """End an attempt; returns the one that counts. Raises `AttemptUnknown`, `TextErased`."""
+    async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
+        try:
+            await cursor.execute(
+                f"""SELECT {_COLUMNS} FROM end_call({_CALL}, %(attempt)s, %(state)s, %(reason)s, %(input_tokens)s,
+                        %(cache_write_tokens)s, %(cache_read_tokens)s, %(output_tokens)s, %(requests)s::int, %(cost)s,
+                        %(engine)s, %(model)s, %(labels)s::text[], {SEALED})""",
+                {
+                    **_UNTOLD,
+                    **_values(key),
+                    **{name: getattr(usage, name, 0) for name in _USED},
+                    **told,
+                    "attempt": claim.attempt,
+                    "state": state,
+                },
+            )
+        except psycopg.DatabaseError as error:
+            if error.sqlstate == "TY001":
+                raise TextErased(GONE) from None
+            if error.sqlstate == "TY002":
+                raise AttemptUnknown(
+                    f"attempt {claim.attempt} of {key} was never claimed, or has ended already"
+                ) from None
+            raise
+        ended = await cursor.fetchone()
+    assert ended is not None
     return ended

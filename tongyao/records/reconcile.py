@@ -6,7 +6,7 @@ from typing import LiteralString
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.budgets import settle
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Pool, fetch_all, reading, session, transaction
 
 
 class Drift(Value):
@@ -48,9 +48,7 @@ class Reconciliation:
 
     async def with_holes(self) -> list[Drift]:
         """Processes, ended ones too, of whose transitions up to `seq` some never arrived."""
-        async with reading(self._pool, Drift) as cursor:
-            await cursor.execute(f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, Drift, f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
 
     async def calls_to_orphan(self) -> int:
         """How many `orphaned_calls` would mark now."""

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Final
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
@@ -17,21 +16,23 @@ from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
 from tongyao.protocol.model.tension import NumberedName, Tension
 from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
+from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
-from tongyao.records.database import Pool
+from tongyao.records.database import Pool, as_json, fetch_one
 from tongyao.records.model_calls import Ledger
 from tongyao.records.overview import Overview
 from tongyao.records.people.consents import Consents
 from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.notifications import Notifications
-from tongyao.records.people.profiles import Profiles, ProfileSummary
+from tongyao.records.people.profiles import Profiles, ProfileSummary, profile_text_id
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.process.changes import Changes
 from tongyao.records.process.contacts import Contacts
 from tongyao.records.process.events import Events
 from tongyao.records.process.feedback import Feedback
@@ -41,13 +42,36 @@ from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import Lineage
 from tongyao.records.process.messages import Messages
 from tongyao.records.process.operators import OperatorLog
-from tongyao.records.process.plans import DeliveryRow, Plans
+from tongyao.records.process.plans import ANSWERS, DELIVERIES, PLANS, AnswerRow, DeliveryRow, PlanRow, Plans
 from tongyao.records.process.processes import Processes, ProcessRow
-from tongyao.records.process.rounds import ProjectionRow, Rounds
-from tongyao.records.process.seats import SeatRow, Seats
+from tongyao.records.process.rounds import OBSERVATIONS, PROJECTIONS, ObservationRow, ProjectionRow, Rounds
+from tongyao.records.process.seats import SEATS, SeatRow, Seats
 
 ERASED: Final = "[erased]"
 """Stands for a text whose owner had it erased."""
+
+
+class _RecordRows(Value):
+    """The rows of a process that its record is made of. `found`: whom the field found; `revised`: whether the tension was."""
+
+    seats: list[SeatRow]
+    projections: list[ProjectionRow]
+    observations: list[ObservationRow]
+    found: list[str]
+    revised: bool
+    plans: tuple[PlanRow, ...] = ()
+    deliveries: tuple[DeliveryRow, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()
+    contacts: dict[str, str] = Field(default_factory=dict)
+
+
+_OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} AS projections,
+    {as_json(OBSERVATIONS)} AS observations,
+    ARRAY(SELECT DISTINCT profile_id FROM candidates WHERE process_id = %(process)s) AS found,
+    EXISTS (SELECT 1 FROM events WHERE process_id = %(process)s AND NOT superseded AND kind = 'tension_revised') AS revised"""
+_OF_WHOLE_RECORD: Final = f"""{_OF_TURNS}, {as_json(PLANS)} AS plans, {as_json(DELIVERIES)} AS deliveries,
+    {as_json(ANSWERS)} AS answers,
+    COALESCE((SELECT jsonb_object_agg(alias, text_id) FROM contacts WHERE process_id = %(process)s), '{{}}') AS contacts"""
 
 
 class Repositories:
@@ -69,6 +93,7 @@ class Repositories:
         self.ledger = Ledger(pool)
         self.journal = Journal(pool)
         self.events = Events(pool)
+        self.changes = Changes(pool)
         self.messages = Messages(pool)
         self.door = Door(pool)
         self.operators = OperatorLog(pool)
@@ -91,27 +116,32 @@ class Repositories:
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
-        seats = await self.seats.seats(row.id)
-        projections = await self.rounds.projections(row.id, aliases=turns_of)
-        observations = await self.rounds.observations(row.id)
-        whole = turns_of is None
-        plans = await self.plans.plans(row.id) if whole else []
-        plans = [one for one in plans if before_plan is None or one.revision < before_plan]
-        deliveries = await self.plans.deliveries(row.id) if plans else []
-        answers = await self.plans.answers(row.id) if plans else []
-        contacts = await self.contacts.of_process(row.id) if plans else {}
-        wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections)]
+        rows = await fetch_one(
+            self.pool,
+            _RecordRows,
+            _OF_WHOLE_RECORD if turns_of is None else _OF_TURNS,
+            {"process": row.id, "aliases": None if turns_of is None else list(turns_of)},
+        )
+        assert rows is not None
+        seats, projections, observations = rows.seats, rows.projections, rows.observations
+        plans = [one for one in rows.plans if before_plan is None or one.revision < before_plan]
+        deliveries, answers = (rows.deliveries, rows.answers) if plans else ((), ())
+        contacts = rows.contacts if plans else {}
+        wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections), *contacts.values()]
         wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
         wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
-        texts = await self.texts.get_many([one for one in wanted if one], erased="")
         everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
-        found = {one.profile_id for one in await self.seats.candidates(row.id)} - {seat.person for seat in seats}
+        found = set(rows.found) - {seat.person for seat in seats}
         known = [(one, None) for one in sorted(found - {row.demander})]
         summaries = await self.profiles.summaries([*everybody, *known])
         aliases = [DEMANDER, *(seat.alias for seat in seats)]
         named = {identities_text_id(row.id, alias): alias for alias in aliases}
         of_found = {found_text_id(row.id, one): one for one, _ in known}
-        kept = await self.texts.known([*named, *of_found, *(names_text_id(row.id, seat.alias) for seat in seats)])
+        numbers = [names_text_id(row.id, seat.alias) for seat in seats]
+        texts = await self.texts.get_many(
+            [one for one in wanted if one], erased="", known=[*named, *of_found, *numbers]
+        )
+        kept = {id: texts[id] for id in (*named, *of_found, *numbers) if id in texts}
         frozen = {named[id]: IDENTITIES.validate_json(kept.pop(id)) for id in named if id in kept}
         others = {of_found[id]: IDENTITIES.validate_json(kept.pop(id)) for id in of_found if id in kept}
         tension = texts.get(row.tension_text_id or "")
@@ -122,7 +152,6 @@ class Repositories:
         apart = _named(_participant(DEMANDER, row.demander, summaries.get((row.demander, None))), frozen)
         latest = plans[-1].revision if plans else 0
         read = Tension.model_validate_json(tension) if tension else None
-        revised = row.parent_id is not None and await self.events.of_kind(row.id, EventKind.TENSION_REVISED)
         return Record(
             process_id=row.id,
             began=row.created_at.astimezone(UTC).date(),
@@ -138,7 +167,7 @@ class Repositories:
                 *(numbered(read.names, after=marks_in(read)) if read else ()),
                 *(name for text in kept.values() for name in NAMES.validate_json(text)),
             ),
-            tension_is_own=row.parent_id is None or bool(revised),
+            tension_is_own=row.parent_id is None or rows.revised,
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
             others=tuple(
@@ -162,40 +191,36 @@ class Repositories:
                 for one in answers
                 if one.revision < latest
             ),
-            contacts=contacts,
+            contacts={alias: texts[id] for alias, id in contacts.items() if texts[id]},
         )
 
-    async def mandates_in(self, scene: str, profile_ids: Sequence[str]) -> dict[str, Mandate]:
-        """As `mandates`, of people in a process of this scene: who said `never` for it, now, lets no proxy speak."""
-        mandates = await self.mandates(profile_ids)
-        for one in (await self.consents.standing(profile_ids, scene)).values():
-            if one.consent is Consent.NEVER:
-                mandates[one.profile_id] = mandates[one.profile_id].model_copy(update={"may_speak": False})
-        return mandates
+    async def speaking_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> tuple[set[str], dict[str, Mandate]]:
+        """Whose profile may be read in a process (docs/protocol.md §3.11), and the mandates of these and of the demander as they are now.
 
-    async def readable_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> set[str]:
-        """Whose profile may be read in a process (docs/protocol.md §3.11): the demander's, and of those whose consent stands in the records.
-
-        What the workflow says is not asked: whoever can start workflows could make it say anything.
+        Read are the demander's, and those of people whose consent stands in the records. What the workflow says is not asked: a
+        caller who can start workflows could make it say anything. Of a person who said `never` for the scene no proxy speaks.
         """
-        standing = await self.consents.standing(profile_ids, process.scene_id or "")
-        allowed = {one.profile_id for one in standing.values() if one.consent is Consent.ALLOW}
-        asked = [one for one in profile_ids if one not in allowed]
-        said = await self.consents.said_yes(process.id, asked) if asked else set()
-        never = {one.profile_id for one in standing.values() if one.consent is Consent.NEVER}
-        return allowed | (said - never) | ({process.demander} & set(profile_ids))
+        people = list(dict.fromkeys([process.demander, *profile_ids]))
+        mandates = await self.mandates(people)
+        consents = {
+            one.profile_id: one.consent
+            for one in (await self.consents.standing(people, process.scene_id or "")).values()
+        }
+        for id in (id for id, consent in consents.items() if consent is Consent.NEVER):
+            mandates[id] = mandates[id].model_copy(update={"may_speak": False})
+        readable = {id for id in profile_ids if consents.get(id) is Consent.ALLOW or id == process.demander}
+        asked = [id for id in profile_ids if id not in readable and consents.get(id) is not Consent.NEVER]
+        return readable | (await self.consents.said_yes(process.id, asked) if asked else set()), mandates
 
     async def profile_text(self, profile: ProfileRef) -> str:
-        """The text of one profile version. Raises `ProfileUnknown`, `TextErased`."""
-        version = await self.profiles.version(profile.profile_id, profile.version)
-        return await self.texts.get(version.text_id)
+        """The text of one profile version. Raises `TextUnknown`, `TextErased`."""
+        return await self.texts.get(profile_text_id(profile.profile_id, profile.version))
 
     async def profile_texts(self, profiles: Sequence[ProfileRef]) -> dict[ProfileRef, str]:
-        """The texts of these profile versions; erased ones are left out. Raises `ProfileUnknown`."""
-        versions = await self.profiles.versions([(one.profile_id, one.version) for one in profiles])
-        ids = [version.text_id for version in versions]
-        texts = await self.texts.get_many(ids, erased="")
-        return {one: texts[id] for one, id in zip(profiles, ids, strict=True) if texts[id]}
+        """The texts of these profile versions; erased ones are left out. Raises `TextUnknown`."""
+        ids = {one: profile_text_id(one.profile_id, one.version) for one in profiles}
+        texts = await self.texts.get_many(ids.values(), erased="")
+        return {one: texts[id] for one, id in ids.items() if texts[id]}
 
     async def mandate(self, profile_id: str) -> Mandate:
         """The current mandate of one profile; see `mandates`."""

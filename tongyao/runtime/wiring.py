@@ -119,7 +119,7 @@ def deps(
     `client`: for duties of maintenance; None: this worker has none of them.
     """
     from activities.dependencies import Deps
-    from activities.llm.budget import BudgetReservations
+    from activities.llm.budget import SpendingLimits
     from activities.llm.model_calls import ModelCalls
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
@@ -136,8 +136,9 @@ def deps(
             chosen,
             records.ledger,
             worker=f"{socket.gethostname()}/{os.getpid()}",
-            reservations=BudgetReservations(records.budgets, records.ledger, day=settings.day),
+            limits=SpendingLimits(records.budgets, records.ledger, day=settings.day),
             slots=CallSlots(records.pool, settings.model_calls_at_once) if settings.model_calls_at_once else None,
+            prompt_folder=settings.prompts,
         ),
         retriever=retriever,
         brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),

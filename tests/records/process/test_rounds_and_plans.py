@@ -51,11 +51,11 @@ async def test_turns_come_back_in_order_and_a_second_writing_replaces_the_first(
     other = ProjectionRow(round=1, alias="P02", outcome=Outcome.LAPSED)
     later = ProjectionRow(round=2, alias="P01", outcome=Outcome.NOTHING_NEW)
     for row in (later, other, failed, replied):
-        await rounds.put_projection(process, row)
+        await rounds.put_projections(process, [row])
     stored = await rounds.projections(process)
     assert [timeless(row) for row in stored] == [replied, other, later]
     assert stored[0].at is not None
-    assert [timeless(row) for row in await rounds.projections(process, 2)] == [later]
+    assert [timeless(row) for row in await rounds.projections(process) if row.round == 2] == [later]
 
 
 async def test_an_observation_that_is_written_again_replaces_the_first(pool: Pool, announce: Announce) -> None:
@@ -92,14 +92,16 @@ async def test_the_latest_revision_holds(pool: Pool, announce: Announce) -> None
 async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, announce: Announce) -> None:
     plans, process = Plans(pool), await announce()
     for language in ("en", "zh"):
-        await plans.put_delivery(
+        await plans.put_deliveries(
             process,
-            DeliveryRow(
-                revision=1,
-                alias="P01",
-                text_id=await text(pool, process, "delivery", language),
-                language=language,
-            ),
+            [
+                DeliveryRow(
+                    revision=1,
+                    alias="P01",
+                    text_id=await text(pool, process, "delivery", language),
+                    language=language,
+                )
+            ],
         )
     assert [row.language for row in await plans.deliveries(process)] == ["zh"]
     await answered(pool, process, (1, "P01", "commit"), (1, "P01", "decline"))
@@ -113,7 +115,9 @@ async def test_the_acceptance_rate_counts_the_revision_that_holds(pool: Pool, an
     for revision in (1, 2):
         await plans.put_plan(process, PlanRow(revision=revision, text_id=words, markdown_text_id=words))
         for alias in ("P01", "P02", "P03"):
-            await plans.put_delivery(process, DeliveryRow(revision=revision, alias=alias, text_id=words, language="en"))
+            await plans.put_deliveries(
+                process, [DeliveryRow(revision=revision, alias=alias, text_id=words, language="en")]
+            )
     await answered(pool, process, (1, "P03", "decline"), (2, "P01", "commit"), (2, "P02", "propose"))
     found = await plans.acceptance(process_id=process)
     assert found.model_dump() == {"asked": 3, "commit": 1, "decline": 0, "propose": 1}

@@ -8,6 +8,7 @@ away, a worker that does not know its kind, an answer that is no verdict.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +27,7 @@ from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.people.notifications import OPERATORS, Notice
 from tongyao.records.privacy.signing import Signer
+from tongyao.records.process.changes import SAFETY_SECONDS, Watch
 from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
@@ -48,6 +50,9 @@ AT_ONCE: Final = 20
 
 MOST_PAUSE_SECONDS: Final = 0.5
 """How often, at least, a sender looks whether what goes before its message is through."""
+
+SENDER_FIRST_SECONDS: Final = 0.1
+"""How long the relay waits before it looks: a sender delivers its own message at once."""
 
 _WITHOUT_RECORDS_SECONDS: Final = 2.0
 _OUTCOME_SECONDS: Final = 2.0
@@ -143,27 +148,37 @@ class MessageRelay:
                 await asyncio.shield(self._library.messages.postpone(stored.id, 0, trouble="relay_stopped"))
             raise
 
-    async def run(self, stop: asyncio.Event, *, idle: float = 0.5) -> None:
+    async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
         """Deliver pending messages until `stop`, and tell the records that messages can be handed in.
 
-        Several relays may run: of one lane one message at a time is leased to one of them. While the records are away it waits.
+        It looks when the records notify it, when a message is due by itself, and every `idle` seconds. Several relays may run: of
+        one lane one message at a time is leased to one of them. While the records are away it waits.
         """
         beating = asyncio.create_task(self._beat(stop))
         deliveries: set[asyncio.Task[None]] = set()
-        while not stop.is_set():
-            pause = idle
-            try:
-                due = await self._library.messages.due(AT_ONCE - len(deliveries)) if len(deliveries) < AT_ONCE else ()
-            except Exception as error:  # whatever is wrong with the records: the relay lives on
-                log.error("messages wait for the records", error=type(error).__name__)
-                due, pause = (), _WITHOUT_RECORDS_SECONDS
-            for message in due:
-                delivery = asyncio.create_task(self._deliver_or_log(message))
-                deliveries.add(delivery)
-                delivery.add_done_callback(deliveries.discard)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), 0.01 if due else pause)
-        await asyncio.gather(beating, *deliveries)
+        with self._library.changes.watch_messages() as watch:
+            stopping = asyncio.create_task(_wake_at(stop, watch))
+            while not stop.is_set():
+                pause = idle
+                try:
+                    due = await self._due(AT_ONCE - len(deliveries))
+                    if not due:
+                        pause = min(idle, await self._library.messages.next_due() or idle)
+                except Exception as error:  # whatever is wrong with the records: the relay lives on
+                    log.error("messages wait for the records", error=type(error).__name__)
+                    due, pause = (), _WITHOUT_RECORDS_SECONDS
+                for message in due:
+                    delivery = asyncio.create_task(self._deliver_or_log(message))
+                    deliveries.add(delivery)
+                    delivery.add_done_callback(deliveries.discard)
+                    delivery.add_done_callback(lambda _: watch.wake())
+                if not due:
+                    await watch.wait(pause)
+                    await asyncio.sleep(min(idle, SENDER_FIRST_SECONDS))
+            await asyncio.gather(beating, stopping, *deliveries)
+
+    async def _due(self, limit: int) -> Sequence[StoredMessage]:
+        return await self._library.messages.due(limit) if limit > 0 else ()
 
     async def _deliver_or_log(self, message: StoredMessage) -> None:
         try:
@@ -276,6 +291,11 @@ class MessageRelay:
         await self._library.notifications.tell(
             Notice(source=f"message/{stored.id}", person=OPERATORS, process_id=stored.process_id, about=about)
         )
+
+
+async def _wake_at(stop: asyncio.Event, watch: Watch) -> None:
+    await stop.wait()
+    watch.wake()
 
 
 _CLOSED: Final = _Trouble("run_closed")

@@ -178,7 +178,10 @@ async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessA
             "(`PUT /profiles/ID/consents/SCENE`, over MCP `set_consent`)",
             field="kind",
         )
-    if caller.role is Role.PARTICIPANT and not await context.repositories.readable_in(access.process, [access.person]):
+    if (
+        caller.role is Role.PARTICIPANT
+        and not (await context.repositories.speaking_in(access.process, [access.person]))[0]
+    ):
         raise NotAllowed(
             "a proxy would read a profile whose owner has not allowed it here: only they can, with a token of their own"
         )

@@ -23,7 +23,7 @@ _SKEW: Final = timedelta(minutes=1)
 async def wait_for_records(context: AppContext, message_id: str, *, seconds: float) -> None:
     """Return when the records show what this message changed, or after so many seconds."""
     stored = await context.repositories.messages.get(message_id)
-    with suppress(TimeoutError), context.changes.watch(stored.process_id) as watch:
+    with suppress(TimeoutError), context.repositories.changes.watch(stored.process_id) as watch:
         async with asyncio.timeout(seconds):
             while await _behind(context, stored):
                 await watch.wait(0.5)

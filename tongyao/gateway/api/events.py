@@ -72,7 +72,7 @@ async def _stream(
     rewound: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Authenticates again whenever it looks, so that a stream ends when its token is revoked: `SAFETY_SECONDS` later at most."""
-    with context.changes.watch(access.process.id) as watch:
+    with context.repositories.changes.watch(access.process.id) as watch:
         while True:
             if rewound is not None:
                 yield ServerSentEvent("{}", event="rewound", id=rewound)

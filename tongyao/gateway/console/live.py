@@ -95,7 +95,7 @@ class Live:
 
     async def _watch(self, process_id: str) -> None:
         """Until nobody looks any more."""
-        with self._context.changes.watch(process_id) as watch:
+        with self._context.repositories.changes.watch(process_id) as watch:
             while True:
                 await watch.wait()
                 parties = self._parties[process_id]

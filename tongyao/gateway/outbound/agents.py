@@ -21,10 +21,11 @@ from tongyao.app.messaging.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.processes import party_view
-from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
+from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.rules.read_access import PartyView, Stands
 from tongyao.protocol.rules.refusals import Refusal
 from tongyao.records.people.sources import SourceTurn
+from tongyao.records.process.changes import SAFETY_SECONDS
 
 log = structlog.get_logger()
 
@@ -67,9 +68,9 @@ class AgentCaller:
         self._context = context
         self._pool = DeliveryPool("agents", self._start_due)
 
-    async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
+    async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
         """Run until `stop`. Several may run: a turn is leased to one of them at a time."""
-        await self._pool.run(stop, idle=idle)
+        await self._pool.run(stop, self._context.repositories.changes, idle=idle)
 
     async def once(self) -> int:
         """Ask for every turn that is due; returns how many."""

@@ -21,12 +21,13 @@ from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.people.invitation import invitation_to
 from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
 from tongyao.app.writing import writing
-from tongyao.gateway.outbound.pool import IDLE_SECONDS, DeliveryPool
+from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.database import RecordsError
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
+from tongyao.records.process.changes import SAFETY_SECONDS
 from tongyao.records.process.events import RecordedEvent
 from tongyao.records.repositories import Repositories
 
@@ -61,9 +62,9 @@ class NotificationSender:
         self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
         self._pool = DeliveryPool("notifications", self._start_due)
 
-    async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
+    async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
         """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
-        await self._pool.run(stop, idle=idle)
+        await self._pool.run(stop, self._library.changes, idle=idle)
 
     async def once(self) -> int:
         """Create notifications for what is new, and send all that is due; returns how many were tried."""

@@ -10,10 +10,12 @@ from typing import Any, Final
 import structlog
 
 from tongyao.records.database import RecordsError
+from tongyao.records.process.changes import SAFETY_SECONDS, Changes, Watch
 
 log = structlog.get_logger()
 
-IDLE_SECONDS: Final = 2.0
+LEAST_SECONDS: Final = 2.0
+"""Between two looks at what is due, where nothing was."""
 AT_ONCE: Final = 50
 AT_ONCE_OF_ONE: Final = 2
 
@@ -31,24 +33,34 @@ class DeliveryPool:
         self._what, self._start_due = what, start_due
         self._people: dict[asyncio.Task[None], str] = {}
 
-    async def run(self, stop: asyncio.Event, *, idle: float = IDLE_SECONDS) -> None:
-        """Start what is due until `stop`: again when a delivery has ended, or after `idle` seconds."""
+    async def run(self, stop: asyncio.Event, changes: Changes, *, idle: float = SAFETY_SECONDS) -> None:
+        """Start what is due until `stop`: again when a process has new events, a delivery has ended, or after `idle` seconds."""
         stopping = asyncio.create_task(stop.wait())
-        try:
-            while not stop.is_set():
-                try:
-                    started = await self._start_due()
-                except RecordsError as error:
-                    log.warning(f"{self._what} wait for the records", error=type(error).__name__)
-                    started = 0
-                except Exception as error:  # the gateway ends with this loop
-                    log.error(f"{self._what} wait", error=type(error).__name__)
-                    started = 0
-                if not started:
-                    await asyncio.wait({stopping, *self._people}, timeout=idle, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-            await self.stop()
+        with changes.watch_all() as watch:
+            try:
+                while not stop.is_set():
+                    try:
+                        started = await self._start_due()
+                    except RecordsError as error:
+                        log.warning(f"{self._what} wait for the records", error=type(error).__name__)
+                        started = 0
+                    except Exception as error:  # the gateway ends with this loop
+                        log.error(f"{self._what} wait", error=type(error).__name__)
+                        started = 0
+                    if not started:
+                        await self._pause(stopping, watch, idle)
+            finally:
+                stopping.cancel()
+                await self.stop()
+
+    async def _pause(self, stopping: asyncio.Task[Any], watch: Watch, idle: float) -> None:
+        """Until something may be due, at least `LEAST_SECONDS` unless a delivery ends: events may come in great numbers."""
+        ends = {stopping, *self._people}
+        done, _ = await asyncio.wait(ends, timeout=min(idle, LEAST_SECONDS), return_when=asyncio.FIRST_COMPLETED)
+        if not done and idle > LEAST_SECONDS:
+            waiting = asyncio.create_task(watch.wait(idle - LEAST_SECONDS))
+            await asyncio.wait({waiting, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
 
     async def once(self) -> int:
         """Deliver all that is due; returns how many were tried."""

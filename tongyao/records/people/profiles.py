@@ -15,8 +15,8 @@ from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
-from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values, seal_value, stored_value
-from tongyao.records.privacy.texts import put_first_texts, put_text, text_id
+from tongyao.records.privacy.sealed_values import IDENTITY, Stored, opened, seal_value, stored_value
+from tongyao.records.privacy.texts import NewText, put_first_texts, put_text, secret_of, text_id
 
 
 class ProfileUnknown(RecordsError):
@@ -57,6 +57,11 @@ class ProfileVersion(Value):
     sections: tuple[Section, ...]
     sha256: str
     created_at: datetime
+
+
+def profile_text_id(profile_id: str, version: int) -> str:
+    """The id of the text of one version."""
+    return text_id("profile", profile_id, version)
 
 
 class NewProfile(Value):
@@ -135,7 +140,7 @@ class Profiles:
                     return same
                 version = current + 1
                 stored = await put_text(
-                    connection, profile_id, "profile", text, id=text_id("profile", profile_id, version)
+                    connection, profile_id, "profile", text, id=profile_text_id(profile_id, version)
                 )
                 await cursor.execute(
                     """INSERT INTO profile_versions
@@ -156,12 +161,12 @@ class Profiles:
         is not told: `save` each.
         """
         ids = [one.id for one in new]
-        texts = [text_id("profile", id, 1) for id in ids]
+        texts = [profile_text_id(id, 1) for id in ids]
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
                 raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
             keys = await put_first_texts(
-                connection, "profile", [(text, one.id, one.text) for text, one in zip(texts, new, strict=True)]
+                connection, [NewText(text, one.id, "profile", one.text) for text, one in zip(texts, new, strict=True)]
             )
             stored = [
                 stored_value(keys[one.id], one.id, IDENTITY, _identity(one.display_name, one.contact)) for one in new
@@ -198,10 +203,10 @@ class Profiles:
         """Those of `profile_ids` that exist and are not deleted."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT * FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
+                f"SELECT p.*, {_KEY} WHERE p.id = ANY(%s) AND p.deleted_at IS NULL", [list(profile_ids)]
             )
             rows = await cursor.fetchall()
-            identities = await _identities(connection, rows)
+            identities = _identities(connection, rows)
         return {
             row["id"]: Profile(
                 display_name=name,
@@ -310,14 +315,16 @@ class Profiles:
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT w.id, w.version AS wanted, v.version, v.language, p.identity, p.identity_sealed,
-                          EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = p.id) AS erased
+                          EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = p.id) AS erased,
+                          k.id AS key_id, k.wrapped, k.master_id
                    FROM unnest(%s::text[], %s::int[]) AS w (id, version)
                    JOIN profiles p ON p.id = w.id AND (w.version IS NOT NULL OR p.deleted_at IS NULL)
-                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)
+                   LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL""",
                 [[one for one, _ in wanted], [version for _, version in wanted]],
             )
             rows = await cursor.fetchall()
-            identities = await _identities(connection, rows)
+            identities = _identities(connection, rows)
         return {
             (row["id"], row["wanted"]): ProfileSummary(
                 version=row["version"],
@@ -335,9 +342,9 @@ class Profiles:
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT id, identity, identity_sealed FROM profiles WHERE id = %s", [profile_id]
+                f"SELECT p.id, p.identity, p.identity_sealed, {_KEY} WHERE p.id = %s", [profile_id]
             )
-            found = await _identities(connection, await cursor.fetchall())
+            found = _identities(connection, await cursor.fetchall())
         if not found:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
         name, contact = found[0]
@@ -359,12 +366,19 @@ def _is_sample(contact: dict[str, Any] | None) -> bool:
     return bool(contact and contact.get("sample") is True)
 
 
-async def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and contact of each row of `profiles`; empty where they were erased."""
-    stored = [Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]) for row in rows]
-    values = await open_values(connection, stored)
+def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and contact of each row of `profiles` with its owner's data key; empty where they were erased."""
+    values = [
+        opened(
+            secret_of(connection, row["id"], row),
+            Stored(row["id"], IDENTITY, row["identity"], row["identity_sealed"]),
+        )
+        for row in rows
+    ]
     return [("", {}) if value is None else (value["name"], value["contact"]) for value in values]
 
 
+_KEY: LiteralString = """k.id AS key_id, k.wrapped, k.master_id
+    FROM profiles p LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL"""
 _VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""

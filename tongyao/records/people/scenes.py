@@ -8,7 +8,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, session
+from tongyao.records.database import Pool, RecordsError, fetch_all, reading, session
 
 
 class SceneUnknown(RecordsError):
@@ -50,9 +50,7 @@ class Scenes:
 
     async def all(self) -> list[Scene]:
         """All scenes, by id."""
-        async with reading(self._pool, Scene) as cursor:
-            await cursor.execute("SELECT id, title, settings, created_at FROM scenes ORDER BY id")
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, Scene, "SELECT id, title, settings, created_at FROM scenes ORDER BY id")
 
     async def people(self) -> dict[str, int]:
         """How many people each scene holds; scenes without anybody are left out."""

@@ -43,15 +43,15 @@ async def open_values(connection: Connection, stored: Iterable[Stored]) -> list[
     """The values in the same order; None where one was erased, or its owner's key destroyed. Raises `KeyMissing`."""
     rows = list(stored)
     keys = await data_keys(connection, {one.owner for one in rows if one.sealed and one.body is not None})
-    return [_opened(keys, one) for one in rows]
+    return [opened(keys.get(one.owner), one) for one in rows]
 
 
-def _opened(keys: dict[str, bytes], one: Stored) -> Any:
+def opened(key: bytes | None, one: Stored) -> Any:
+    """The value; None where it was erased, or the data key of its owner destroyed."""
     if one.body is None:
         return None
     if not one.sealed:
         return json.loads(bytes(one.body))
-    key = keys.get(one.owner)
     return None if key is None else json.loads(unseal(key, bytes(one.body), _context(one.owner, one.place)))
 
 

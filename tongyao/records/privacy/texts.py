@@ -8,7 +8,7 @@ are plain UTF-8 and say so; they stay readable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
 from tongyao.protocol.model.events import SignalledText
@@ -32,6 +32,22 @@ class TextConflict(RecordsError):
 
 class AnotherText(TextConflict):
     """Of this owner and kind, in other words."""
+
+
+class NewText(NamedTuple):
+    """A text to be stored, under its id."""
+
+    id: str
+    owner: str
+    kind: str
+    text: str
+
+
+class DataKey(NamedTuple):
+    """An owner's data key; `secret` is None where texts are stored as they are."""
+
+    id: str
+    secret: bytes | None
 
 
 def text_id(*parts: object) -> str:
@@ -58,11 +74,25 @@ class Texts:
 
         For what a step that is tried again may come to otherwise. Raises as `put`.
         """
-        try:
-            await self.put(owner, kind, text, id=id)
-        except AnotherText:
-            return await self.get(id)
-        return text
+        return (await self.first_many([NewText(id, owner, kind, text)]))[id]
+
+    async def first_many(self, texts: Sequence[NewText]) -> dict[str, str]:
+        """As `first`, of several texts by id, in two statements."""
+        stand = await self.first_of_those_left(texts)
+        if len(stand) < len(texts):
+            raise TextErased(GONE)
+        return stand
+
+    async def first_of_those_left(self, texts: Sequence[NewText]) -> dict[str, str]:
+        """As `first_many`, without the texts that were erased and those of owners who were. Raises `TextConflict`."""
+        if not texts:
+            return {}
+        async with transaction(self._pool) as connection:
+            keys = await _active_keys(connection, {new.owner for new in texts})
+            wanted = [new for new in texts if new.owner in keys]
+            inserted = await _put(connection, wanted, keys)
+            stand = {new.id: new.text if new.id in inserted else await _standing(connection, new) for new in wanted}
+        return {id: text for id, text in stand.items() if text is not None}
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
         """Store what an operator signalled by hand, and note that it stands in this process's history as well.
@@ -87,22 +117,16 @@ class Texts:
         """The text. Raises `TextUnknown`, `TextErased`."""
         return (await self.get_many([id]))[id]
 
-    async def get_many(self, ids: Iterable[str], *, erased: str | None = None) -> dict[str, str]:
+    async def get_many(
+        self, ids: Iterable[str], *, erased: str | None = None, known: Iterable[str] = ()
+    ) -> dict[str, str]:
         """The texts by id, in one query. `erased` stands for erased ones; without it they raise `TextErased`.
 
-        Raises `TextUnknown` when one does not exist.
+        `known`: further ids, left out where there is no such text or it was erased. Raises `TextUnknown` when one of the others
+        does not exist.
         """
         async with session(self._pool) as connection:
-            return await get_texts(connection, ids, erased=erased)
-
-    async def known(self, ids: Iterable[str]) -> dict[str, str]:
-        """The texts by id, without those that do not exist or were erased."""
-        wanted = list(dict.fromkeys(ids))
-        if not wanted:
-            return {}
-        async with session(self._pool) as connection:
-            found = await _texts_of(connection, wanted)
-            return {id: text for id in wanted if (text := found.get(id))}
+            return await get_texts(connection, ids, erased=erased, known=known)
 
     async def stored_chars(self, owner: str) -> int:
         """Characters that are kept of this owner."""
@@ -116,93 +140,92 @@ class Texts:
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
     """`Texts.put`, on the caller's connection."""
-    new = id or str(uuid4())
-    await put_texts(connection, owner, {new: (kind, text)})
-    return new
+    new = NewText(id or str(uuid4()), owner, kind, text)
+    if new.id not in await _put(connection, [new], {owner: await active_key(connection, owner)}):
+        stands = await _standing(connection, new)
+        if stands is None:
+            raise TextErased(f"text {new.id} was erased by its owner: it is not stored again")
+        if stands != text:
+            raise AnotherText(
+                f"text {new.id} already stands for another {kind} of the same owner: texts are never changed"
+            )
+    return new.id
 
 
-async def put_texts(connection: Connection, owner: str, texts: Mapping[str, tuple[str, str]]) -> None:
-    """Several texts of one owner, by id: kind and words, inside the caller's transaction; raises as `Texts.put`."""
-    key = await _active_key(connection, owner)
-    bodies = [
-        text.encode("utf-8") if key.secret is None else seal(key.secret, text, _context(id, owner, kind))
-        for id, (kind, text) in texts.items()
-    ]
-    cursor = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
-           SELECT t.id, k.owner, k.id, t.kind, t.body, %(sealed)s, t.chars
-           FROM data_keys k, unnest(%(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[])
-               AS t (id, kind, body, chars)
-           WHERE k.id = %(key)s AND k.destroyed_at IS NULL
-               AND NOT EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner)
-           FOR SHARE OF k ON CONFLICT (id) DO NOTHING RETURNING id""",  # held until commit: erasure waits for us
-        {
-            "key": key.id,
-            "sealed": key.secret is not None,
-            "ids": list(texts),
-            "kinds": [kind for kind, _ in texts.values()],
-            "bodies": bodies,
-            "chars": [len(text) for _, text in texts.values()],
-        },
-    )
-    inserted = {row["id"] for row in await cursor.fetchall()}
-    for id, (kind, text) in texts.items():
-        if id not in inserted:
-            await _expect(connection, id, owner, kind, text)
+async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> set[str]:
+    """Store texts with these data keys, by owner; returns the ids that are new."""
+    if not texts:
+        return set()
+    cursor = await connection.execute(f"SELECT id FROM put_texts({SEALED}) AS id", sealed(texts, keys))
+    return {row["id"] for row in await cursor.fetchall()}
 
 
-async def put_first_texts(
-    connection: Connection, kind: str, texts: Sequence[tuple[str, str, str]]
-) -> dict[str, bytes | None]:
-    """The first texts of many new owners, each `(id, owner, text)`, in a few statements of the caller's transaction.
+SEALED: Final = (
+    "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
+)
+"""The parameters of the SQL function `put_texts`, and the last ones of `end_call`; `sealed` returns their values."""
+
+
+def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, Any]:
+    """Texts as they are stored with these data keys, by owner. Either all keys have a secret or none has."""
+    secrets = [keys[new.owner].secret for new in texts]
+    return {
+        "keys": [keys[new.owner].id for new in texts],
+        "sealed": any(secrets),
+        "ids": [new.id for new in texts],
+        "kinds": [new.kind for new in texts],
+        "bodies": [
+            seal(secret, new.text, _context(new.id, new.owner, new.kind)) if secret else new.text.encode("utf-8")
+            for new, secret in zip(texts, secrets, strict=True)
+        ],
+        "chars": [len(new.text) for new in texts],
+    }
+
+
+async def put_first_texts(connection: Connection, texts: Sequence[NewText]) -> dict[str, bytes | None]:
+    """The first texts of many new owners, in a few statements of the caller's transaction.
 
     Returns the data keys that were made, by owner; None where texts are stored as they are. Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
     """
-    owners = [owner for _, owner, _ in texts]
+    owners = [new.owner for new in texts]
     await connection.execute(  # held until commit: erasure waits for us
         "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
     )
     if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
-        raise TextErased(_GONE)
-    keys, bodies = [], []
-    secrets: dict[str, bytes | None] = {}
-    for id, owner, text in texts:
-        key, secret = str(uuid4()), new_data_key() if connection.keys is not None else None
-        ring = connection.keys
-        secrets[owner] = secret
-        wrapped = ring.wrap(secret, f"{key}/{owner}") if ring is not None and secret is not None else None
-        keys.append((key, owner, wrapped, ring.active if ring is not None else None))
-        bodies.append(text.encode("utf-8") if secret is None else seal(secret, text, _context(id, owner, kind)))
+        raise TextErased(GONE)
+    ring, keys, rows = connection.keys, {}, []
+    for owner in owners:
+        keys[owner] = DataKey(str(uuid4()), new_data_key() if ring is not None else None)
+        id, secret = keys[owner]
+        wrapped = ring.wrap(secret, f"{id}/{owner}") if ring is not None and secret is not None else None
+        rows.append((id, owner, wrapped, ring.active if ring is not None else None))
     made = await connection.execute(
         """INSERT INTO data_keys (id, owner, wrapped, master_id)
            SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bytea[], %s::text[])
            ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-        [list(column) for column in zip(*keys, strict=True)],
+        [list(column) for column in zip(*rows, strict=True)],
     )
     if made.rowcount != len(texts):
         raise TextConflict("one of these owners has texts already: nothing was stored")
-    stored = await connection.execute(
-        """INSERT INTO texts (id, owner, key_id, kind, body, sealed, chars)
-           SELECT id, owner, key_id, %s, body, %s, chars
-           FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::bytea[], %s::int[]) AS t (id, owner, key_id, body, chars)
-           ON CONFLICT (id) DO NOTHING""",
-        [kind, connection.keys is not None, [id for id, _, _ in texts], owners, [key for key, *_ in keys], bodies,
-         [len(text) for _, _, text in texts]],
-    )  # fmt: skip
-    if stored.rowcount != len(texts):
+    if len(await _put(connection, texts, keys)) != len(texts):
         raise TextConflict("one of these ids stands for another text already: nothing was stored")
-    return secrets
+    return {owner: key.secret for owner, key in keys.items()}
 
 
 async def get_texts(
-    connection: Connection, ids: Iterable[str], *, erased: str | None = None, gone: bool = False
+    connection: Connection,
+    ids: Iterable[str],
+    *,
+    erased: str | None = None,
+    known: Iterable[str] = (),
+    gone: bool = False,
 ) -> dict[str, str]:
     """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
+    wanted, perhaps = list(dict.fromkeys(ids)), list(dict.fromkeys(known))
+    if not wanted and not perhaps:
         return {}
-    read = await _texts_of(connection, wanted, gone=gone)
-    found: dict[str, str] = {}
+    read = await _texts_of(connection, [*wanted, *perhaps], gone=gone)
+    found = {id: text for id in perhaps if (text := read.get(id))}
     for id in wanted:
         if id not in read:
             raise TextUnknown(f"there is no text {id}")
@@ -239,21 +262,11 @@ async def replace_text(connection: Connection, id: str, text: str) -> str:
     return new
 
 
-_GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
+GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
 
 
-class _DataKey:
-    """An owner's data key; `secret` is None where texts are stored as they are."""
-
-    def __init__(self, id: str, secret: bytes | None) -> None:
-        self.id, self.secret = id, secret
-
-
-_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key, k.wrapped, k.master_id,
+_ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key_id, k.wrapped, k.master_id,
     EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
-_KEY: Final = """SELECT k.id, k.wrapped, k.master_id,
-    EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
-    FROM data_keys k WHERE k.owner = %(owner)s AND k.destroyed_at IS NULL"""
 _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
     JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
 """`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
@@ -261,63 +274,85 @@ _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
 
 async def data_key(connection: Connection, owner: str) -> bytes | None:
     """The owner's data key, made when there is none; None where texts are stored as they are. Raises `TextErased`, `KeyMissing`."""
-    return (await _active_key(connection, owner)).secret
+    return (await active_key(connection, owner)).secret
 
 
 async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, bytes]:
     """The data keys of these owners that exist, also of one whose erasure has begun. Raises `KeyMissing`."""
-    wanted = sorted(set(owners))
-    if not wanted:
-        return {}
-    cursor = await connection.execute(
-        "SELECT id, owner, wrapped, master_id FROM data_keys WHERE owner = ANY(%s) AND destroyed_at IS NULL", [wanted]
-    )
-    found = {
-        row["owner"]: _unwrapped(connection, row["id"], row["owner"], row["wrapped"], row["master_id"])
-        for row in await cursor.fetchall()
-    }
+    found = {owner: secret_of(connection, owner, row) for owner, row in (await _key_rows(connection, owners)).items()}
     return {owner: secret for owner, secret in found.items() if secret is not None}
 
 
-async def _active_key(connection: Connection, owner: str) -> _DataKey:
+async def active_key(connection: Connection, owner: str) -> DataKey:
     """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
-    while (row := await (await connection.execute(_KEY, {"owner": owner})).fetchone()) is None:
-        async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
-            if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
-                raise TextErased(_GONE)
-            id = str(uuid4())
-            await connection.execute(
-                """INSERT INTO data_keys (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (owner) WHERE destroyed_at IS NULL DO NOTHING""",
-                [id, owner, *_wrapped(connection, id, owner)],
-            )
-    if row["gone"]:
-        raise TextErased(_GONE)
-    if row["wrapped"] is None and connection.keys is not None:  # of the time before there were master keys
+    keys = await _active_keys(connection, [owner])
+    if owner not in keys:
+        raise TextErased(GONE)
+    return keys[owner]
+
+
+async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[str, DataKey]:
+    """As `active_key`, by owner; those who were erased are left out."""
+    rows = await _key_rows(connection, owners)
+    keys = {}
+    for owner in sorted(owners):
+        row = rows.get(owner)
+        if row is None or key_of(connection, owner, row) is None:
+            row = await _made_key(connection, owner)
+        if row is not None and not row["gone"] and (key := key_of(connection, owner, row)) is not None:
+            keys[owner] = key
+    return keys
+
+
+async def _made_key(connection: Connection, owner: str) -> dict[str, Any] | None:
+    """The row of a data key for an owner who has none, or one of the time before there were master keys; None: they were erased."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
+        if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
+            return None
+        rows = await _key_rows(connection, [owner])
+        id = rows[owner]["key_id"] if rows else str(uuid4())
         await connection.execute(
-            "UPDATE data_keys SET wrapped = %s, master_id = %s WHERE id = %s AND wrapped IS NULL",
-            [*_wrapped(connection, row["id"], owner), row["id"]],
+            """INSERT INTO data_keys AS old (id, owner, wrapped, master_id) VALUES (%s, %s, %s, %s)
+               ON CONFLICT (id) DO UPDATE SET wrapped = excluded.wrapped, master_id = excluded.master_id
+               WHERE old.wrapped IS NULL AND old.destroyed_at IS NULL""",
+            [id, owner, *_wrapped(connection, id, owner)],
         )
-        row = await (await connection.execute(_KEY, {"owner": owner})).fetchone()
-        if row is None:
-            raise TextErased(_GONE)
-    return _DataKey(row["id"], _unwrapped(connection, row["id"], owner, row["wrapped"], row["master_id"]))
+        return (await _key_rows(connection, [owner])).get(owner)
+
+
+async def _key_rows(connection: Connection, owners: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Those data keys of these owners that were not destroyed, as `key_of` takes them. `gone`: the owner was erased."""
+    if not (wanted := sorted(owners)):
+        return {}
+    cursor = await connection.execute(
+        """SELECT k.owner, k.id AS key_id, k.wrapped, k.master_id,
+               EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = k.owner) AS gone
+           FROM data_keys k WHERE k.owner = ANY(%s) AND k.destroyed_at IS NULL""",
+        [wanted],
+    )
+    return {row["owner"]: row for row in await cursor.fetchall()}
+
+
+def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKey | None:
+    """The data key that a row of `key_id`, `wrapped` and `master_id` holds; None where one is to be made first."""
+    if row["key_id"] is None or (row["wrapped"] is None and connection.keys is not None):
+        return None
+    return DataKey(row["key_id"], secret_of(connection, owner, row))
+
+
+def secret_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> bytes | None:
+    """The secret in such a row; None where texts are stored as they are, or the key was destroyed. Raises `KeyMissing`."""
+    if row["wrapped"] is None or row["master_id"] is None:
+        return None
+    if connection.keys is None:
+        raise KeyMissing(f"texts here are sealed with master key {row['master_id']}: give it with TONGYAO_MASTER_KEY")
+    return connection.keys.unwrap(bytes(row["wrapped"]), f"{row['key_id']}/{owner}", row["master_id"])
 
 
 def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None, str | None]:
     keys = connection.keys
     return (None, None) if keys is None else (keys.wrap(new_data_key(), f"{id}/{owner}"), keys.active)
-
-
-def _unwrapped(
-    connection: Connection, id: str, owner: str, wrapped: bytes | None, master_id: str | None
-) -> bytes | None:
-    if wrapped is None or master_id is None:
-        return None
-    if connection.keys is None:
-        raise KeyMissing(f"texts here are sealed with master key {master_id}: give it with TONGYAO_MASTER_KEY")
-    return connection.keys.unwrap(bytes(wrapped), f"{id}/{owner}", master_id)
 
 
 def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
@@ -326,7 +361,7 @@ def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
         return None
     if not row["sealed"]:
         return bytes(row["body"]).decode("utf-8")
-    secret = _unwrapped(connection, row["key"], row["owner"], row["wrapped"], row["master_id"])
+    secret = secret_of(connection, row["owner"], row)
     if secret is None:
         return None
     return unseal(secret, bytes(row["body"]), _context(row["id"], row["owner"], row["kind"]))
@@ -337,17 +372,15 @@ def _context(id: str, owner: str, kind: str) -> str:
     return f"{id}/{owner}/{kind}"
 
 
-async def _expect(connection: Connection, id: str, owner: str, kind: str, text: str) -> None:
+async def _standing(connection: Connection, new: NewText) -> str | None:
+    """The text that stands under the id of `new`; None where it, or its owner, was erased. Raises `TextConflict`."""
     cursor = await connection.execute(
-        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [id]
+        f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [new.id]
     )
     row = await cursor.fetchone()
-    if row is None:  # their key went while we were about to store
-        raise TextErased(_GONE)
-    stored = None if row["gone"] else _text_of(connection, row)
-    if stored is None:
-        raise TextErased(f"text {id} was erased by its owner: it is not stored again")
-    if (row["owner"], row["kind"]) != (owner, kind):
-        raise TextConflict(f"text {id} already stands for another text (a {row['kind']}): texts are never changed")
-    if stored != text:
-        raise AnotherText(f"text {id} already stands for another {kind} of the same owner: texts are never changed")
+    if row is None or row["gone"]:  # their key went while we were about to store
+        return None
+    text = _text_of(connection, row)
+    if text is not None and (row["owner"], row["kind"]) != (new.owner, new.kind):
+        raise TextConflict(f"text {new.id} already stands for another text (a {row['kind']}): texts are never changed")
+    return text

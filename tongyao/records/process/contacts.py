@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import LiteralString
-
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.database import Pool, RecordsError, transaction
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
@@ -46,21 +44,12 @@ class Contacts:
                 )
             await remove_texts(connection, replaced)
 
-    async def of_process(self, process_id: str) -> dict[str, str]:
-        """By alias; without those whose owner had them erased."""
-        return await self._read(
-            "SELECT alias AS key, text_id FROM contacts WHERE process_id = %s ORDER BY alias", process_id
-        )
-
     async def of_person(self, person: str) -> dict[str, str]:
         """What one person told, by process."""
-        return await self._read(
-            "SELECT process_id AS key, text_id FROM contacts WHERE person = %s ORDER BY process_id", person
-        )
-
-    async def _read(self, query: LiteralString, value: str) -> dict[str, str]:
         async with transaction(self._pool) as connection:
-            cursor = await connection.execute(query, [value])
+            cursor = await connection.execute(
+                "SELECT process_id, text_id FROM contacts WHERE person = %s ORDER BY process_id", [person]
+            )
             rows = await cursor.fetchall()
             texts = await get_texts(connection, [one["text_id"] for one in rows], erased="")
-        return {one["key"]: texts[one["text_id"]] for one in rows if texts[one["text_id"]]}
+        return {one["process_id"]: texts[one["text_id"]] for one in rows if texts[one["text_id"]]}

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
+from psycopg.types.json import Jsonb
+
 from tongyao.protocol.model.events import Ask, Snapshot
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, fetch_one, reading
+from tongyao.records.database import Connection, Pool, fetch_all, fetch_one, reading
 
 _ANSWERED: Final[LiteralString] = """EXISTS (
     SELECT 1 FROM messages m
@@ -72,9 +74,9 @@ class Inbox:
 
     async def of_operators(self) -> list[InboxRow]:
         """What waits for an operator: everything open that is asked of no single person."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute("SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id")
-            return await cursor.fetchall()
+        return await fetch_all(
+            self._pool, InboxRow, "SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id"
+        )
 
     async def received(self, process_id: str, alias: str) -> list[InboxRow]:
         """What was asked of a seat and answered, where the process has not written yet that it is."""
@@ -132,12 +134,9 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
            SELECT w.id, p.id, w.ask, w.alias,
                   CASE WHEN w.alias = %(demander)s THEN p.demander
                        WHEN w.ask = %(consent)s THEN w.subject ELSE s.profile_id END,
-                  w.round, w.due, w.remaining, w.subject, w.others, w.ends_answers, %(at)s
-           FROM processes p CROSS JOIN unnest(
-               %(ids)s::text[], %(asks)s::text[], %(aliases)s::text[],
-               %(rounds)s::int[], %(dues)s::timestamptz[], %(remaining)s::int[], %(subjects)s::text[],
-               %(others)s::int[], %(ends)s::boolean[]
-           ) AS w (id, ask, alias, round, due, remaining, subject, others, ends_answers)
+                  w.round, w.due, w.remaining_seconds, w.subject, w.others, w.ends_answers, %(at)s
+           FROM processes p CROSS JOIN jsonb_to_recordset(%(asks)s) AS w (id text, ask text, alias text, round int,
+                   due timestamptz, remaining_seconds int, subject text, others int, ends_answers bool)
                LEFT JOIN seats s ON s.process_id = p.id AND s.alias = w.alias
            WHERE p.id = %(process)s
            ON CONFLICT (id) DO UPDATE SET
@@ -151,14 +150,6 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
             "demander": DEMANDER,
             "consent": Ask.CONSENT.value,
             "at": at,
-            "ids": list(asks),
-            "asks": [w.ask.value for w in asks.values()],
-            "aliases": [w.alias for w in asks.values()],
-            "rounds": [w.round for w in asks.values()],
-            "dues": [w.due for w in asks.values()],
-            "remaining": [w.remaining_seconds for w in asks.values()],
-            "subjects": [w.subject for w in asks.values()],
-            "others": [w.others for w in asks.values()],
-            "ends": [w.ends_answers for w in asks.values()],
+            "asks": Jsonb([{"id": id, **ask.model_dump(mode="json")} for id, ask in asks.items()]),
         },
     )

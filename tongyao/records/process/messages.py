@@ -208,6 +208,17 @@ class Messages:
                 return []
             return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
 
+    async def next_due(self) -> float | None:
+        """In how many seconds the next message may be due by itself: its next try, or the end of its lease; None: there is none."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT extract(epoch FROM min(at) - now())::float AS seconds
+                   FROM (SELECT greatest(next_attempt_at, leased_until) AS at FROM messages WHERE state = 'pending') AS m
+                   WHERE at > now()"""
+            )
+            row = await cursor.fetchone()
+        return row["seconds"] if row else None
+
     async def take(self, id: str, *, lease: float = LEASE_SECONDS) -> StoredMessage | None:
         """Lease one message, if nothing of its lane goes before it; None if something does, or if it has a verdict."""
         async with reading(self._pool, StoredMessage) as cursor:

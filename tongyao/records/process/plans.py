@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
+from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Pool, fetch_all, reading, session
 
 
 class PlanRow(Value):
@@ -59,6 +60,14 @@ class Acceptance(Value):
         return self.commit / answered if answered else None
 
 
+PLANS: Final = """SELECT revision, text_id, markdown_text_id, reduced, claims, supported, at
+    FROM plans WHERE process_id = %(process)s ORDER BY revision"""
+DELIVERIES: Final = """SELECT revision, alias, text_id, language, at
+    FROM deliveries WHERE process_id = %(process)s ORDER BY revision, alias"""
+ANSWERS: Final = """SELECT revision, alias, decision, text_id, at
+    FROM answers WHERE process_id = %(process)s ORDER BY revision, alias"""
+
+
 class Plans:
     """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
 
@@ -70,66 +79,41 @@ class Plans:
             await connection.execute(
                 """INSERT INTO plans
                        (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s)
+                   VALUES (%(process)s, %(revision)s, %(text_id)s, %(markdown_text_id)s, %(reduced)s, %(claims)s, %(supported)s)
                    ON CONFLICT (process_id, revision) DO UPDATE SET
                        text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
                        reduced = excluded.reduced, claims = excluded.claims, supported = excluded.supported,
                        at = now()""",
-                [
-                    process_id,
-                    row.revision,
-                    row.text_id,
-                    row.markdown_text_id,
-                    row.reduced,
-                    row.claims,
-                    row.supported,
-                ],
+                {"process": process_id, **row.model_dump(exclude={"at"})},
             )
 
     async def plans(self, process_id: str) -> list[PlanRow]:
         """Every revision, oldest first."""
-        async with reading(self._pool, PlanRow) as cursor:
-            await cursor.execute(
-                """SELECT revision, text_id, markdown_text_id, reduced, claims, supported, at
-                   FROM plans WHERE process_id = %s ORDER BY revision""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, PlanRow, PLANS, {"process": process_id})
 
     async def latest(self, process_id: str) -> PlanRow | None:
         """The revision that holds; None before there is a plan."""
         plans = await self.plans(process_id)
         return plans[-1] if plans else None
 
-    async def put_delivery(self, process_id: str, row: DeliveryRow) -> None:
+    async def put_deliveries(self, process_id: str, rows: Sequence[DeliveryRow]) -> None:
         async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO deliveries (process_id, revision, alias, text_id, language)
-                   VALUES (%s, %s, %s, %s, %s)
+                   SELECT %s, d.* FROM jsonb_to_recordset(%s)
+                       AS d (revision int, alias text, text_id uuid, language text)
                    ON CONFLICT (process_id, revision, alias) DO UPDATE
                    SET text_id = excluded.text_id, language = excluded.language, at = now()""",
-                [process_id, row.revision, row.alias, row.text_id, row.language],
+                [process_id, Jsonb([row.model_dump(mode="json", exclude={"at"}) for row in rows])],
             )
 
     async def deliveries(self, process_id: str) -> list[DeliveryRow]:
         """By revision, then alias."""
-        async with reading(self._pool, DeliveryRow) as cursor:
-            await cursor.execute(
-                """SELECT revision, alias, text_id, language, at FROM deliveries
-                   WHERE process_id = %s ORDER BY revision, alias""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, DeliveryRow, DELIVERIES, {"process": process_id})
 
     async def answers(self, process_id: str) -> list[AnswerRow]:
         """By revision, then alias."""
-        async with reading(self._pool, AnswerRow) as cursor:
-            await cursor.execute(
-                """SELECT revision, alias, decision, text_id, at FROM answers
-                   WHERE process_id = %s ORDER BY revision, alias""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, AnswerRow, ANSWERS, {"process": process_id})
 
     async def decisions(self, process_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """What was answered to the plans that hold, by process and alias."""

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import Pool, RecordsError, RowT, fetch_one, reading, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
 
 MAX_PAGE = 200
@@ -107,6 +107,23 @@ SELECT_PROCESSES: Final = f"""SELECT {_STORED},
 """For rows of `ProcessRow`. The columns are named, so that PostgreSQL prepares what every step asks."""
 
 
+class StepRow(ProcessRow):
+    """A process as a step of it reads it: with its manifest by part, and the limits of the budget that it is the root of."""
+
+    manifest: dict[str, dict[str, Any]]
+    has_budget: bool
+    limit_tokens: int | None
+    limit_cost: Decimal | None
+
+
+_AT_STEP: Final = SELECT_PROCESSES.replace(
+    " FROM processes p",
+    """, b.root_id IS NOT NULL AS has_budget, b.limit_tokens, b.limit_cost,
+    COALESCE((SELECT jsonb_object_agg(m.part, m.body) FROM manifests m WHERE m.process_id = p.id), '{}') AS manifest
+    FROM processes p LEFT JOIN budgets b ON b.root_id = p.id WHERE p.id = %s""",
+)
+
+
 class Page(Value):
     """Processes, newest first; `next` is the cursor of the following page, None at the end."""
 
@@ -148,7 +165,14 @@ class Processes:
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
-        row = await fetch_one(self._pool, ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", [process_id])
+        return await self._one(ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", process_id)
+
+    async def at_step(self, process_id: str) -> StepRow:
+        """Raises `ProcessUnknown`."""
+        return await self._one(StepRow, _AT_STEP, process_id)
+
+    async def _one(self, kind: type[RowT], query: str, process_id: str) -> RowT:
+        row = await fetch_one(self._pool, kind, query, [process_id])
         if row is None:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -11,7 +13,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, transaction
+from tongyao.records.database import Pool, fetch_all, session, transaction
 
 
 class ProjectionRow(Value):
@@ -43,50 +45,67 @@ class ObservationRow(Value):
     at: datetime | None = Field(default=None, description="When it was written down; set by the records.")
 
 
+PROJECTIONS: Final = """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
+    FROM projections WHERE process_id = %(process)s
+        AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s)) ORDER BY round, alias"""
+OBSERVATIONS: Final = """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
+    FROM observations WHERE process_id = %(process)s ORDER BY round"""
+
+
 class Rounds:
     """Projections and observations of processes. Writing a turn or a round again replaces it."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def put_projection(self, process_id: str, row: ProjectionRow, *, revision: int = 1, run_id: str = "") -> None:
-        """Write a turn, unless the step that does is late for it: then nothing is written.
+    async def put_projections(
+        self,
+        process_id: str,
+        rows: Sequence[ProjectionRow],
+        *,
+        revisions: Mapping[str, int] = MappingProxyType({}),
+        run_id: str = "",
+    ) -> None:
+        """Write turns, each unless the step that does is late for it: then it is not written.
 
         It is late where the participant has left in this round; and where `run_id`, the run of the workflow that the step is of, has
-        heard other words since, or has let the turn lapse. `revision`: which of the turn's words it holds. A run that has written
-        nothing yet may have been reset: what stands in the events is not its own.
+        heard other words since, or has let the turn lapse. `revisions`: which of the turn's words it holds, by alias; 1 where
+        it is not named. A run that has written nothing yet may have been reset: what stands in the events is not its own.
         """
+        turns = [
+            {
+                **row.model_dump(mode="json", exclude={"at"}),
+                "words": revisions.get(row.alias, 1) if row.author is not EndpointKind.PROXY else 0,
+            }
+            for row in rows
+        ]
         async with transaction(self._pool) as connection:
             await connection.execute("SELECT 1 FROM processes WHERE id = %s FOR SHARE", [process_id])
             await connection.execute(
-                """WITH of_turn AS (
-                       SELECT e.kind, e.data ->> 'outcome' AS outcome FROM events e
-                       WHERE e.process_id = %(process)s AND NOT e.superseded
-                         AND e.kind IN ('projection_received', 'words_arrived')
-                         AND e.data @> jsonb_build_object('round', %(round)s::int, 'alias', %(alias)s::text)),
-                   known AS (SELECT 1 FROM epochs WHERE process_id = %(process)s AND run_id = %(run)s)
-                   INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
+                """INSERT INTO projections (process_id, round, alias, outcome, author, text_id,
                        items, chars, struck, guards, seconds)
-                   SELECT %(process)s, %(round)s, %(alias)s, %(outcome)s, %(author)s, %(text)s,
-                       %(items)s, %(chars)s, %(struck)s, %(guards)s, %(seconds)s
-                   WHERE NOT EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'left')
-                     AND NOT (EXISTS (SELECT 1 FROM known) AND (
-                         EXISTS (SELECT 1 FROM of_turn WHERE outcome = 'lapsed')
-                         OR (SELECT count(*) FROM of_turn WHERE kind = 'words_arrived') > %(words)s))
+                   SELECT %(process)s, n.round, n.alias, n.outcome, n.author, n.text_id,
+                       n.items, n.chars, n.struck, n.guards, n.seconds
+                   FROM jsonb_to_recordset(%(turns)s) AS n (round int, alias text, outcome text, author text, text_id uuid,
+                           items int, chars int, struck int, guards jsonb, seconds float, words int),
+                       LATERAL (SELECT
+                           count(*) FILTER (WHERE e.data ->> 'outcome' = 'left') AS ends,
+                           count(*) FILTER (WHERE e.data ->> 'outcome' = 'lapsed') AS lapses,
+                           count(*) FILTER (WHERE e.kind = 'words_arrived') AS words
+                           FROM events e WHERE e.process_id = %(process)s AND NOT e.superseded
+                               AND e.kind IN ('projection_received', 'words_arrived')
+                               AND e.data @> jsonb_build_object('round', n.round, 'alias', n.alias)) AS heard
+                   WHERE heard.ends = 0 AND NOT ((heard.lapses > 0 OR heard.words > n.words)
+                       AND EXISTS (SELECT 1 FROM epochs WHERE process_id = %(process)s AND run_id = %(run)s))
                    ON CONFLICT (process_id, round, alias) DO UPDATE SET
                        outcome = excluded.outcome, author = excluded.author, text_id = excluded.text_id,
                        items = excluded.items, chars = excluded.chars, struck = excluded.struck,
                        guards = excluded.guards, seconds = excluded.seconds, at = now()""",
-                {
-                    "process": process_id, "round": row.round, "alias": row.alias, "outcome": row.outcome.value,
-                    "author": row.author.value, "text": row.text_id, "items": row.items, "chars": row.chars,
-                    "struck": row.struck, "guards": Jsonb(row.guards), "seconds": row.seconds,
-                    "run": run_id, "words": revision if row.author is not EndpointKind.PROXY else 0,
-                },
-            )  # fmt: skip
+                {"process": process_id, "turns": Jsonb(turns), "run": run_id},
+            )
 
     async def put_observation(self, process_id: str, row: ObservationRow) -> None:
-        async with self._pool.connection() as connection:
+        async with session(self._pool) as connection:
             await connection.execute(
                 """INSERT INTO observations
                        (process_id, round, verdict, text_id, chars, struck, guards, seconds)
@@ -99,27 +118,10 @@ class Rounds:
                  Jsonb(row.guards), row.seconds],
             )  # fmt: skip
 
-    async def projections(
-        self, process_id: str, round: int | None = None, *, aliases: Sequence[str] | None = None
-    ) -> list[ProjectionRow]:
-        """All turns, or those of one round, of these aliases; by round, then alias."""
-        async with reading(self._pool, ProjectionRow) as cursor:
-            await cursor.execute(
-                """SELECT round, alias, outcome, author, text_id, items, chars, struck, guards, seconds, at
-                   FROM projections
-                   WHERE process_id = %(process)s AND (%(round)s::int IS NULL OR round = %(round)s)
-                       AND (%(aliases)s::text[] IS NULL OR alias = ANY(%(aliases)s))
-                   ORDER BY round, alias""",
-                {"process": process_id, "round": round, "aliases": list(aliases) if aliases is not None else None},
-            )
-            return await cursor.fetchall()
+    async def projections(self, process_id: str) -> list[ProjectionRow]:
+        """All turns, by round, then alias."""
+        return await fetch_all(self._pool, ProjectionRow, PROJECTIONS, {"process": process_id, "aliases": None})
 
     async def observations(self, process_id: str) -> list[ObservationRow]:
         """By round."""
-        async with reading(self._pool, ObservationRow) as cursor:
-            await cursor.execute(
-                """SELECT round, verdict, text_id, chars, struck, guards, seconds, at
-                   FROM observations WHERE process_id = %s ORDER BY round""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, ObservationRow, OBSERVATIONS, {"process": process_id})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic import Field
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session, transaction, wait_for_others
+from tongyao.records.database import Pool, fetch_all, reading, session, transaction, wait_for_others
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import TextErased
 
@@ -63,6 +63,11 @@ class CandidateRow(Value):
     round: int = 0
 
 
+SEATS: Final = """SELECT s.alias, COALESCE(s.profile_id, p.demander) AS person, s.profile_id, s.profile_version,
+    s.endpoint, s.fallback, s.active, s.joined_round
+    FROM seats s JOIN processes p ON p.id = s.process_id WHERE s.process_id = %(process)s ORDER BY s.alias"""
+
+
 class Seats:
     """Seats, manifests and candidates of processes."""
 
@@ -95,14 +100,7 @@ class Seats:
 
     async def seats(self, process_id: str) -> list[SeatRow]:
         """Everybody who ever sat there, in alias order."""
-        async with reading(self._pool, SeatRow) as cursor:
-            await cursor.execute(
-                """SELECT s.alias, COALESCE(s.profile_id, p.demander) AS person, s.profile_id, s.profile_version,
-                          s.endpoint, s.fallback, s.active, s.joined_round
-                   FROM seats s JOIN processes p ON p.id = s.process_id WHERE s.process_id = %s ORDER BY s.alias""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await fetch_all(self._pool, SeatRow, SEATS, {"process": process_id})
 
     async def spoke_for_themselves(self, process_id: str) -> dict[str, EndpointKind]:
         """Profile ids of those for whom no proxy spoke at the end, with what did: they themselves, or their agent."""
@@ -140,20 +138,12 @@ class Seats:
             await connection.execute(
                 "DELETE FROM candidates WHERE process_id = %s AND round = %s", [process_id, round_number]
             )
-            for found in candidates:
-                await connection.execute(
-                    """INSERT INTO candidates (process_id, round, perspective, rank, profile_id, score, reasons)
-                       VALUES (%s, %s, %s, %s, %s, %s, %s)""",
-                    [
-                        process_id,
-                        round_number,
-                        found.perspective,
-                        found.rank,
-                        found.profile_id,
-                        found.score,
-                        Jsonb(found.reasons),
-                    ],
-                )
+            await connection.execute(
+                """INSERT INTO candidates (process_id, round, perspective, rank, profile_id, score, reasons)
+                   SELECT %s, %s, c.* FROM jsonb_to_recordset(%s)
+                       AS c (perspective text, rank int, profile_id text, score float, reasons jsonb)""",
+                [process_id, round_number, Jsonb([found.model_dump(exclude={"round"}) for found in candidates])],
+            )
 
     async def candidates(self, process_id: str, *, round_number: int | None = None) -> list[CandidateRow]:
         """By round, perspective and rank; of one round only where it is given."""
