@@ -135,7 +135,7 @@ class Plan(Value):
 
     def cited(self) -> tuple[str, ...]:
         """Every id that a claim, a task or a residual names, each once, in reading order."""
-        parts = (*self.claims(), *self.tasks, *self.residuals)
+        parts: tuple[Claim | Task | Residual, ...] = (*self.claims(), *self.tasks, *self.residuals)
         return tuple(dict.fromkeys(source for part in parts for source in part.sources))
 
 
