@@ -42,7 +42,7 @@ async def spoken(
 async def left(gateway: GatewayHarness, pid: str, person: Any) -> list[str]:
     """What the person reads of their own words."""
     view = (await gateway.ask("GET", f"/processes/{pid}", person["token"])).json()
-    return [one["markdown"] for one in view["own"]]
+    return [item["text"] for turn in view["own"] for item in turn["items"]]
 
 
 async def erased(gateway: GatewayHarness, person: Any) -> None:
