@@ -27,10 +27,13 @@ from tongyao.llm.anthropic.engine import AnthropicEngine
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.llm.engine import Answer, Call, CallKey, Usage
 from tongyao.llm.prices import shipped
+from tongyao.protocol.guards.items import items_of
+from tongyao.protocol.guards.observations import observation_of
+from tongyao.protocol.guards.plans import settle_plan
+from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model import steps
-from tongyao.protocol.model.observation import Contribution, Observation, ObservationDraft, Pair
-from tongyao.protocol.model.plan import Claim, Plan, PlanDraft, Role
-from tongyao.protocol.model.projection import Item, Outcome, Projection, ProjectionDraft, item_id
+from tongyao.protocol.model.ids import speaker_of
+from tongyao.protocol.model.projection import Outcome, Projection, ProjectionDraft
 from tongyao.protocol.model.requests import (
     CatalystRequest,
     DeliveryRequest,
@@ -42,7 +45,8 @@ from tongyao.protocol.model.requests import (
     Piece,
     PlannerRequest,
 )
-from tongyao.protocol.model.tension import from_draft
+from tongyao.protocol.model.tension import Tension, from_draft
+from tongyao.protocol.rules.standing import standing
 
 ROUNDS: Final = 5
 SEED_MODEL: Final = {3: "$1.10–2.05", 5: "$1.65–3.30"}
@@ -142,58 +146,36 @@ async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
         tension = from_draft(formulated.draft, language=case.language)
         exchange: tuple[Exchange, ...] = ()
         for number in range(1, ROUNDS + 1):
+            asked = [_turn(case, number, alias, tension, materials[alias], exchange) for alias in aliases]
             turns = await asyncio.gather(
-                *(
-                    engine.answer(
-                        steps.PROJECT,
-                        EndpointRequest(
-                            language=case.language,
-                            alias=alias,
-                            round=number,
-                            tension=tension,
-                            material=materials[alias],
-                            own=_own(exchange, alias),
-                            observations=tuple(past.observation for past in exchange if past.observation),
-                        ),
-                        _call("project", number, alias),
-                    )
-                    for alias in aliases
-                )
+                *(engine.answer(steps.PROJECT, request, _call("project", number, request.alias)) for request in asked)
             )
             for turn in turns:
                 sums["project"] = sums["project"].plus(turn)
-            projections = tuple(
-                _projection(number, alias, turn.draft) for alias, turn in zip(aliases, turns, strict=True)
-            )
+            projections = tuple(_projection(request, turn.draft) for request, turn in zip(asked, turns, strict=True))
             exchange = (*exchange, Exchange(round=number, projections=projections))
-            observed = await engine.answer(
-                steps.OBSERVE,
-                CatalystRequest(
-                    language=case.language,
-                    round=number,
-                    tension=tension,
-                    exchange=exchange,
-                    contributors=aliases,
-                    verdict_counts=number >= 3,
-                ),
-                _call("observe", number),
-            )
-            sums["observe"] = sums["observe"].plus(observed)
-            seen = exchange[-1].model_copy(update={"observation": _observation(number, observed.draft)})
-            exchange = (*exchange[:-1], seen)
-        planned = await engine.answer(
-            steps.PLAN,
-            PlannerRequest(
+            heard = CatalystRequest(
                 language=case.language,
+                round=number,
                 tension=tension,
                 exchange=exchange,
-                aliases=aliases,
-                materials={alias: _material(of.text[: case.plan_characters]) for alias, of in materials.items()},
-            ),
-            _call("plan"),
+                contributors=aliases,
+                verdict_counts=number >= 3,
+            )
+            observed = await engine.answer(steps.OBSERVE, heard, _call("observe", number))
+            sums["observe"] = sums["observe"].plus(observed)
+            seen = exchange[-1].model_copy(update={"observation": observation_of(observed.draft, heard)})
+            exchange = (*exchange[:-1], seen)
+        wanted = PlannerRequest(
+            language=case.language,
+            tension=tension,
+            exchange=exchange,
+            aliases=aliases,
+            materials={alias: _material(of.text[: case.plan_characters]) for alias, of in materials.items()},
         )
+        planned = await engine.answer(steps.PLAN, wanted, _call("plan"))
         sums["plan"] = sums["plan"].plus(planned)
-        plan = _plan(planned.draft)
+        plan = settle_plan(planned.draft, wanted)
         for together in (aliases[:1], aliases[1:]):
             for delivered in await asyncio.gather(
                 *(
@@ -225,58 +207,28 @@ def _material(text: str) -> Material:
     return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
 
 
-def _own(exchange: tuple[Exchange, ...], alias: str) -> tuple[Projection, ...]:
-    return tuple(turn for past in exchange for turn in past.projections if turn.alias == alias)
-
-
-def _projection(number: int, alias: str, draft: ProjectionDraft) -> Projection:
-    items = tuple(
-        Item(
-            id=item_id(number, alias, index),
-            dimension=item.dimension,
-            premise=item.premise,
-            claim=item.claim,
-            targets=tuple(item.targets),
-            inferred=item.inferred,
-            starts_from=tuple(item.starts_from),
-        )
-        for index, item in enumerate(draft.items, 1)
-    )
-    outcome = Outcome.NOTHING_NEW if draft.nothing_new else Outcome.REPLIED
-    return Projection(round=number, alias=alias, outcome=outcome, items=items)
-
-
-def _observation(number: int, draft: ObservationDraft) -> Observation:
-    def named(index: int) -> str:
-        return f"R{number}/catalyst/{index}"
-
-    pairs = tuple(
-        Pair(id=named(index), **pair.model_dump(include={"a", "b", "relation", "text", "sources"}))
-        for index, pair in enumerate(draft.pairs, 1)
-    )
-    contributions = tuple(
-        Contribution(id=named(index), **part.model_dump())
-        for index, part in enumerate(draft.contributions, len(pairs) + 1)
-    )
-    return Observation(
-        round=number, verdict=draft.verdict, pairs=pairs, contributions=contributions, markdown=draft.markdown
+def _turn(
+    case: Case, number: int, alias: str, tension: Tension, material: Material, exchange: tuple[Exchange, ...]
+) -> EndpointRequest:
+    state = standing(exchange)
+    seen = exchange[-1].observation if exchange else None
+    return EndpointRequest(
+        language=case.language,
+        alias=alias,
+        round=number,
+        tension=tension,
+        material=material,
+        first=number == 1,
+        items=tuple(item for item in state.valid_items if speaker_of(item.id) == alias),
+        stands=tuple(statement.model_copy(update={"sources": ()}) for statement in state.statements),
+        words=seen.words if seen else "",
     )
 
 
-def _plan(draft: PlanDraft) -> Plan:
-    def claims(drafts: Iterable[Any]) -> tuple[Claim, ...]:
-        return tuple(Claim(text=claim.text, sources=tuple(claim.sources)) for claim in drafts)
-
-    roles = tuple(
-        Role(
-            alias=role.alias,
-            role=role.role,
-            contributions=claims(role.contributions),
-            costs=claims(role.costs),
-        )
-        for role in draft.roles
-    )
-    return Plan(panorama=claims(draft.panorama), roles=roles)
+def _projection(request: EndpointRequest, draft: ProjectionDraft) -> Projection:
+    items = items_of(draft.items, request, Shown(request.material.text))
+    outcome = Outcome.REPLIED if items else Outcome.NOTHING_NEW
+    return Projection(round=request.round, alias=request.alias, outcome=outcome, items=items)
 
 
 def _row(case: Case, cached: Sum, bare: Sum) -> str:

@@ -1,7 +1,6 @@
 """Prints what each retriever shows an endpoint of a long profile: `python bench/highway_profile.py examples/zh-3-waiting-box`.
 
-For everyone in a case whose profile is longer than 50,000 characters: the tension as the extractive engine formulates
-it, and how many of the passages that the case's links rest on (`a_terms`, `b_terms`) stand in what is shown.
+For everyone in a case whose profile is longer than 50,000 characters: the intent as its tension, and how many of the passages that the case's links rest on (`a_terms`, `b_terms`) stand in what is shown.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from crystalline_highway.seek.output import select_output
 from crystalline_highway.seek.seeking import seek
 from tongyao.evals.cases import Case, load
 from tongyao.field.retriever import ChunkRetriever
-from tongyao.llm.extractive.formulation import formulate
+from tongyao.llm.extractive.steps import formulate
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
 from tongyao.protocol.model.tension import Tension, from_draft

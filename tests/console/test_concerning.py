@@ -131,7 +131,9 @@ def test_a_gap_says_whom_it_asks_and_what_came_of_it() -> None:
     answered = Projection(round=2, alias="P02", outcome=Outcome.REPLIED, items=(answer,))
     assert gaps(FIRST, projections=(*SAID, answered)) == [("P02", "open"), ("", "")], "the round is still open"
     assert gaps(FIRST, SECOND, projections=(*SAID, answered)) == [("P02", "answered"), ("", "")]
-    assert gaps(FIRST, SECOND, projections=(*SAID, said(2, "P02", "Else."))) == [("P02", "unanswered"), ("", "")]
+    assert gaps(FIRST, SECOND, projections=(*SAID, said(2, "P02", "Else."))) == [("P02", "replied"), ("", "")]
+    silent = Projection(round=2, alias="P02", outcome=Outcome.NOTHING_NEW)
+    assert gaps(FIRST, SECOND, projections=(*SAID, silent)) == [("P02", "unanswered"), ("", "")]
     page = shown("{{ parts.groups(held.groups, 's') }}", view=view_of(FIRST), held=table(view_of(FIRST)))
     assert "Asks P02; not answered yet." in page and "Nobody here can say." in page
 

@@ -128,8 +128,14 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     file = tmp_path / "report.html"
     file.write_text(await report_of(console.harness.stack.repositories, pid), encoding="utf-8")
     page = await opened(console.browser, file, viewport=PHONE)
-    for heading in ("The intent, in four parts", "How they stand to each other after round 3", "The rounds", "The audit"):
-        assert await page.get_by_role("heading", name=heading, exact=True).count() == 1, heading
+    headings = await page.locator("h2").all_inner_texts()
+    for heading in (
+        "The intent, in four parts",
+        "How they stand to each other after round ",
+        "The rounds",
+        "The audit",
+    ):
+        assert sum(one.rstrip("0123456789") == heading for one in headings) == 1, (heading, headings)
     assert await page.evaluate("getComputedStyle(document.body).margin") == "0px", "its own style is refused"
     await page.locator(".src summary").first.click()
     assert await page.locator(".src blockquote").first.is_visible()
@@ -164,7 +170,7 @@ async def test_no_text_of_anybody_becomes_markup_in_the_report(console: Console,
     for number, attack in enumerate(XSS):
         view = PartyView.model_validate(poisoned(whole, attack))
         file = tmp_path / f"{number}.html"
-        file.write_text(report_html(view, language="en", items={1: 3}, max_rounds=7), encoding="utf-8")
+        file.write_text(report_html(view, language="en", max_rounds=7), encoding="utf-8")
         page = await opened(console.browser, file)
         assert await page.evaluate("window.hacked") is None
         strange = "script, iframe, img, object, embed, form, [onload], [onerror], [onfocus], a[href^='javascript']"

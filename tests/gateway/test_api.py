@@ -44,7 +44,8 @@ async def test_a_person_speaks_through_the_api_and_everybody_reads_what_is_their
     pid, demander, people = await room(gateway)
     token = people[1]["token"]
     ask = await asked(gateway, token, "projection", 1)
-    said = {"kind": "submit_projection", "round": 1, "text": "CANARY-7: I know   the lake's ice.\n"}
+    words = "CANARY-7: I know   the lake's ice."
+    said = {"kind": "submit_projection", "round": 1, "text": f"{words}\n"}
     first = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said, key="one")
     assert (first.status_code, first.json()["state"]) == (200, "applied")
     again = await gateway.ask("POST", f"/processes/{pid}/messages", token, json=said, key="one")
@@ -53,7 +54,7 @@ async def test_a_person_speaks_through_the_api_and_everybody_reads_what_is_their
     assert (other.status_code, other.json()["code"]) == (409, "key_reused")
     await asked(gateway, token, "projection", 2)
     mine = (await gateway.ask("GET", f"/processes/{pid}", token)).json()
-    assert [item["text"] for one in mine["own"] for item in one["items"]] == [said["text"].strip()]
+    assert [item["text"] for one in mine["own"] for item in one["items"]] == [words]
     for other_token in (demander, people[0]["token"]):
         assert "CANARY-7" not in (await gateway.ask("GET", f"/processes/{pid}", other_token)).text
         assert "CANARY-7" not in (await gateway.ask("GET", f"/processes/{pid}/history", other_token)).text

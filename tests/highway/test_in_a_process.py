@@ -43,5 +43,5 @@ async def test_a_long_profile_is_recited_sought_and_strengthened(
         assert 0 < material.shown_chars <= 15_000
     assert again is False, "what this process used has been written back, once"
     assert record.phase is Phase.COMPLETED
-    quoted = [span for one in record.projections if one.alias == alias for item in one.items for span in item.spans]
+    quoted = [quote for one in record.projections if one.alias == alias for item in one.items for quote in item.quotes]
     assert quoted, "evidence from a retrieved piece stands in the whole profile"

@@ -1,16 +1,35 @@
-"""The estimate of a process before it starts, and the cache reads that the bench computes."""
+"""The estimate of a process before it starts, and what a prompt reads from the cache of the one before."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-from bench.cache_bench import computed_usage
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.llm.cost_estimate import StepEstimate, estimate
+from tongyao.llm.engine import Usage
 from tongyao.llm.prices import estimated_tokens, shipped
 from tongyao.llm.rendering import Block
 
 MODELS = {step: settings.model for step, settings in DEFAULTS.items()}
+
+
+def computed_usage(system: str, before: tuple[Block, ...], now: tuple[Block, ...]) -> Usage:
+    """Cache reads, cache writes and fresh tokens of the prompt `now`, when `before` was the prompt of the call before it."""
+    blocks = [Block(system, cache=True), *now]
+    earlier = [system, *(block.text for block in before)] if before else []
+    common = 0
+    while common < min(len(blocks), len(earlier)) and blocks[common].text == earlier[common]:
+        common += 1
+    marked = [at for at, block in enumerate(blocks, 1) if block.cache]
+    written = [1, *(at for at, block in enumerate(before, 2) if block.cache)] if before else []
+    read = max((at for at in written if at <= common), default=0)
+    last = max(marked, default=0)
+    tokens = [estimated_tokens(block.text) for block in blocks]
+    return Usage(
+        input_tokens=sum(tokens[max(last, read) :]),
+        cache_write_tokens=sum(tokens[read:last]),
+        cache_read_tokens=sum(tokens[:read]),
+    )
 
 
 def estimated(*, people: int = 3, rounds: int = 3, models: dict[str, str] = MODELS) -> tuple[StepEstimate, ...]:

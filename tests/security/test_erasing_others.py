@@ -42,7 +42,7 @@ async def spoken(
 async def left(gateway: GatewayHarness, pid: str, person: Any) -> list[str]:
     """What the person reads of their own words."""
     view = (await gateway.ask("GET", f"/processes/{pid}", person["token"])).json()
-    return [one["markdown"] for one in view["own"]]
+    return [item["text"] for turn in view["own"] for item in turn["items"]]
 
 
 async def erased(gateway: GatewayHarness, person: Any) -> None:
@@ -142,11 +142,11 @@ def test_a_word_that_others_had_in_the_parent_of_a_process_is_not_theirs_in_the_
 
 
 def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
-    words = ["I can carry heavy things upstairs and stand for hours. 我说到做到，手上这些也许正是前者要的。"]
+    words = ["I can carry heavy things upstairs and stand for hours. 没有人判断过什么合得上，我也一样。"]
     erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)
     for label in (
         "How things stand: “one oven”",
-        "后者有的，也许正是前者要的：「一只炉子」",
+        "没有语言模型参与：没有人判断过什么合得上。",
         "Declining needs no reason.",
     ):
         assert not erasure.touches(label)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from crystalline_highway.recite.segments import stem
+from tests.llm.requests import catalyst
 from tests.security.growth import hold_linear
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.given_names import problem_with_given
@@ -117,14 +118,14 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "read targets": (lambda text: naming.named_targets([text], ["B1"]), LONG),
     "read an alias": (naming.named_alias, LONG),
     "doubt a claim": (lambda text: support.doubt(text, [text]), LONG),
-    "judge visibility": (lambda text: advice.strike(ObservationDraft(markdown=text)), 8_000),
+    "judge visibility": (lambda text: list(advice.visibility(ObservationDraft(words=text), catalyst())), 8_000),
     "find a plan in a text": (fallback.block_in_text, LONG),
     "read an answer": (_salvaged, 16_000),
     "wrap in a picture": (lambda text: svg.wrapped(text, 14.6, 3), LONG),
     "escape in a picture": (svg.escape, LONG),
     "split a profile": (facets.split, PROFILE),
     "split into sentences": (lambda text: list(chunks.windows(text, 0, len(text), chars=400)), PROFILE),
-    "split for the engine without a model": (sentences.split, 30_000),
+    "split for the engine without a model": (sentences.sentences, PROFILE),
     "find runs": (runs, PROFILE),
     "stem": (stem, LONG),
     "strip HTML of an import": (profile_import._without_scripts, PROFILE),

@@ -49,7 +49,7 @@ def test_a_mark_in_the_place_of_a_name_makes_no_tension_too_long_to_be_read() ->
     seated = asked_about.model_copy(update={"phase": Phase.CRYSTALLIZING})
     view = read_access.for_party(seated, role="participant", alias="P01")
     assert view.tension is not None and "[person 1]" in view.tension.transition
-    request = request_access.for_endpoint(seated, "P01", material=Material(), mandate=Mandate(), words="I can help.")
+    request = request_access.for_endpoint(seated, "P01", material=Material(), mandate=Mandate())
     assert "[person 1]" in request.tension.transition
 
 

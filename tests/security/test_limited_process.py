@@ -11,8 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.llm.extractive.extractive_process import ENGINE, call
-from tests.llm.extractive.extractive_requests import turn
+from tests.llm.requests import call, endpoint
 from tongyao import limited_process
 from tongyao.fair_threads import FairThreads
 from tongyao.limited_process import LimitReached
@@ -20,8 +19,8 @@ from tongyao.llm.errors import StepFailed
 from tongyao.llm.extractive import engine
 from tongyao.protocol.model import steps
 
+ENGINE = engine.ExtractiveEngine()
 THREADS = FairThreads(2, "test")
-LONG = "".join(f"I can lend tractor number {number} to anybody who ploughs. " for number in range(5_000))
 CELLS = "\n".join(("|a" * 1_000 + "|", "|-" * 1_000 + "|", *["|"] * 60)) + "\n"
 
 
@@ -30,21 +29,22 @@ async def test_a_call_without_end_is_ended_and_others_are_answered_meanwhile(tmp
     os.mkfifo(told)
     hostile = asyncio.create_task(limited_process.run(THREADS, _work_for_ever, told, seconds=3))
     await asyncio.to_thread(told.read_text)
-    assert (await ENGINE.answer(steps.PROJECT, turn(words="I can lend a tractor."), call())).draft.items
+    assert (await ENGINE.answer(steps.PROJECT, endpoint(), call("project"))).draft.items
     with pytest.raises(LimitReached, match="shorten"):
         await hostile
 
 
 async def test_a_step_that_used_its_processor_time_fails_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(engine, "_answer", _answer_never)
     with pytest.raises(StepFailed, match="shorten"):
-        await ENGINE.answer(steps.PROJECT, turn(words=LONG), call())
+        await ENGINE.answer(steps.PROJECT, endpoint(), call("project"))
 
 
 async def test_tables_without_cells_do_not_fill_the_memory_of_the_worker() -> None:
     before = psutil.Process().memory_info().rss
     with suppress(StepFailed):
-        await ENGINE.answer(steps.PROJECT, turn(words=CELLS * 8), call())
+        await ENGINE.answer(steps.PROJECT, endpoint(profile=CELLS * 8), call("project"))
     assert psutil.Process().memory_info().rss - before < 200 * 1024**2
 
 
@@ -89,6 +89,11 @@ def _fill(size: int) -> int:
 
 def _work_for_ever(told: Path) -> None:
     told.write_text(str(os.getpid()))
+    while True:
+        pass
+
+
+def _answer_never(step: str, request: object) -> None:
     while True:
         pass
 

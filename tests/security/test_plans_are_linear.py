@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import pytest
 
+from tests.llm.requests import planner
 from tests.security.growth import at_most
-from tongyao.gateway.console.plans import task_graph
 from tongyao.llm.structured_output.parsing import read
+from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.tension import Lineage
@@ -36,13 +37,11 @@ PARTS: Final[dict[str, Callable[[int], dict[str, Any]]]] = {
 
 
 def _settled(answer: str) -> Plan:
-    return settle_plan(
-        read(answer, PlanDraft), revision=1, language="en", contributors=("P01", "P02"), known={}, lineage=LINEAGE
-    )
+    return settle_plan(read(answer, PlanDraft), planner(), lineage=LINEAGE)
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_no_answer_takes_a_worker_or_a_page_for_long(name: str) -> None:
     """A fraction of a second each; comparing all with all takes half a minute and more."""
     with at_most(10, name):
-        task_graph(_settled(json.dumps(PARTS[name](2_000))))
+        plan_markdown(_settled(json.dumps(PARTS[name](2_000))))

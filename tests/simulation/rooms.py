@@ -99,17 +99,17 @@ class Room(InProcess):
         self.finish("observe", ObserveOutput(verdict=verdict))
         self.write_everything()
 
-    def to_answers(self, *residuals: str) -> None:
+    def to_answers(self, *residuals: str, has_parts: bool = True) -> None:
         """From an open round 1 with people: everybody speaks, the demander concludes, plan and deliveries are made."""
         self.by_demander("conclude")
         for alias in [turn.alias for turn in self.state.waiting_for]:
             self.words(alias)
         self.project()
         self.observe()
-        self.plan(*residuals)
+        self.plan(*residuals, has_parts=has_parts)
 
-    def plan(self, *residuals: str) -> None:
-        self.finish("plan", PlanOutput(claims=1, supported=1, residuals=residuals))
+    def plan(self, *residuals: str, has_parts: bool = True) -> None:
+        self.finish("plan", PlanOutput(claims=1, supported=1, residuals=residuals, has_parts=has_parts))
         (deliver,) = self.named("deliver")
         self.activate(self.completed(deliver, DeliverOutput(delivered=tuple(deliver.input["aliases"]))))
         self.write_everything()

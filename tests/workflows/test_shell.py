@@ -109,6 +109,13 @@ def test_a_reminder_that_falls_due_while_suspended_is_not_given_to_who_has_answe
     assert "P01" not in reminded
 
 
+def test_nobody_is_asked_about_a_plan_that_has_no_part_for_anybody() -> None:
+    room = Room(HUMAN, HUMAN)
+    room.to_answers(has_parts=False)
+    assert room.state.phase is Phase.COMPLETED
+    assert not room.state.asked_for_answers
+
+
 def test_an_answer_given_while_suspended_counts_after_days() -> None:
     room = Room(HUMAN, HUMAN, residuals="ask")
     room.to_answers(RESIDUAL)

@@ -29,7 +29,7 @@ _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
 class Prompt:
     """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden.
 
-    `parts` hold for some requests only, and are sent with those (`tongyao.llm.parts`), so that the system prompt stays the same
+    `parts` hold for some requests only, and are sent with those (`tongyao.llm.rendering`), so that the system prompt stays the same
     from round to round and is read from the cache.
     """
 

@@ -4,7 +4,7 @@ Two rules shape it. What people, profiles and models wrote stands inside `<data 
 inside can close. And what does not change from round to round comes first, in blocks whose bytes never
 change again, so that round n+1 reads from the cache what round n wrote: `Block.cache` marks where a prefix
 ends that will be read again. Instructions are in `prompts/`, one place per language. Those that hold for some
-requests only (`parts_of`) stand in the `<task …>` element at the end, so that the system prompt never changes.
+requests only (`Prompt.parts`) stand in the `<task …>` element at the end, so that the system prompt never changes.
 """
 
 from __future__ import annotations

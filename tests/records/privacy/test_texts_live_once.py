@@ -88,13 +88,11 @@ async def test_the_scan_sees_every_kind_of_column(
     await Scenes(pool).put("scene of the scan", leak, {"nested": [{"deep": leak}]})
     async with session(pool) as connection:
         await connection.execute(
-            """INSERT INTO relations (process_id, round, a, b, kind, sources)
-               VALUES (%s, 1, 'P01', 'P02', 'aligned', %s)""",
-            [process, ["R1/P01/1", f"R1/{leak}"]],
+            "UPDATE processes SET suspended = %s WHERE id = %s", [["budget", f"R1/{leak}"], process]
         )
         await connection.execute("UPDATE data_keys SET wrapped = %s WHERE owner = %s", [
             b"\xff\x00" + leak.encode(), someone.profile_id])  # fmt: skip
     assert find_in_database(database_url, leak) == [
-        "data_keys.wrapped", "relations.sources", "scenes.settings", "scenes.title",
+        "data_keys.wrapped", "processes.suspended", "scenes.settings", "scenes.title",
     ]  # fmt: skip
     assert find_in_database(database_url, "never written anywhere") == []

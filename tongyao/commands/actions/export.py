@@ -10,7 +10,6 @@ from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.pictures.files import pictures
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.showing import audited
-from tongyao.gateway.console.reading import items_by_round
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (
     observation_markdown,
@@ -18,7 +17,6 @@ from tongyao.protocol.documents.markdown import (
     tension_markdown,
 )
 from tongyao.protocol.documents.plan_machine import machine_of
-from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
@@ -41,11 +39,9 @@ async def export(process: str, place: Path, *, html: bool) -> None:
 async def report_of(repositories: Repositories, process: str) -> str:
     """`report.html`: the whole process in one file, under aliases, in its own language."""
     row = await repositories.processes.get(process)
-    ready = await repositories.events.of_kind(process, EventKind.OBSERVATION_READY)
     return report_html(
         read_access.for_export(await repositories.record(row)),
         language="zh" if row.language == "zh" else "en",
-        items=items_by_round(ready),
         max_rounds=row.max_rounds,
         findings=await audited(repositories, process),
     )

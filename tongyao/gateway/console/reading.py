@@ -280,27 +280,11 @@ def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, in
     return aliases, [(number, [turns.get((number, one), ("", 0)) for one in aliases]) for number in rounds]
 
 
-def curve(items: Mapping[int, int], *, rounds: int = 7) -> list[tuple[int, int, float, float]]:
-    """Points of the curve of items by round: (round, count, x, y) in a drawing of 330 × 132."""
-    top = max([*items.values(), 1])
-    step = 276 / max(1, rounds - 1)
-    return [
-        (number, count, round(24 + (number - 1) * step, 1), round(102 - 76 * count / top, 1))
-        for number, count in sorted(items.items())
-    ]
-
-
 class _Event(Protocol):
     @property
     def kind(self) -> EventKind: ...
     @property
     def data(self) -> Mapping[str, Any]: ...
-
-
-def items_by_round(events: Iterable[_Event]) -> dict[int, int]:
-    """How many items each round brought that the catalyst has read."""
-    ready = (event.data for event in events if event.kind is EventKind.OBSERVATION_READY)
-    return {int(data["round"]): int(data.get("items", 0)) for data in ready if "round" in data}
 
 
 def consents(events: Iterable[_Event]) -> tuple[int, int] | None:

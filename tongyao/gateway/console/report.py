@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,13 +25,12 @@ def report_html(
     view: PartyView,
     *,
     language: Language,
-    items: Mapping[int, int],
     max_rounds: int,
     findings: Sequence[Finding] = (),
 ) -> str:
     """Tension, what stands, rounds, plan with the sentence behind every claim, and the audit where it is given.
 
-    `view` decides what is in it; what it does not hold is left out. `items`: how many each round brought.
+    `view` decides what is in it; what it does not hold is left out.
     """
     aliases, rounds = reading.grid(view)
     sheet, policy = _style()
@@ -47,7 +46,6 @@ def report_html(
         "aliases": aliases,
         "rounds": rounds,
         "own": None,
-        "curve": reading.curve(items, rounds=max_rounds),
         "max_rounds": max_rounds,
         "findings": findings,
         "sheet": sheet,

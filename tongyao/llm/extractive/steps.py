@@ -20,6 +20,7 @@ from tongyao.protocol.model.requests import (
     EndpointRequest,
     FormulationRequest,
     Language,
+    Mandate,
     PlannerRequest,
 )
 from tongyao.protocol.model.sizes import cut, units
@@ -67,16 +68,38 @@ def project(request: EndpointRequest) -> ProjectionDraft:
     if not request.first:
         return ProjectionDraft()
     text = "\n".join(piece.text for piece in request.material.pieces)[:MOST_READ]
-    never = Forbidden(request.mandate.never)
-    allowed = [
-        sentence
-        for sentence in sentences(text)
-        if _on_topic(sentence, request.mandate.topics) and not never.stands_in(sentence)
-    ]
+    allowed = _allowed(text, request.mandate)
     chosen = nearest(allowed, " ".join(request.tension.lines()), MOST_QUOTED)
     return ProjectionDraft(
         items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence]) for sentence in chosen]
     )
+
+
+def _allowed(text: str, mandate: Mandate) -> list[str]:
+    """The sentences of `text` that a mandate lets its proxy say.
+
+    A forbidden phrase may begin in one sentence and end in the next, or in a stretch that is no sentence. So a sentence is left out,
+    too, where the text from the sentence before it to the one behind it holds a phrase that none of the three holds alone.
+    """
+    said, never = sentences(text), Forbidden(mandate.never)
+    if mandate.never:
+        spans, at = [(0, 0)], 0
+        for sentence in said:
+            start = text.index(sentence, at)
+            at = start + len(sentence)
+            spans.append((start, at))
+        spans.append((len(text), len(text)))
+        alone = [never.stands_in(text[start:end]) for start, end in spans]
+        said = [
+            sentence
+            for number, sentence in enumerate(said, 1)
+            if not alone[number]
+            and (
+                any(alone[number - 1 : number + 2])
+                or not never.stands_in(text[spans[number - 1][0] : spans[number + 1][1]])
+            )
+        ]
+    return [sentence for sentence in said if _on_topic(sentence, mandate.topics)]
 
 
 def _on_topic(sentence: str, topics: Sequence[str]) -> bool:

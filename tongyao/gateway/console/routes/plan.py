@@ -10,7 +10,6 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
 from tongyao.app.messaging.messages import send_message
-from tongyao.app.messaging.party_events import read_history
 from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
@@ -53,9 +52,7 @@ async def download_markdown(visit: SignedIn, process_id: Id) -> Response:
 async def download_report(visit: SignedIn, process_id: Id) -> Response:
     """Of what the visitor may see; without the audit, which is the operators'."""
     access, view, _ = await _read(visit, process_id)
-    history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    items = reading.items_by_round(history.events)
-    report = report_html(view, language=visit.language, items=items, max_rounds=access.process.max_rounds)
+    report = report_html(view, language=visit.language, max_rounds=access.process.max_rounds)
     return _file(report, "text/html; charset=utf-8", f"{process_id}-report.html")
 
 

@@ -144,7 +144,6 @@ async def _page(
         own=reading.own_in(view, view.round),
         said_now=await said_in_open_round(visit.context, access, view),
         last_said=reading.last_said(view),
-        curve=reading.curve(reading.items_by_round(history.events), rounds=access.process.max_rounds),
         max_rounds=access.process.max_rounds,
         budget=access.process.settings.get("cost_budget"),
         costs=visit.context.models_cost,
