@@ -127,28 +127,6 @@ async def test_somebody_is_erased_while_the_erasure_of_another_waits_to_be_finis
             assert find_in_database(fresh_database_url, words) == []
 
 
-async def test_a_label_of_the_program_costs_nobody_their_line_of_the_plan(
-    temporal: Client, fresh_database_url: str
-) -> None:
-    """Words of the plan's own labels stand in the profile of the erased person, and with nobody else."""
-    tension = Tension(
-        transition="A ferry runs by a timetable of the tides.",
-        initial_state="There are two crates a night by the harbour.",
-        barriers=("Nobody has a cold room.",),
-        exchange="I give a place on the pier.",
-        language="en",
-    )
-    said = "Things are wanted and offered in return: they stand in the way. I carry them upstairs for a reason."
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
-        process, people = await three(here, texts={**TEXTS, "ada": said}, tension=tension)
-        before = (await here.end(process)).plans[-1]
-        assert "How things stand: “There are two crates a night by the harbour”" in {one.text for one in before.about}
-        await erase(here, people["ada"])
-        after = (await here.repositories.record(process)).plans[-1]
-        assert [one.text for one in after.about] == [one.text for one in before.about]
-        assert "upstairs" not in after.model_dump_json()
-
-
 async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_erased_is_no_candidate_of_it(
     temporal: Client, fresh_database_url: str
 ) -> None:

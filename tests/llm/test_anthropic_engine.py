@@ -20,9 +20,8 @@ from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSe
 from tongyao.llm.engine import Answer, Reask
 from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable
 from tongyao.protocol.model import steps
-from tongyao.protocol.model.observation import Relation, Verdict
+from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.plan import DeliveryDraft
-from tongyao.protocol.model.requests import Mandate
 
 
 async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: Engines) -> None:
@@ -36,11 +35,8 @@ async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: 
     assert tension.draft.transition
     assert projection.draft.items
     assert all(quote in requests.PROFILE for item in projection.draft.items for quote in item.quotes)
-    assert [(pair.a, pair.b) for pair in observation.draft.pairs] == [
-        ("P01", "P02"),
-        ("P01", "P03"),
-        ("P02", "P03"),
-    ]
+    looked_at = [*(relation.between for relation in observation.draft.relations), *observation.draft.none]
+    assert sorted(looked_at) == [["P01", "P02"], ["P01", "P03"], ["P02", "P03"]]
     assert {role.alias for role in plan.draft.roles} == {"P01", "P02", "P03"}
     assert delivery.draft.asked
 
@@ -130,7 +126,7 @@ async def test_a_cut_answer_is_asked_for_again_with_more_room(serve: Serve, engi
     server = serve(faults=planned([Fault.TRUNCATION]))
     answer = await engine_at(server).answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))
 
-    assert answer.draft.pairs
+    assert answer.draft.relations or answer.draft.none
     assert answer.labels == ("limit_doubled",)
     assert answer.usage.requests == 2
     assert answer.usage.output_tokens == sum(served.output_tokens for served in server.served)
@@ -193,18 +189,11 @@ async def test_a_reask_about_nothing_at_all_needs_no_previous_answer(serve: Serv
 
 
 async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engines) -> None:
-    item = {
-        "dimension": "capability",
-        "claim": "c",
-        "targets": ["B1"],
-        "quotes": [],
-        "inferred": True,
-        "starts_from": [],
-    }
-    text = json.dumps({"nothing_new": False, "items": [item, {**item, "dimension": "vibes"}], "markdown": "m"})
+    item = {"kind": "capability", "text": "c", "about": ["B1"], "quotes": ["q"], "inferred": True, "replaces": []}
+    text = json.dumps({"items": [item, {**item, "kind": "vibes"}]})
     engine = engine_at(serve(respond=lambda request: text))
 
-    with pytest.raises(Unreadable, match=r"items\.1\.dimension"):
+    with pytest.raises(Unreadable, match=r"items\.1\.kind"):
         await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     again = await engine.answer(
         steps.PROJECT,
@@ -213,17 +202,6 @@ async def test_on_a_reask_what_is_readable_is_kept(serve: Serve, engine_at: Engi
     )
     assert len(again.draft.items) == 1
     assert again.labels == ("unreadable_elements:1",)
-
-
-async def test_only_the_missing_pairs_are_asked_for(serve: Serve, engine_at: Engines) -> None:
-    server = serve()
-    request = requests.catalyst(round=3, only=(("P02", "P03"),))
-    answer = await engine_at(server).answer(
-        steps.OBSERVE,
-        request,
-        requests.call("observe", round=3, reask=Reask(previous="{}", complaints=("The pair P02-P03 is missing.",))),
-    )
-    assert [(pair.a, pair.b) for pair in answer.draft.pairs] == [("P02", "P03")]
 
 
 async def test_a_scene_may_override_the_prompt_but_not_the_frame(serve: Serve, engine_at: Engines) -> None:
@@ -237,24 +215,11 @@ async def test_a_scene_may_override_the_prompt_but_not_the_frame(serve: Serve, e
     assert "<data …>" in system["text"]
 
 
-async def test_a_persons_own_words_are_sorted_without_their_profile(serve: Serve, engine_at: Engines) -> None:
-    server = serve()
-    said = "My boat carries nine people. On Sundays it stays in the harbour."
-    answer = await engine_at(server).answer(
-        steps.PROJECT, requests.endpoint(words=said, mandate=Mandate(never=("boat",))), requests.call("project")
-    )
-    assert requests.PROFILE not in json.dumps(server.served[0].request)
-    assert all(quote in said for item in answer.draft.items for quote in item.quotes)
-
-
 async def test_a_catalyst_that_says_exhausted_is_read_so(serve: Serve, engine_at: Engines) -> None:
     engine = engine_at(serve(respond=Responder(exhausted_from=3)))
     second = await engine.answer(steps.OBSERVE, requests.catalyst(round=2), requests.call("observe", round=2))
     third = await engine.answer(steps.OBSERVE, requests.catalyst(round=3), requests.call("observe", round=3))
     assert (second.draft.verdict, third.draft.verdict) == (Verdict.MORE, Verdict.EXHAUSTED)
-    assert {pair.relation for pair in third.draft.pairs} <= {
-        relation for relation in Relation if relation != "not_examined"
-    }
 
 
 async def test_a_wrong_key_needs_an_operator(serve: Serve, engine_at: Engines) -> None:

@@ -61,7 +61,11 @@ async def test_a_person_whose_file_was_named_for_a_process_is_quoted_to_searcher
     await gateway.stack.register(person, scene=scene, name="Tove Lund", text=text)
 
     async def sentences() -> set[str | None]:
-        demand = {"intent": "I want somebody to mend nets in winter.", "scene": scene, "settings": {"auto_confirm": True}}
+        demand = {
+            "intent": "I want somebody to mend nets in winter.",
+            "scene": scene,
+            "settings": {"auto_confirm": True},
+        }
         pid = (await gateway.ask("POST", "/processes", demander["token"], json=demand)).json()["id"]
         await gateway.stack.until(pid, "selecting")
         reason = {"part": "T", "facet": "offers", "score": 1.0, "start": 0, "end": 30}

@@ -238,7 +238,9 @@ class Time(Oracle):
                             ask("phase", settings.answering_seconds)
                         case "awaiting_children" if settings.wait_for_children and not folded:
                             ask("phase", settings.children_seconds)
-                case K.SUSPENDED if world.state.suspended and not world.state.phase.ended:  # else the cause was gone at once: nobody wants its step
+                case K.SUSPENDED if (
+                    world.state.suspended and not world.state.phase.ended
+                ):  # else the cause was gone at once: nobody wants its step
                     assert self.stands_since is not None
                     stopped = (self.stands_since.isoformat(), world.now.isoformat())
                     check(data["since"] in stopped, "process time stands since", data, "expected", stopped)
