@@ -121,7 +121,7 @@ async def test_a_token_that_is_revoked_while_the_body_is_on_its_way_stores_nothi
         where = path.format(process_id=pid, profile_id=speaker["profile_id"], scene=scene, kind="pager")
         before = await rows(gateway)
         status, _, answer = await held(
-            gateway, method, where, lambda token=token: tokens.revoke(token.token.id),
+            gateway, method, where, partial(tokens.revoke, token.token.id),
             body=body.encode(), headers={"authorization": f"Bearer {token.secret}", "content-type": "application/json"},
         )  # fmt: skip
         told = (status, json.loads(answer)["code"])
