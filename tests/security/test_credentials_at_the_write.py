@@ -7,6 +7,7 @@ import contextvars
 import json
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
