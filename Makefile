@@ -13,8 +13,8 @@ help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  Variables: PYTHON (the interpreter of .venv), JOBS (parallel tests), ARGS (arguments for pytest)'
 
-demo: $(VENV)/.runtime ## Run one process from a raw intent to a plan, on real servers (the default)
-	@$(BIN)/tongyao demo
+demo: $(VENV)/.runtime ## Play a recorded process from a raw intent to a plan on real servers, and kill its worker once (the default)
+	@$(BIN)/tongyao demo --recorded --crash
 
 live: $(VENV)/.runtime ## Run one case on Claude, at most $$1 (needs ANTHROPIC_API_KEY), beside its recording
 	@test -n "$$ANTHROPIC_API_KEY" || { echo 'make live asks Claude: set ANTHROPIC_API_KEY. Without a key: make demo'; exit 2; }

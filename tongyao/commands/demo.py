@@ -32,7 +32,7 @@ def demo(
     from tongyao.commands.actions import demo as actions
     from tongyao.commands.shared.words import language, say
 
-    lang = lang or ("zh" if recorded else language())
+    lang = lang or language()
     if lang not in actions.CASES:
         fail(say("demo.lang", given=repr(lang)), 2)
     if recorded and lang not in actions.RECORDED:
