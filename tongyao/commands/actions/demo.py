@@ -41,7 +41,7 @@ _READERS = {
 
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 
-RECORDED = {"zh": "zh-medicine-mountain", "en": "held-out/b1-en-before-the-headgate"}
+RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
 """Cases of which `examples/recorded/<case>.jsonl` holds a run."""
 
 
