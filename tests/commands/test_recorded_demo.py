@@ -30,7 +30,7 @@ def test_the_recorded_demo_ends_in_a_plan(short_home: Path) -> None:
     command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "zh", "--recorded"]
     shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert "第 4 轮" in shown.stdout
+    assert "第 3 轮" in shown.stdout
     assert "现在可能的" in shown.stdout
     plan = next((short_home / "recorded" / "exports").glob("*/plan.md")).read_text(encoding="utf-8")
     assert "由记录直接拼成" not in plan, "the recorded plan, not one assembled from the record"

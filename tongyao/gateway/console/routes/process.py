@@ -13,6 +13,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
@@ -130,6 +131,7 @@ async def _page(
         why=await _why(visit, access),
         step=reading.step_of(view.phase),
         steps=reading.STEPS,
+        without_model=await engine_of(visit.context.repositories, process_id, "observe") == "extractive",
         stands=reading.table(view),
         observed=seen[-1] if seen else None,
         earlier=seen[-2::-1],
