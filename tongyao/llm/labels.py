@@ -81,5 +81,9 @@ def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
     if language == "zh":
         why = "连续两轮没有要紧的新内容，或者没有人再有新的可说" if converged else "没有收敛就停了"
         return f"到第 {rounds} 轮为止：{why}"
-    why = "nothing that matters came any more, or nobody had anything new" if converged else "they were stopped before they converged"
+    why = (
+        "nothing that matters came any more, or nobody had anything new"
+        if converged
+        else "they were stopped before they converged"
+    )
     return f"ended after round {rounds}: {why}"
