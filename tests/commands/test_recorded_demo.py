@@ -42,8 +42,13 @@ def test_a_demo_that_reaches_the_limit_of_rounds_says_what_waits_and_which_comma
     short_home: Path, how: list[str]
 ) -> None:
     short_home.chmod(0o711)
+    script = short_home / "script.json"
+    script.write_text('{"verdicts": ["more"], "seconds": 0.3}', encoding="utf-8")
     environment = {
         **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
+        "TONGYAO_ENGINE_FILE": str(script),
         "TONGYAO_HOME": str(short_home / "limited"),
         "TONGYAO_GATEWAY_PORT": "0",
         "TONGYAO_PROCESS__MAX_ROUNDS": "2",
