@@ -17,7 +17,6 @@ from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
-from tongyao.app.messaging.own_words import said_in_open_round
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
@@ -141,7 +140,6 @@ async def _page(
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),
-        said_now=await said_in_open_round(visit.context, access, view),
         last_said=reading.last_said(view),
         max_rounds=access.process.max_rounds,
         budget=access.process.settings.get("cost_budget"),
