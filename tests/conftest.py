@@ -35,9 +35,8 @@ for _name in list(os.environ):
     if _name.startswith(("TONGYAO_", "TEMPORAL_", "ANTHROPIC_", "DATABASE_URL", "OTEL_", "LC_")):
         del os.environ[_name]
 os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
-os.environ["TONGYAO_PROCESS__CORRECTING_SECONDS"] = (
-    "0"  # nobody corrects themself, unless a test says how long they may
-)
+# Nobody corrects themself, unless a test says how long they may.
+os.environ["TONGYAO_PROCESS__CORRECTING_SECONDS"] = "0"
 
 
 @pytest.fixture(autouse=True)

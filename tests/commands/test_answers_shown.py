@@ -82,7 +82,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     assert exported[aliases["bo"]]["words"] == PROPOSAL
     assert lists_all(agreed_in((folder / "plan.md").read_text()), aliases)
     report = (folder / "report.html").read_text()
-    assert PROPOSAL in report and all(word in report for word in ("committed", "declined", "proposed a change"))
+    assert PROPOSAL in report and all(word in report for word in ("Committed", "Declined", "Proposed a change"))
     taken_up = await tongyao("replan", process, "--proposal", "bo", "--without", "cy")
     assert taken_up.exit_code == 0, taken_up.output
 

@@ -30,7 +30,7 @@ def test_the_recorded_demo_ends_in_a_plan(short_home: Path) -> None:
     command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "zh", "--recorded"]
     shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert "第 4 轮" in shown.stdout
+    assert "第 3 轮" in shown.stdout
     assert "现在可能的" in shown.stdout
     plan = next((short_home / "recorded" / "exports").glob("*/plan.md")).read_text(encoding="utf-8")
     assert "由记录直接拼成" not in plan, "the recorded plan, not one assembled from the record"
@@ -42,8 +42,13 @@ def test_a_demo_that_reaches_the_limit_of_rounds_says_what_waits_and_which_comma
     short_home: Path, how: list[str]
 ) -> None:
     short_home.chmod(0o711)
+    script = short_home / "script.json"
+    script.write_text('{"verdicts": ["more"], "seconds": 0.3}', encoding="utf-8")
     environment = {
         **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
+        "TONGYAO_ENGINE_FILE": str(script),
         "TONGYAO_HOME": str(short_home / "limited"),
         "TONGYAO_GATEWAY_PORT": "0",
         "TONGYAO_PROCESS__MAX_ROUNDS": "2",

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -95,7 +94,6 @@ async def coming_in_and_errors(look: Looker, house: Ferry, folder: Path) -> None
     await look.at("inbox-empty", "/console/", token)
     await look.at("processes-empty", "/console/processes", token)
     await look.at("start", "/console/start", token)
-    await look.at("start-help", "/console/start", token, act=partial(_help, house.case.intent))
     await look.at("start-refused", "/console/start", token, act=_empty)
     await look.at("me", "/console/me", token)
     await look.at("error-404", "/console/nothing", token)
@@ -123,12 +121,6 @@ async def _empty(page: Page) -> None:
     """The draft of the help is there until something is started."""
     await page.locator("#intent").fill("")
     await page.locator("button.main").click()
-
-
-async def _help(intent: str, page: Page) -> None:
-    await page.locator("#intent").fill(intent)
-    await page.locator("main details summary").click()
-    await page.locator("[data-read]:not(:empty)").first.wait_for()
 
 
 async def _open_all(page: Page) -> None:

@@ -10,7 +10,9 @@ import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from tests.erasure.quoting import QuotingEngine
 from tests.support.scan import find_in_database
+from tests.support.scripted import Rule
 from tests.support.stack import OPERATOR, Stack, open_stack
 from tests.support.until import until
 from tongyao.app.choosing.nearest_first import nearest_first
@@ -18,7 +20,6 @@ from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.app.start import start_child
 from tongyao.commands.shared.next_steps import commands_for
-from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
@@ -74,7 +75,7 @@ async def erase(stack: Stack, person: str) -> Erased:
 
 
 async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, people = await three(here)
         before = await here.end(process)
         other = [said for said in before.projections if said.alias != await alias_of(here, process, people["ada"])]
@@ -103,7 +104,7 @@ async def test_the_words_of_somebody_erased_are_nowhere_any_more(temporal: Clien
 async def test_everybody_of_one_process_can_be_erased_one_after_the_other(
     temporal: Client, fresh_database_url: str
 ) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, people = await three(here)
         await here.end(process)
         demander = (await here.repositories.processes.get(process)).demander
@@ -117,7 +118,7 @@ async def test_everybody_of_one_process_can_be_erased_one_after_the_other(
 async def test_somebody_is_erased_while_the_erasure_of_another_waits_to_be_finished(
     temporal: Client, fresh_database_url: str
 ) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, people = await three(here)
         await here.end(process)
         await Erasing(here.repositories.pool).begin(people["ada"])  # and here the power fails
@@ -125,6 +126,28 @@ async def test_somebody_is_erased_while_the_erasure_of_another_waits_to_be_finis
         assert await erasure.finish_erasures(here.context) == ([people["ada"]], [])
         for words in (CANARY, "refrigerated van"):
             assert find_in_database(fresh_database_url, words) == []
+
+
+async def test_a_label_of_the_program_costs_nobody_their_line_of_the_plan(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    """Words of a sentence of the program's own stand in the profile of the erased person, and with nobody else."""
+    tension = Tension(
+        transition="A ferry runs by a timetable of the tides.",
+        initial_state="There are two crates a night by the harbour.",
+        barriers=("Nobody has a cold room.",),
+        exchange="I give a place on the pier.",
+        language="en",
+    )
+    said = "Participants contributed, what follows is taken from the record. I carry them upstairs for a reason."
+    async with open_stack(temporal, fresh_database_url, QuotingEngine(Rule(step="plan", do="unreadable"))) as here:
+        process, people = await three(here, texts={**TEXTS, "ada": said}, tension=tension)
+        before = (await here.end(process)).plans[-1]
+        assert before.reduced and "upstairs" in before.model_dump_json()
+        await erase(here, people["ada"])
+        after = (await here.repositories.record(process)).plans[-1]
+        assert [claim.text for claim in after.possible] == [claim.text for claim in before.possible]
+        assert "upstairs" not in after.model_dump_json()
 
 
 async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_erased_is_no_candidate_of_it(
@@ -139,8 +162,18 @@ async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_eras
         exchange="I give a place on the pier.",
         language="en",
     )
+    left_over = {
+        "title": "A dry place",
+        "transition": barrier,
+        "initial_state": "Awnings hang over the market square.",
+        "barriers": ["No shop has a spare shelf."],
+        "exchange": "Whoever stores a clock may wind it.",
+        "sources": ["T/B1"],
+    }
     texts = {**TEXTS, "ada": f"{barrier} I drive a tricycle."}
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(
+        temporal, fresh_database_url, QuotingEngine(Rule(step="plan", draft={"residuals": [left_over]}))
+    ) as here:
         people = await here.people(texts)
         scene = (await here.repositories.profiles.get_many(people[:1]))[people[0]].scene_id
         settings: dict[str, Any] = {"residuals": "ask", "auto_confirm": True}
@@ -163,7 +196,7 @@ async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_eras
 
 
 async def test_who_is_erased_is_shown_to_nobody_by_name_or_id(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, people = await three(here, kinds={"ada": EndpointKind.HUMAN})
         await here.until_round(process, "crystallizing", 1)
         seats = {name: await alias_of(here, process, id) for name, id in people.items()}
@@ -201,7 +234,7 @@ async def readable_with(stack: Stack, canary: str) -> list[str]:
 
 
 async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         people = dict(zip(TEXTS, await here.people(TEXTS), strict=True))
         ada, repositories = people["ada"], here.repositories
         issued = await repositories.tokens.issue("person", person=ada)
@@ -219,7 +252,7 @@ async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client
 
 
 async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, people = await three(here, kinds={"bo": EndpointKind.HUMAN}, answering_seconds=1)
         await here.until_round(process, "crystallizing", 1)
         done = await erase(here, people["ada"])
@@ -245,8 +278,24 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
         assert not await readable_with(here, CANARY)
 
 
+async def test_late_words_for_the_first_round_may_repeat_what_was_observed_in_it(
+    temporal: Client, fresh_database_url: str
+) -> None:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
+        process, people = await three(here, kinds={"bo": EndpointKind.HUMAN})
+        await here.until_round(process, "crystallizing", 1)
+        bo = await alias_of(here, process, people["bo"])
+        assert (await here.speak(process, bo, 1, "I drive a van.")).accepted
+        await here.asked(process, bo, 2)
+        assert (await here.speak(process, bo, 1, f"I would put crates into the {CANARY} cold room.")).accepted
+        await here.say(process, "cancel")
+        await here.end(process)
+        await erase(here, people["ada"])
+        assert not await readable_with(here, CANARY)
+
+
 async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
 
         async def only_bo_is_waited_for() -> bool:
@@ -264,7 +313,7 @@ async def test_the_demander_goes_and_their_open_process_with_them(temporal: Clie
 async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
     temporal: Client, fresh_database_url: str
 ) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         people_by_hand = {"ada": EndpointKind.HUMAN, "bo": EndpointKind.HUMAN}
         process, people = await three(here, kinds=people_by_hand, max_rounds=2, deciding_seconds=1)
         await here.until_round(process, "crystallizing", 1)
@@ -298,13 +347,13 @@ async def is_gone(stack: Stack, process: str) -> bool:
 
 
 async def test_who_was_never_here_cannot_be_erased(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine(), workers_run=False) as here:
         with pytest.raises(PersonUnknown, match="nobody"):
             await erase(here, f"nobody-{uuid.uuid4().hex}")
 
 
 async def test_an_interrupted_erasure_is_finished_later(temporal: Client, fresh_database_url: str) -> None:
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine(), workers_run=False) as here:
         people = await here.people(TEXTS)
         await Erasing(here.repositories.pool).begin(people[0])  # and here the power fails
         assert await readable_with(here, CANARY) == [], "nothing of theirs is read from the first moment on"
@@ -322,7 +371,7 @@ async def test_an_erasure_that_fails_holds_up_none_of_those_behind_it(
             if owner == first:
                 raise OSError("the store is broken for this one")
 
-    async with open_stack(temporal, fresh_database_url, ExtractiveEngine(), workers_run=False) as here:
+    async with open_stack(temporal, fresh_database_url, QuotingEngine(), workers_run=False) as here:
         first, second = (await here.people(TEXTS))[:2]
         for person in (first, second):
             await Erasing(here.repositories.pool).begin(person)

@@ -19,6 +19,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from crystalline_highway.highway import Highway, UsedSpans
+from tests.erasure.quoting import QuotingEngine
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_blindness import Room, everything
 from tests.support.scan import find_in_database
@@ -32,7 +33,6 @@ from tongyao.field.intent_field import IntentField
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.server import application
 from tongyao.llm.engine import Usage
-from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.records.people.notifications import Channel
@@ -241,7 +241,7 @@ async def test_erasure_reaches_every_table_index_export_answer_and_history(
     temporal: Client, fresh_database_url: str, tmp_path: Path
 ) -> None:
     url = fresh_database_url
-    async with open_stack(temporal, url, ExtractiveEngine()) as here:
+    async with open_stack(temporal, url, QuotingEngine()) as here:
         context = replace(
             here.context,
             people_search=IntentField(here.repositories.pool),

@@ -1,4 +1,4 @@
-"""What people of a process say beside the rounds, over the API: what came of the plan, and a copy of all that is theirs."""
+"""What people and their agents say over the API: items of an agent, what came of the plan, and a copy of all that is theirs."""
 
 from __future__ import annotations
 
@@ -59,3 +59,28 @@ async def test_the_copy_of_ones_own_data_holds_answers_to_plans_and_what_was_ask
     me = (await gateway.ask("GET", "/me", demander)).json()["person"]
     assert pid in (await gateway.ask("GET", f"/profiles/{me}/export", demander)).json()["asked_for"]
     await gateway.stack.handle(pid).cancel()
+
+
+ITEM = {"kind": "capability", "text": "P01 splices rope on any deck.", "quotes": ["I splice rope."], "about": ["T"]}
+
+
+async def test_an_agent_hands_in_items_and_a_person_does_not(gateway: GatewayHarness) -> None:
+    pid, demander, people = await room(gateway)
+    token, place = people[1]["token"], f"/processes/{pid}/messages"
+    await asked(gateway, token, "projection", 1)
+    said = {"kind": "submit_projection", "round": 1, "items": [ITEM], "shown": "I splice rope. I sail."}
+    refused = await gateway.ask("POST", place, token, json=said)
+    assert (refused.status_code, refused.json()["code"]) == (422, "no_agent")
+    await send(gateway, pid, token, kind="switch_endpoint", endpoint="agent")
+    for wrong, code in (
+        ({**said, "text": "I splice rope."}, "two_answers"),
+        ({**said, "items": []}, "items_missing"),
+        ({**said, "shown": "a" * 19_990}, "too_long"),
+    ):
+        answer = await gateway.ask("POST", place, token, json=wrong)
+        assert (answer.status_code, answer.json()["code"]) == (422, code)
+    await send(gateway, pid, token, **said)
+    await asked(gateway, token, "projection", 2)
+    mine = (await gateway.ask("GET", f"/processes/{pid}", token)).json()["own"]
+    assert [(item["kind"], item["quotes"]) for item in mine[0]["items"]] == [("capability", ["I splice rope."])]
+    await send(gateway, pid, demander, kind="cancel")

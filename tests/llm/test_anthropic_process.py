@@ -38,13 +38,11 @@ def in_prose(request: Mapping[str, Any]) -> str:
 def bent(request: Mapping[str, Any]) -> str:
     """The right answer in other words: closed words of the seeds, bracketed ids, texts where lists belong, nulls."""
     answer = json.loads(Responder()(request))
-    for pair in answer.get("pairs", []):
-        pair["relation"] = {"complementary": "互补", "none_found": "无关系", "aligned": "Aligned"}.get(
-            pair["relation"], "offset"
-        )
-        pair["sources"] = ", ".join(f"[{source}]" for source in pair["sources"])
+    for relation in answer.get("relations", []):
+        relation["kind"] = {"complementary": "互补", "aligned": "Aligned"}.get(relation["kind"], "offset")
+        relation["sources"] = ", ".join(f"[{source}]" for source in relation["sources"])
     for item in answer.get("items", []):
-        item |= {"targets": item["targets"][0], "dimension": item["dimension"].title(), "mapping": None, "score": 5}
+        item |= {"about": item["about"][0], "kind": item["kind"].title(), "score": 5}
     if "verdict" in answer:
         answer["verdict"] = {"more": "CONTINUE", "exhausted": "CONVERGED"}[answer["verdict"]]
     return json.dumps({"answer": answer}, ensure_ascii=False)

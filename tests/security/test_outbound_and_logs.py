@@ -55,7 +55,7 @@ async def test_a_private_address_in_disguise_is_not_connected_to() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "wrong"),
-    [(Tension, {"transition": "", "initial_state": [SECRET]}), (PlanDraft, {"panorama": [{"text": {"x": SECRET}}]}),
+    [(Tension, {"transition": "", "initial_state": [SECRET]}), (PlanDraft, {"possible": [{"text": {"x": SECRET}}]}),
      (MESSAGE_BODY, {"kind": "submit_projection", "round": 1, "text": [SECRET]})],
 )  # fmt: skip
 def test_a_validation_error_does_not_quote_what_was_sent(kind: Any, wrong: object) -> None:

@@ -25,6 +25,7 @@ from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.read_access import Part, PartyRole, PartyView, may_see
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import Repositories
 
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
@@ -197,7 +198,19 @@ async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
     record = await context.repositories.record(access.process)
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
-    return await view_of(record, role=role, alias=alias, person=access.author_id)
+    view = await view_of(record, role=role, alias=alias, person=access.author_id)
+    return view.model_copy(update={"said_now": await _said_now(context.repositories, view)}) if alias else view
+
+
+async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
+    """Words come into the record when the gate closes. Until then they are the text of a message."""
+    taken = any(turn.round == view.round for turn in view.own or ())
+    if view.phase is not Phase.CRYSTALLIZING or taken or view.left:
+        return None
+    said = await repositories.messages.said_last(view.id, view.you, view.round)
+    if said is None or not said.text_id:
+        return None if said is None else ""
+    return (await repositories.texts.get_many([said.text_id], erased=""))[said.text_id]
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:

@@ -37,13 +37,14 @@ from tongyao.app.messaging.wire import (
     stored_key,
     with_endpoints,
 )
+from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message, ask_of
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import ProcessSettings, to_proxy
+from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
@@ -235,11 +236,12 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
-    """Only an agent hands in items: what a person says has no kinds and no quotes. Raises `BadInput`."""
-    seats = await context.repositories.seats.seats(access.process.id)
-    apart = ProcessSettings.model_validate(access.process.settings).demander_endpoint
-    endpoint = next((seat.endpoint for seat in seats if seat.alias == access.alias), apart)
-    if endpoint != EndpointKind.AGENT:
+    """Only an agent hands in items: what a person says has no kinds and no quotes. Raises `BadInput`, and `Unavailable` without a worker.
+
+    The process is asked itself: the records follow it.
+    """
+    state, _ = await state_of(context.client, access.process.id)
+    if state.endpoint_of(access.alias) is not EndpointKind.AGENT:
         raise BadInput("no_agent", "`items` are for turns in which your own agent speaks: send a `text`", field="items")
 
 

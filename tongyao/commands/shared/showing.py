@@ -180,6 +180,9 @@ def print_view(view: PartyView) -> None:
         for number, text in texts:
             console.print(Text(say("show.of_round", number=number), style="bold"))
             console.print(markdown(text))
+    if view.said_now:
+        console.print(Text(say("show.said_now", round=view.round), style="bold"))
+        console.print(view.said_now, markup=False, highlight=False)
     if view.delivery is None and view.tension is None:
         console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
 

@@ -14,7 +14,7 @@ from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, not_valid
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, send_message
-from tongyao.app.messaging.own_words import Preview, said_in_open_round
+from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
@@ -97,8 +97,7 @@ async def _answered(visit: Visit, process_id: str, number: int) -> Answering | N
     except (NotFound, NotAllowed):
         return None
     view = await party_view(visit.context, access)
-    said = await said_in_open_round(visit.context, access, view) if number == view.round else None
-    if said is None:
+    if number != view.round or view.said_now is None:
         return None
     ask = Ask(
         process_id=process_id,
@@ -113,7 +112,7 @@ async def _answered(visit: Visit, process_id: str, number: int) -> Answering | N
     )
     found = await _prepared(visit, ask)
     found.correcting = True
-    found.words = found.words or said.text
+    found.words = found.words or view.said_now
     return found
 
 

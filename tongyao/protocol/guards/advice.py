@@ -43,6 +43,10 @@ _EDGES: Final = " .。!！?？;；,，:：、\n"
 """Marks around words that are not quoted with them."""
 
 
+_FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
+"""Where a pattern of the tables holds another one."""
+
+
 class Breach(NamedTuple):
     """Why a sentence is not the catalyst's to say, and the words of it that show this."""
 
@@ -64,7 +68,7 @@ class _Wordings:
         fragments: dict[str, str] = groups.pop("fragments")
 
         def whole(pattern: str) -> str:
-            return re.sub(r"\{([A-Z][A-Z_]*)\}", lambda name: whole(fragments[name[1]]), pattern)
+            return _FRAGMENT.sub(lambda name: whole(fragments[name[1]]), pattern)
 
         joined = {
             name: patterns if name == "reports" else ["|".join(f"(?:{one})" for one in patterns)]

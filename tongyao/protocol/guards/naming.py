@@ -18,6 +18,7 @@ _PART: Final = r"(?:T/)?(?:T|I|E|B\d+)(?: ?[(（][^()（）]{0,80}[)）])?"
 _TARGETS: Final = re.compile(rf"[\[`]?{_PART}(?:\s*[,，、;；]\s*{_PART})*[\]`]?", re.IGNORECASE)
 _REMARK: Final = re.compile(r"[(（][^()（）]{0,80}[)）]")
 _TARGET: Final = re.compile(r"(?<![A-Za-z0-9])(?:T/)?(T|I|E|B\d+)(?![A-Za-z0-9/])", re.IGNORECASE)
+_STATEMENT: Final = re.compile(r"(?<=/)[RN](?=\d)")
 _ALIAS: Final = re.compile(r"^\W*(P\d{2,})(?!\d)", re.IGNORECASE)
 
 
@@ -58,4 +59,4 @@ def named_alias(said: str) -> str:
 
 def _as_written(found: str) -> str:
     """Upper case but for the letter of a relation or a note: `r2/N5` is `R2/n5`."""
-    return re.sub(r"(?<=/)[RN](?=\d)", lambda kind: kind[0].lower(), found.upper())
+    return _STATEMENT.sub(lambda kind: kind[0].lower(), found.upper())

@@ -141,6 +141,7 @@ class Stands(Value):
 class PartyView(Value):
     """What one person or agent gets of a process. What they may not see is absent, not blank.
 
+    `said_now`: what the reader said themself in the open round, which they may still correct; empty: that nothing is new.
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
@@ -160,6 +161,7 @@ class PartyView(Value):
     not_taken_up: tuple[str, ...] | None = None
     roster: tuple[str, ...] | None = None
     own: tuple[Projection, ...] | None = None
+    said_now: str | None = None
     turns: tuple[TurnCount, ...] | None = None
     observations: tuple[Observation, ...] | None = None
     stands: Stands | None = None

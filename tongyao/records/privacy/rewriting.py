@@ -276,7 +276,7 @@ async def _tree(connection: Connection, root: str) -> dict[str, str | None]:
 
 
 async def _own(connection: Connection, tree: Iterable[str], person: str) -> list[_Own]:
-    """What is theirs and could be read in these processes; of projections the claims alone."""
+    """What is theirs and could be read in these processes; of projections the texts of items alone."""
     kinds: dict[str, str] = {}
     for process_id in tree:
         values = {"process": process_id, "owner": f"process:{process_id}", "who": person, "kinds": list(THEIR_WORDS)}

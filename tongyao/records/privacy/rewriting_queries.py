@@ -27,7 +27,10 @@ _NAMED: Final = """
         UNION ALL SELECT text_id, false, 2 FROM answers WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false, 2 FROM feedback WHERE process_id = %(process)s
         UNION ALL SELECT text_id, false, 2 FROM contacts WHERE process_id = %(process)s
-        UNION ALL SELECT m.text_id, m.kind = 'revise_tension' OR m.payload ->> 'round' = '1',
+        -- words for the first round may come late, after the observation of that round was read
+        UNION ALL SELECT m.text_id,
+                         m.kind = 'revise_tension' OR (m.payload ->> 'round' = '1' AND NOT EXISTS (
+                             SELECT 1 FROM texts o WHERE o.owner = %(owner)s AND o.kind = 'observation' AND o.created_at <= m.created_at)),
                          CASE m.kind WHEN 'submit_projection' THEN 1 WHEN 'answer_plan' THEN 2 ELSE 0 END
                   FROM messages m WHERE m.process_id = %(process)s
         UNION ALL SELECT s.text_id, false, 0 FROM signalled s WHERE s.process_id = %(process)s

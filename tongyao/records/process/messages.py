@@ -160,19 +160,19 @@ class Messages:
             )
             return await cursor.fetchall()
 
-    async def said_last(self, process_id: str, author_id: str, round_number: int) -> StoredMessage | None:
-        """What this author said last for a round, on their own lane, where it was not refused; None where they said nothing for it.
+    async def said_last(self, process_id: str, lane: str, round_number: int) -> StoredMessage | None:
+        """What came last by this lane for a round, where it was not refused; None where nothing was said for it.
 
         Words that came late count in the round that their verdict names.
         """
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute(
                 """SELECT * FROM messages
-                   WHERE process_id = %s AND author_id = %s AND kind = 'submit_projection' AND lane NOT LIKE '%%/agent'
+                   WHERE process_id = %s AND lane = %s AND kind = 'submit_projection'
                      AND COALESCE(NULLIF((verdict ->> 'round')::int, 0), (payload ->> 'round')::int) = %s
                      AND COALESCE((verdict ->> 'accepted')::boolean, true)
                    ORDER BY number DESC LIMIT 1""",
-                [process_id, author_id, round_number],
+                [process_id, lane, round_number],
             )
             return await cursor.fetchone()
 

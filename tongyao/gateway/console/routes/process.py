@@ -13,10 +13,10 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
-from tongyao.app.messaging.own_words import said_in_open_round
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
@@ -132,6 +132,7 @@ async def _page(
         why=await _why(visit, access),
         step=reading.step_of(view.phase),
         steps=reading.STEPS,
+        without_model=await engine_of(visit.context.repositories, process_id, "observe") == "extractive",
         stands=reading.table(view),
         observed=seen[-1] if seen else None,
         earlier=seen[-2::-1],
@@ -142,7 +143,6 @@ async def _page(
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),
-        said_now=await said_in_open_round(visit.context, access, view),
         last_said=reading.last_said(view),
         max_rounds=access.process.max_rounds,
         budget=access.process.settings.get("cost_budget"),

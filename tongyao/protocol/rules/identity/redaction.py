@@ -12,10 +12,11 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
-from tongyao.protocol.model.observation import Observation, Statement
+from tongyao.protocol.model.observation import Ended, Observation, Statement
 from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.projection import Projection
+from tongyao.protocol.model.projection import Item, Projection
+from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.identity.program_words import OF_DOCUMENTS
@@ -128,35 +129,49 @@ class Erasure:
         return self._seats.get(match["process"] or self._process) == match["alias"]
 
     def observation(self, seen: Observation) -> Observation:
-        """What the catalyst saw between the others. Its words for the participants are given up: they speak of all at once."""
+        """What the catalyst saw between the others. Its words for the participants are given up: they speak of all at once.
+
+        What a fallen statement had replaced is ended, so that it does not hold again.
+        """
+        relations = tuple(relation for relation in seen.relations if not self._falls(relation, relation.between))
+        notes = tuple(note for note in seen.notes if not self._falls(note, (*note.about, note.asks)))
+        stays = {*(relation.id for relation in relations), *(note.id for note in notes)}
+        fallen = [statement for statement in seen.statements if statement.id not in stays]
         return seen.model_copy(
             update={
                 "why": self._text(seen.why),
                 "relations": tuple(
-                    relation.model_copy(update={"sources": self._sources(relation.sources)})
-                    for relation in seen.relations
-                    if self.alias not in relation.between and not self._falls(relation)
+                    relation.model_copy(update={"sources": self._sources(relation.sources)}) for relation in relations
                 ),
                 "none": tuple(pair for pair in seen.none if self.alias not in pair),
-                "notes": tuple(
-                    note.model_copy(update={"sources": self._sources(note.sources)})
-                    for note in seen.notes
-                    if self.alias not in (*note.about, note.asks) and not self._falls(note)
+                "notes": tuple(note.model_copy(update={"sources": self._sources(note.sources)}) for note in notes),
+                "ended": (
+                    *(ended.model_copy(update={"why": self._text(ended.why)}) for ended in seen.ended),
+                    *(Ended(id=old) for statement in fallen for old in statement.replaces),
                 ),
-                "ended": tuple(ended.model_copy(update={"why": self._text(ended.why)}) for ended in seen.ended),
                 "words": "",
             }
         )
 
-    def _falls(self, statement: Statement) -> bool:
-        return self._stands_on(statement.sources) or self.touches(statement.text)
+    def _falls(self, statement: Statement, about: Iterable[str]) -> bool:
+        """`about`: the aliases and lines that the statement is about. Where the person has no seat, none is theirs."""
+        theirs = bool(self.alias) and self.alias in about
+        return theirs or self._stands_on(statement.sources) or self.touches(statement.text)
 
     def projection(self, said: Projection, *, independent: bool) -> Projection:
-        """What another participant said. `independent`: before they could have heard of the person; names still go."""
+        """What another participant said. `independent`: before they could have heard of the person; names still go.
+
+        A fallen item that had replaced others stays without its words, so that these do not hold again.
+        """
         goes = self.names if independent else self.touches
-        return said.model_copy(
-            update={"items": tuple(item for item in said.items if not any(map(goes, (item.text, *item.quotes))))}
-        )
+        left = []
+        for item in said.items:
+            if not any(map(goes, (item.text, *item.quotes))):
+                left.append(item)
+            elif item.replaces:
+                text = ERASED_ZH if language_of(item.text) == "zh" else ERASED
+                left.append(Item(id=item.id, text=text, replaces=item.replaces))
+        return said.model_copy(update={"items": tuple(left)})
 
     def plan(self, plan: Plan) -> Plan:
         """The plan without them; it says that something was removed, and is written anew from its structure."""
