@@ -84,7 +84,7 @@ async def test_words_are_put_into_a_seat_by_a_signed_signal_only_once_and_only_t
     assert (await here.say(pid, "submit_projection", alias=cy, round=1, nothing_new=True)).accepted
     await here.asked(pid, bo, 2)
     record = await here.repositories.record(pid)
-    said_by = {one.alias: one.markdown for one in record.projections if one.round == 1}
+    said_by = {one.alias: one.text for one in record.projections if one.round == 1}
     assert (said_by[bo], said_by[cy]) == ("The ramp is 4 m wide.", "")
     assert (await here.kinds(pid)).count("message_refused") == 3
     for one in (pid, other):
