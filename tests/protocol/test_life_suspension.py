@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.protocol.lives import DAY, HOUR, MINUTE, Life
+from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.model.events import EventKind
 
 
@@ -135,6 +136,18 @@ def test_a_cause_that_changes_its_code_is_told_as_another_cause() -> None:
 
     assert [one["code"] for one in life.events(EventKind.SUSPENDED)] == ["no_worker", "bad_key"]
     assert [one["code"] for one in life.events(EventKind.RESUMED)] == ["no_worker"]
+
+
+def test_the_reason_on_the_row_does_not_tell_how_many_proxies_failed() -> None:
+    life = Life.in_round_one("proxy", "proxy")
+    life.fail("project")  # from now on each proxy has a step of its own
+    life.fail("project", "infrastructure", "no_worker")
+    one = snapshot(life.state, life.world.now)
+    life.fail("project", "infrastructure", "no_worker")
+
+    assert len(life.state.causes) == 2
+    assert one.suspended_reason
+    assert snapshot(life.state, life.world.now).suspended_reason == one.suspended_reason
 
 
 def test_words_that_come_while_suspended_are_written_to_the_records_at_once() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.simulation import phase_table
 from tests.simulation.__main__ import SCHEDULES, simulate
 from tests.simulation.coverage import Coverage
+from tests.simulation.oracles import watch
+from tests.simulation.script import Input
 from tests.simulation.shell_world import ShellWorld
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
+from tongyao.protocol.model.process import Phase
 
 THROUGH_THE_CLASS = 150
 """`make simulate-workflow` runs 5,000."""
@@ -35,3 +40,41 @@ def test_no_schedule_breaks_an_oracle_through_the_workflow_class() -> None:
     simulate(0, THROUGH_THE_CLASS, logic=LOGIC, coverage=coverage, kind=ShellWorld)
 
     assert coverage.expired < 1 / 3, coverage.table()
+
+
+def test_a_decision_may_end_the_answers_while_a_process_is_about_to_continue_as_new() -> None:
+    """The inbox that the oracle compares with is the one before the decision. No input settles while steps are waited for."""
+    world = ShellWorld(oracles=watch())
+    people = [{"profile_id": name, "endpoint": "agent", "fallback": "lapse"} for name in ("n1", "n2")]
+    settings = {"auto_confirm": True, "correcting_seconds": 0, "residuals": "ask", "depth_limit": 2}
+    named = {"process_id": "c-1", "demander": "d", "intent_text_id": "intent", "participants": people}
+    put_in(world, ["begin", named | {"settings": settings}])
+    succeed_until(world, Phase.CRYSTALLIZING)
+    put_in(world, said("P00", "conclude"))
+    for alias in ("P01", "P02"):
+        put_in(world, said(alias, "submit_projection", alias=alias, round=1, text_id="words"))
+    succeed_until(world, Phase.ANSWERING)
+
+    put_in(world, said("P01", "answer_plan", alias="P01", revision=1, answer="commit"))
+    put_in(world, ["say", {"kind": "upgrade", "role": "operator", "alias_of_author": ""}])
+    put_in(world, said("P02", "answer_plan", alias="P02", revision=1, answer="decline"))
+    assert world.draining
+    put_in(world, said("P00", "approve_residual", residual="plan/1/hole/P02", approve=False))
+    assert world.state.phase is Phase.COMPLETED
+
+
+def said(author: str, kind: str, **fields: Any) -> Input:
+    role = "demander" if author == "P00" else "participant"
+    return ["say", {"kind": kind, "role": role, "alias_of_author": author, **fields}]
+
+
+def put_in(world: ShellWorld, given: Input) -> None:
+    """Put in one input, and nothing together with the next one."""
+    world.apply(given)
+    world.apply(["pass", 0])
+
+
+def succeed_until(world: ShellWorld, phase: Phase) -> None:
+    """Let steps succeed until the process is in `phase`."""
+    while world.state.phase is not phase:
+        put_in(world, ["succeed", next(iter(world.running)), {}])

@@ -210,6 +210,8 @@ class World:
         if running is None:
             return False
         reason = "" if code == "bad_key" else f"{code} is not as it should be"
+        if kind == "infrastructure":
+            reason = f"step {key} failed: {code}"
         failure = Failure(kind, code, reason, running.began)
         self._finish(running, failure, failure, f"fails: {kind}")
         return True

@@ -108,7 +108,7 @@ def test_a_signal_moves_no_lane_on_so_that_the_persons_next_message_counts() -> 
     room.activate(room.signal("submit_projection", {"alias": "P01", "round": 1, "text": "Not mine.", **forged}))
     verdict = room.words("P01")
     assert (verdict.accepted, verdict.repeated) == (True, False)
-    assert [said.text_id for said in room.state.turns["P01"].words] == ["words"]
+    assert [words.text_id for words in room.state.turns["P01"].words] == ["words"]
 
 
 def test_a_signal_is_no_consent_to_a_proxy() -> None:

@@ -148,13 +148,13 @@ def test_whoever_takes_over_again_and_again_is_stopped_after_every_endpoint_fail
 
 
 def test_while_a_process_drains_only_the_steps_that_run_are_waited_for() -> None:
-    room = Room(HUMAN, PROXY)
-    room.words("P01")
+    room = Room(PROXY, PROXY)
+    fail_for_operator(room, "P01", "P02")  # from now on each has a step of its own
     first, second = room.named("project")
     room.suggested = True
     room.activate(room.completed(first, project_output(first)))
     (one,) = [sentence for sentence in sentences(room) if "worker" in sentence]
-    assert "step project/1/2 " in one
+    assert "step project/1/3 " in one
     room.activate(
         room.update(room.message("set_mandate", P02, alias="P02")), room.completed(second, project_output(second))
     )

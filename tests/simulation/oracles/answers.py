@@ -21,9 +21,9 @@ class Answers(Oracle):
     def __init__(self) -> None:
         self.told_to_stop = False
         self.last: str | None = None
-        """The hole on which a decision ends the answers, as the inbox says."""
+        """The hole on which a decision ends the answers, as the inbox says before a message is applied."""
 
-    def settled(self, world: World, events: list[Event]) -> None:
+    def offered(self, world: World, message: Message) -> None:
         self.last = next((one.subject for one in asks(world.state, world.now) if one.ends_answers), None)
 
     def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:

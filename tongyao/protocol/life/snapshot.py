@@ -16,7 +16,6 @@ from tongyao.protocol.rules.plans.lineage import hole_of
 def snapshot(state: State, now: datetime) -> Snapshot:
     """The row as of the last event."""
     deadline = state.deadline if not state.suspended else None
-    causes = sorted(state.causes.values(), key=lambda cause: cause.since)
     return Snapshot(
         process_id=state.process_id,
         seq=state.seq,
@@ -26,7 +25,7 @@ def snapshot(state: State, now: datetime) -> Snapshot:
         grade=state.tension.grade.value if state.tension else "",
         tension_text_id=state.tension.text_id if state.tension else "",
         suspended=suspended_codes(state),
-        suspended_reason="; ".join(dict.fromkeys(cause.reason or cause.code for cause in causes)),
+        suspended_reason=_suspended_reason(state),
         deadline=wall_time(state, deadline.due) if deadline is not None else None,
         tokens=state.spent.tokens,
         cost=str(state.spent.cost),
@@ -37,6 +36,14 @@ def snapshot(state: State, now: datetime) -> Snapshot:
 def suspended_codes(state: State) -> tuple[str, ...]:
     """Codes of all causes, each once, in alphabetical order."""
     return tuple(sorted({cause.code for cause in state.causes.values()}))
+
+
+def _suspended_reason(state: State) -> str:
+    """One reason for each code, the oldest: the number of causes of one code tells how many proxies there are."""
+    reasons: dict[str, str] = {}
+    for cause in sorted(state.causes.values(), key=lambda cause: cause.since):
+        reasons.setdefault(cause.code, cause.reason or cause.code)
+    return "; ".join(dict.fromkeys(reasons.values()))
 
 
 def asks(state: State, now: datetime) -> tuple[Waiting, ...]:
