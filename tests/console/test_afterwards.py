@@ -79,7 +79,7 @@ async def test_the_page_after_looking_for_other_people_leads_to_their_process(
         await psycopg.AsyncConnection.connect(database_url) as holding,
     ):
         await page.goto(f"{console.url}/console/processes/{house.pid}/plan")
-        lacking = page.locator("#lacking")
+        lacking = page.locator("#open")
         await holding.execute("LOCK TABLE processes IN SHARE MODE")
         button = lacking.get_by_role("button", name="Look for other people for this")
         answered = asyncio.ensure_future(
@@ -112,7 +112,7 @@ async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point
         at = f"{console.url}/console/processes/{house.pid}/plan"
         await house.stack.asked(house.pid, DEMANDER, 1, what="residual")
         await page.goto(at)
-        lacking = page.locator("#lacking")
+        lacking = page.locator("#open")
         await lacking.get_by_role("button", name="Look for other people for this").first.click()
         link = lacking.get_by_role("link", name="People are being looked for")
         await link.wait_for()
@@ -191,7 +191,7 @@ async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_t
     async with console.visitor(demander, viewport=PHONE, java_script_enabled=script) as page:
         await page.goto(f"{console.url}/console/processes/{pid}")
         await page.locator("#now").get_by_role("link", name="Step 1 of the plan is for you").click()
-        await page.wait_for_url("**/plan#first")
+        await page.wait_for_url("**/plan#roles")
         now = await page.locator("#now").inner_text()
         assert "Say which sailing is meant" in now
         assert "Nobody was asked about this plan: it has no part for anybody, or a proxy spoke for everybody" in now

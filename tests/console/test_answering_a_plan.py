@@ -153,7 +153,8 @@ async def test_an_answer_that_is_asked_for_again_says_that_the_plan_is_a_new_one
     said = {"kind": "answer_plan", "revision": 1, "answer": "propose", "text": "Not on Sundays."}
     messages = f"/processes/{house.pid}/messages"
     assert (await console.harness.ask("POST", messages, house.tokens[house.human], json=said)).status_code == 200
-    rule = Rule(step="plan", draft=ONLY_P03)
+    counts = {"id": "t1", "title": "P03 counts who crosses.", "assignee": house.human, "sources": ["T/T"]}
+    rule = Rule(step="plan", draft={**ONLY_P03, "tasks": [counts]})
     console.harness.engine.script.rules.append(rule)
     assert (await house.stack.say(house.pid, "replan", proposals=[house.human])).accepted
     await house.stack.asked(house.pid, house.human, 2, what="answer")
