@@ -36,22 +36,6 @@ async def allow(house: Ferry, alias: str, consent: Consent) -> None:
     await set_consent(house.harness.context, caller, house.people[alias], house.scene, ConsentBody(consent=consent))
 
 
-@pytest.mark.parametrize("script", [True, False])
-async def test_help_shows_what_an_intent_says_already_and_what_it_lacks(
-    console: Console, house: Ferry, script: bool
-) -> None:
-    async with console.visitor(house.tokens["P00"], viewport=PHONE, java_script_enabled=script) as page:
-        await page.goto(f"{console.url}/console/start")
-        await page.get_by_label("Your intent").fill(INTENT)
-        await page.get_by_text("Help me say it").click()
-        if not script:
-            await page.get_by_role("button", name="See what is said already").click()
-        await page.locator("[data-read=gives]").filter(has_text="two hives").wait_for()
-        await page.locator("[data-read=barriers]").filter(has_text="Nothing of this yet.").wait_for()
-        assert await page.get_by_label("Your intent").input_value() == INTENT
-        assert await page.get_by_label("What can you give?").input_value() == "", "the words stay the person's own"
-
-
 async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, house: Ferry) -> None:
     await house.start(auto_confirm=False)
     await house.stack.until(house.pid, "confirming")

@@ -133,7 +133,7 @@ async def open_served(database_url: str, home: Path, script: Mapping[str, Any]) 
         options = GatewayOptions(
             rate="100000/minute", join_rate="100000/minute", address_rate="100000/minute", answer_seconds=5
         )
-        context = AppContext(repositories, client, options=options)
+        context = AppContext(repositories, client, options=options, process_defaults=settings.process)
         stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
         work = [asyncio.create_task(serve(context, stop, bound)), asyncio.create_task(context.relay.run(stop))]
         try:
