@@ -24,7 +24,8 @@ def demo(
     recorded: Annotated[
         bool,
         typer.Option(
-            "--recorded", help="Play a run that careful readers answered in place of a model (no key needed)."
+            "--recorded",
+            help="Play a run in Chinese whose answers were written by hand in place of a model (no key needed).",
         ),
     ] = False,
 ) -> None:

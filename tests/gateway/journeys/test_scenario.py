@@ -111,7 +111,7 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
 
         said = await spoken(served, pid, people)
         assert said["cy", 1] == ("agent", "replied", "cy in round 1")
-        assert said["bo", 1] == ("human", "replied", "bo  in round 1\n")
+        assert said["bo", 1] == ("human", "replied", "bo  in round 1")
         assert said["ada", 1] == ("human", "replied", "ada in round 1")
         assert said["ada", 2][:2] == ("proxy", "replied")
         assert said["bo", 2] == ("human", "replied", "bo in round 2")

@@ -34,9 +34,9 @@ _NO_MODEL = {
     "zh": "没有用模型：抽取式引擎只引用档案里的话，不作判断。要用 Claude，请设置 ANTHROPIC_API_KEY。",
 }
 
-_READERS = {
-    "en": "A recording: two careful readers answered every request in place of a model, one for all participants and one for the rest.",
-    "zh": "这是一份记录：两位细心的读者代替模型回答了每一个请求，一位替所有参与者，一位替其余各步。",
+_RECORDED = {
+    "en": "A recording: every request is answered by hand, as a good model might answer.",
+    "zh": "这是一份记录：每一个请求的回答都是人写的，写成一个好模型会给的样子。",
 }
 
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
@@ -51,7 +51,7 @@ async def demo(folder: Path, lang: str, crash: bool, recording: Path | None) -> 
     if config.chosen_engine == "extractive":
         console.print(_NO_MODEL[lang] + "\n", style="dim")
     if recording is not None:
-        console.print(_READERS[lang] + "\n", style="dim")
+        console.print(_RECORDED[lang] + "\n", style="dim")
     async with installation.brought_up(config) as installed:
         if recording is not None and installed.joined:
             fail(say("demo.needs_worker"))
