@@ -187,6 +187,13 @@ def test_a_stated_boundary_keeps_its_collision_until_one_of_the_two_says_more(la
     assert bool(seen(asked, ended).ended) is bool(seen(asked, replaced).relations) is may_fall
 
 
+def test_a_collision_may_be_worded_anew_as_a_collision_of_the_same_two() -> None:
+    asked = request(FIRST.model_copy(update={"observation": COLLISION}), exchange(2, item("R2/P03/1")))
+    none = [[a, b] for a in asked.contributors for b in asked.contributors if "P03" in (a, b) and a < b]
+    again = draft(relations=[relation("P01", "P02", kind="offsetting", replaces=["R1/r1"])], none=none)
+    assert reasons(asked, again) == []
+
+
 def test_of_two_frameworks_the_first_stands_and_nobody_is_asked_again() -> None:
     framework = {"kind": "framework", "sources": ["R1/P01/1", "R1/P02/1"]}
     answer = draft(notes=[framework | {"text": "first"}, framework | {"text": "second"}], none=[["P01", "P02"]])

@@ -51,8 +51,9 @@ def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterato
         speakers = {speaker_of(source) for source in named_ids(entry.sources, holding)}
         if silent := [alias for alias in between if alias in request.contributors and alias not in speakers]:
             yield _relation(request, number, entry, "one_sided", aliases=", ".join(silent))
-        if fixed := _protected(entry.replaces, state):
-            yield _relation(request, number, entry, "protected", id=fixed[0])
+        softened = [id for id in _protected(entry.replaces, state) if not _keeps(entry, between, id, state)]
+        if softened:
+            yield _relation(request, number, entry, "protected", id=softened[0])
 
 
 def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
@@ -163,6 +164,12 @@ def _protected(said: Sequence[str], state: Standing) -> tuple[str, ...]:
     """The ids of `said` that name a protected relation which neither side has said anything about since."""
     fixed = [one.id for one in state.relations if is_protected(state, one) and not said_since(state, one)]
     return named_ids(said, fixed)
+
+
+def _keeps(entry: RelationDraft, between: Pair, replaced: str, state: Standing) -> bool:
+    """Whether the new relation still states the collision: of the same kind, between the same two."""
+    earlier = next(relation for relation in state.relations if relation.id == replaced)
+    return entry.kind is earlier.kind and between == earlier.between
 
 
 def _relation(request: CatalystRequest, number: int, entry: RelationDraft, fault: Fault, **named: object) -> Complaint:
