@@ -36,7 +36,8 @@ async def test_every_step_is_answered_in_its_own_shape(serve: Serve, engine_at: 
     assert projection.draft.items
     assert all(quote in requests.PROFILE for item in projection.draft.items for quote in item.quotes)
     looked_at = [*(relation.between for relation in observation.draft.relations), *observation.draft.none]
-    assert sorted(looked_at) == [["P01", "P02"], ["P01", "P03"], ["P02", "P03"]]
+    pairs = [between for between in looked_at if between[1].startswith("P")]
+    assert sorted(pairs) == [["P01", "P02"], ["P01", "P03"], ["P02", "P03"]]
     assert {role.alias for role in plan.draft.roles} == {"P01", "P02", "P03"}
     assert delivery.draft.asked
 

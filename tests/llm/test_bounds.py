@@ -168,7 +168,7 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
         assert "set ANTHROPIC_API_KEY, then resume" in row.suspended_reason
         assert row.suspended_reason in shown.current_details
         assert {call.error_reason for call in failed} == {"unauthorized"}
-        assert len(failed) <= 3, "one for each that spoke at once, none repeated"
+        assert len(failed) <= 6, "each that spoke at once, then each alone, none a third time"
 
         server.keys = frozenset({"test-key"})
         await stack.say(process, "resume", role="operator")

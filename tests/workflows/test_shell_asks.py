@@ -38,6 +38,18 @@ def test_a_conclude_of_round_1_does_not_end_the_rounds_in_round_2() -> None:
     assert accepted(room.by_demander("conclude", ask="conclude/crystallizing/2"))
 
 
+def test_a_conclude_that_names_the_rounds_alone_ends_them_in_any_round_and_nothing_after_them() -> None:
+    room = Room(HUMAN, HUMAN)
+    for alias in ("P01", "P02"):
+        room.words(alias)
+    room.project()
+    room.observe()
+    assert accepted(room.by_demander("conclude", ask="conclude/crystallizing"))
+    later = Room(HUMAN, HUMAN)
+    later.to_answers()
+    assert over(later.by_demander("conclude", ask="conclude/crystallizing"), "conclude/answering/1")
+
+
 def test_two_presses_of_conclude_while_answers_are_awaited_do_not_give_up_running_children() -> None:
     room = Room(HUMAN, HUMAN, wait_for_children=True)
     room.to_answers(RESIDUAL)

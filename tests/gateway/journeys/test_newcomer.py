@@ -136,7 +136,8 @@ async def test_what_somebody_proposes_instead_reaches_the_demander(gateway: Gate
     words = "I come when the sluice is repaired. Ask Anna Example."
     await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
     decide = await asked(gateway, demander, "decision")
-    assert {"kind": "replan", "without": [], "proposals": [ask["alias"]]} in decide["messages"]
+    replan = {"kind": "replan", "ask": "replan/answering/1", "without": [], "proposals": [ask["alias"]]}
+    assert replan in decide["messages"]
     seen = (await gateway.ask("GET", f"/processes/{pid}", demander)).json()
     assert seen["answers"] == {ask["alias"]: "propose"}
     told = seen["answer_words"][ask["alias"]]

@@ -246,7 +246,12 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
 
 
 async def _open_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """What the records say is open, of a message whose sender named nothing."""
+    """What the records say is open, of a message whose sender named nothing.
+
+    The records may be a round behind, and a conclusion means the same in each round: it names the phase alone.
+    """
+    if message.kind == "conclude" and process.phase == Phase.CRYSTALLIZING:
+        return f"conclude/{Phase.CRYSTALLIZING}"
     plan = await context.repositories.plans.latest(process.id)
     alias = message.alias if isinstance(message, ExtendDeadline) else ""
     return ask_of(message.kind, Phase(process.phase), process.round, plan.revision if plan else 0, alias)

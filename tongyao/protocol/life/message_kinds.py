@@ -44,7 +44,7 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
     if not kind.by(message):
         return Refusal.NOT_YOURS
     refusal = _too_many(message) or kind.refuse(state, message)
-    if refusal is None and isinstance(message, m.Answer) and message.ask not in ("", open_ask(state, message)):
+    if refusal is None and isinstance(message, m.Answer) and not _is_open(message.ask, open_ask(state, message)):
         return Refusal.ASK_OVER
     return refusal
 
@@ -58,6 +58,11 @@ def open_ask(state: State, message: m.Message) -> str:
     """The id of what a message of this kind, about this participant, would answer now."""
     alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
     return m.ask_of(message.kind, state.phase, state.round, state.plan_revision, alias)
+
+
+def _is_open(ask: str, open_now: str) -> bool:
+    """Whether a message that answers `ask` answers what is open now. An ask without its number holds for the whole phase."""
+    return ask in ("", open_now) or open_now.startswith(f"{ask}/")
 
 
 def _too_many(message: m.Message) -> Refusal | None:
