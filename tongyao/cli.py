@@ -61,21 +61,21 @@ class _Commands(TyperGroup):
         super(_Commands, _in_language(self)).format_help(ctx, formatter)
 
     def get_usage(self, ctx: Any) -> str:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         usage = super().get_usage(ctx)
         if language() == "en":
             return usage
-        from tongyao.commands.shared.help_words import usage_in_chinese
+        from tongyao.commands.chinese_help import usage_in_chinese
 
         return usage_in_chinese(usage)
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         if language() == "en":
             return super().main(*args, **settings)
-        from tongyao.commands.shared.help_words import chinese_screens
+        from tongyao.commands.chinese_help import chinese_screens
 
         with chinese_screens():
             return super().main(*args, **settings)
@@ -95,12 +95,12 @@ def _errors_in_language() -> Iterator[None]:
     try:
         yield
     except TyperException as error:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         context = getattr(error, "ctx", None)
         if language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
             raise
-        from tongyao.commands.shared.help_words import error_in_chinese
+        from tongyao.commands.chinese_help import error_in_chinese
 
         if context is None:
             error.message = error_in_chinese(error.message)
@@ -110,11 +110,11 @@ def _errors_in_language() -> Iterator[None]:
 
 def _in_language(command: Any) -> Any:
     """The command itself, or a copy with its help in Chinese, by the language of the terminal."""
-    from tongyao.commands.shared.words import language
+    from tongyao.commands.words import language
 
     if language() == "en":
         return command
-    from tongyao.commands.shared.help_words import in_chinese
+    from tongyao.commands.chinese_help import in_chinese
 
     return in_chinese(command)
 
@@ -174,8 +174,8 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from tongyao.commands.shared.expected_errors import exit_code_of, message_of
-        from tongyao.commands.shared.terminal import fail
+        from tongyao.commands.expected_errors import exit_code_of, message_of
+        from tongyao.commands.terminal import fail
 
         code = exit_code_of(error)
         if code is None:

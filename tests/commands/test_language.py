@@ -17,10 +17,10 @@ from tests.support.stack import Stack
 from tongyao import commands
 from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
-from tongyao.commands.shared.doctor import examine
-from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.help_words import RUN, breakable
-from tongyao.commands.shared.words import TEXTS, known, language
+from tongyao.commands.chinese_help import RUN, breakable
+from tongyao.commands.doctor import examine
+from tongyao.commands.expected_errors import message_of
+from tongyao.commands.words import TEXTS, known, language
 from tongyao.gateway.console.texts import catalogue, worded
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.terminal import fail, run
+from tongyao.commands.terminal import fail, run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
     from tongyao.commands.actions import demo as actions
-    from tongyao.commands.shared.words import language, say
+    from tongyao.commands.words import language, say
 
     lang = lang or language()
     if lang not in actions.CASES:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.options import PERSON
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import PERSON
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.options import Process
-from tongyao.commands.shared.terminal import console, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import Process
+from tongyao.commands.terminal import console, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

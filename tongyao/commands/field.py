@@ -9,9 +9,9 @@ import typer
 
 from tongyao.commands import field_index
 from tongyao.commands.field_index import AsJson, Scene
-from tongyao.commands.shared.options import PERSON, complete_person
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import PERSON, complete_person
+from tongyao.commands.terminal import EXIT_BAD_INPUT, fail, run
+from tongyao.commands.words import say
 
 app = typer.Typer(help="The search for people: import, search and index scenes.", no_args_is_help=True)
 

@@ -8,8 +8,8 @@ from typing import Annotated, cast
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
+from tongyao.commands.words import say
 
 Scene = Annotated[str, typer.Option("--scene", help="A scene id.")]
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.options import complete_person
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import complete_person
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, run
+from tongyao.commands.words import say
 
 token = typer.Typer(no_args_is_help=True, help="Tokens for the API, MCP and console. A token is shown once.")
 
@@ -60,7 +60,7 @@ def create(
     """
     from tongyao.app.people import tokens
     from tongyao.commands.actions import gateway as actions
-    from tongyao.commands.shared.common import validated
+    from tongyao.commands.context import validated
 
     if operator == (person is not None):
         fail(say("token.person_or_operator"), EXIT_BAD_INPUT)
@@ -107,7 +107,7 @@ def list_tokens(person: Annotated[str | None, typer.Option(help="Only the tokens
 def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
     """From now on this token opens nothing."""
     from tongyao.app.people import tokens
-    from tongyao.commands.shared.common import OPERATOR, app_context
+    from tongyao.commands.context import OPERATOR, app_context
 
     async def work() -> None:
         async with app_context() as context:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.terminal import console, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import console, run
+from tongyao.commands.words import say
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and change nothing.")]
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.terminal import console, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import console, print_json, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

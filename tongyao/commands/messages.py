@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared import words
-from tongyao.commands.shared.options import PERSON, Process, Who, complete_person, complete_process, find_process
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
+from tongyao.commands import words
+from tongyao.commands.options import PERSON, Process, Who, complete_person, complete_process, find_process
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, run
 
 Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
 
@@ -75,7 +75,7 @@ def revise(
     Barriers are replaced together: name all of them. Afterwards the whole time to confirm runs again.
     """
     from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
+    from tongyao.commands.tension_editing import edited, revised, tension_as_text, tension_of_text
 
     tension = {"transition": transition, "initial_state": initial_state, "barriers": barrier, "exchange": exchange}
     changes = {name: part for name, part in tension.items() if part is not None}
@@ -113,7 +113,7 @@ def select(
     In a process that `branch` started, whoever spoke for themselves in the process before does so again. `switch` changes that.
     """
     from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.references import find_people
+    from tongyao.commands.references import find_people
 
     chosen = [
         {"profile_id": one} | ({"endpoint": endpoint} if endpoint else {})
@@ -136,7 +136,7 @@ def decide(
 ) -> None:
     """Decide how a process continues after it has reached a limit."""
     from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.references import find_people
+    from tongyao.commands.references import find_people
 
     people = run(find_people(participant)) if participant else []
     actions.send(process, "decide", key, decision=decision, participants=people, tokens=tokens, cost=cost)
@@ -350,7 +350,7 @@ def consent(
     """Answer whether a person takes part in a process, and whether a proxy may speak for them. No answer means no."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.common import validated
+    from tongyao.commands.context import validated
 
     if allow is None:
         run(actions.show_question(process, person))

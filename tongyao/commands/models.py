@@ -8,9 +8,9 @@ from typing import Annotated, Literal, cast, get_args
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.options import Process
-from tongyao.commands.shared.terminal import console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import Process
+from tongyao.commands.terminal import console, fail, print_json, run
+from tongyao.commands.words import say
 
 prompts_app = typer.Typer(help="Show prompts as models get them.", no_args_is_help=True)
 
@@ -47,7 +47,7 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; thinking is a guess."""
-    from tongyao.commands.shared.common import settings
+    from tongyao.commands.context import settings
     from tongyao.llm import prices
     from tongyao.llm.cost_estimate import estimate as estimated
 

@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tongyao.commands.shared.options import Process
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import Process
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.options import Process, Who
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.options import Process, Who
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.words import say
 
 plan = typer.Typer(
     no_args_is_help=True, help="Plans as documents: schema, validation, workflow draft, acceptance rate."
@@ -114,7 +114,7 @@ def feedback(
     """Give feedback on a plan, also long after its process has ended. Changes the profile only with --to-profile."""
     from tongyao.app.feedback import FeedbackBody
     from tongyao.commands.actions import plans as actions
-    from tongyao.commands.shared.common import validated
+    from tongyao.commands.context import validated
 
     given = {
         "alias": run(actions.alias_of(process, who)), "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tongyao.commands.shared.options import Process, complete_person
-from tongyao.commands.shared.terminal import run
+from tongyao.commands.options import Process, complete_person
+from tongyao.commands.terminal import run
 from tongyao.protocol.model.phase import Phase
 
 

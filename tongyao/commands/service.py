@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def prepare() -> None:
     Safe to repeat. Run it after a change of TONGYAO_MAINTENANCE__…, too: it brings the schedules up to date.
     """
     from tongyao.commands.actions import service as actions
-    from tongyao.commands.shared.common import settings
+    from tongyao.commands.context import settings
 
     config = settings()
     if config.database_url is None:
@@ -60,7 +60,7 @@ def doctor(
     With --deployment: the state of the running deployment, in lines that can be pasted. Exit code 1 if something must be fixed.
     """
     from tongyao.commands.actions import service as actions
-    from tongyao.commands.shared.common import settings
+    from tongyao.commands.context import settings
 
     if every:
         actions.print_settings()
@@ -69,7 +69,7 @@ def doctor(
         if not actions.print_deployment():
             raise typer.Exit(EXIT_FAILED)
         return
-    from tongyao.commands.shared.doctor import examine, is_well
+    from tongyao.commands.doctor import examine, is_well
 
     rows = examine(settings())
     actions.print_rows(rows)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tongyao.commands.shared.terminal import run
-from tongyao.commands.shared.words import say
+from tongyao.commands.terminal import run
+from tongyao.commands.words import say
 
 
 def add_to(app: typer.Typer) -> None:

@@ -14,9 +14,9 @@ from tongyao.app.operators.upgrade import Upgraded
 from tongyao.app.operators.upgrade import upgrade as upgrade_processes
 from tongyao.app.operators.versions import Versions
 from tongyao.app.operators.versions import versions as read_versions
-from tongyao.commands.shared.common import OPERATOR, app_context, settings
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, app_context, settings
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, errors, fail, print_json
+from tongyao.commands.words import say
 from tongyao.protocol.contracts.process import CRYSTALLIZATION
 from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.local.addresses import find_running

@@ -13,13 +13,13 @@ from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.commands.actions.export import write_export
 from tongyao.commands.actions.start import start_from_files
-from tongyao.commands.shared.common import OPERATOR, settings
-from tongyao.commands.shared.demo_screen import follow_rounds, screenful
-from tongyao.commands.shared.live_view import asks_of
-from tongyao.commands.shared.showing import audited
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail
-from tongyao.commands.shared.ways_in import gateway_address
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, settings
+from tongyao.commands.demo_screen import follow_rounds, screenful
+from tongyao.commands.process_view import asks_of
+from tongyao.commands.showing import audited
+from tongyao.commands.terminal import EXIT_FAILED, console, fail
+from tongyao.commands.ways_in import gateway_address
+from tongyao.commands.words import say
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.rules import read_access

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tongyao.app.errors import NotFound
 from tongyao.app.people import erasure
-from tongyao.commands.shared.common import OPERATOR, app_context, records_context
-from tongyao.commands.shared.references import demander_or_profile, ids_of_file
+from tongyao.commands.context import OPERATOR, app_context, records_context
+from tongyao.commands.references import demander_or_profile, ids_of_file
 
 
 async def person_of(given: str) -> tuple[str, bool]:

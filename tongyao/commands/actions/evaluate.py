@@ -12,9 +12,9 @@ from rich.table import Table
 
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.commands.shared.common import OPERATOR, settings
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, errors, fail
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, settings
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, errors, fail
+from tongyao.commands.words import say
 from tongyao.evals.cases import Case, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
 from tongyao.protocol.model.process import Phase

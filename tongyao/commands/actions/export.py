@@ -8,8 +8,8 @@ from typing import Any
 
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.pictures.files import pictures
-from tongyao.commands.shared.common import records_context
-from tongyao.commands.shared.showing import audited
+from tongyao.commands.context import records_context
+from tongyao.commands.showing import audited
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.markdown import (
     observation_markdown,

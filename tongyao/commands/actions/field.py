@@ -13,9 +13,9 @@ from rich.text import Text
 from tongyao.app.errors import NotFound
 from tongyao.app.reading import RecordsContext
 from tongyao.commands.actions.field_index import counting, fill_here, records, tension_of
-from tongyao.commands.shared.references import find_person
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.references import find_person
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
+from tongyao.commands.words import language, say
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.protocol.model.sizes import shortened
 from tongyao.records.people.profiles import ProfileUnknown

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tongyao.commands.shared.common import settings
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import settings
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail
+from tongyao.commands.words import say
 from tongyao.protocol.contracts.reindex import (
     BATCH,
     REINDEX,

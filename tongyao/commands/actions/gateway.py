@@ -10,11 +10,11 @@ from functools import partial
 from tongyao.app.operators.roles import read_roles
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.commands.shared.common import OPERATOR, app_context, settings
-from tongyao.commands.shared.references import demander_or_profile
-from tongyao.commands.shared.terminal import console
-from tongyao.commands.shared.ways_in import gateway_address
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, app_context, settings
+from tongyao.commands.references import demander_or_profile
+from tongyao.commands.terminal import console
+from tongyao.commands.ways_in import gateway_address
+from tongyao.commands.words import say
 from tongyao.records.people.tokens import Token
 from tongyao.runtime import installation
 from tongyao.runtime.observability import logs

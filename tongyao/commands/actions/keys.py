@@ -7,9 +7,9 @@ from datetime import timedelta
 from temporalio.client import Client
 
 from tongyao.commands.actions.field_index import records
-from tongyao.commands.shared.common import app_context
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, fail
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, fail
+from tongyao.commands.words import say
 from tongyao.records.privacy import master_keys
 from tongyao.records.privacy.keys import keep_first, put_in_front
 from tongyao.records.privacy.master_keys import MasterKeyUse

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tongyao.app.operators.schedules import ScheduleLine, pause_schedule, read_schedules
-from tongyao.commands.shared.common import OPERATOR, app_context
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, app_context
+from tongyao.commands.terminal import EXIT_BAD_INPUT, fail
+from tongyao.commands.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records.maintenance import Backups, DutyLog, DutyRow
 

@@ -19,12 +19,12 @@ from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjec
 from tongyao.app.operators.resume_all import Resumed, resume_all
 from tongyao.app.people.acting import tell_spoken_for
 from tongyao.app.people.consents import ConsentBody, ConsentView, question_of, read_consents, set_consent
-from tongyao.commands.shared.common import OPERATOR, app_context, records_context, validated
-from tongyao.commands.shared.next_steps import commands_for, next_step
-from tongyao.commands.shared.references import alias_in, find_person, party_in
-from tongyao.commands.shared.showing import markdown
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.context import OPERATOR, app_context, records_context, validated
+from tongyao.commands.next_steps import commands_for, next_step
+from tongyao.commands.references import alias_in, find_person, party_in
+from tongyao.commands.showing import markdown
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
+from tongyao.commands.words import language, say
 from tongyao.protocol.documents.markdown import tension_markdown
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow

@@ -8,9 +8,9 @@ from typing import Literal
 
 from rich.table import Table
 
-from tongyao.commands.shared.common import records_context
-from tongyao.commands.shared.terminal import console, print_json
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import records_context
+from tongyao.commands.terminal import console, print_json
+from tongyao.commands.words import say
 from tongyao.protocol.model.process import DEMANDER
 
 Group = Literal["process", "step", "model", "day"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tongyao.commands.shared.common import OPERATOR, app_context, records_context
+from tongyao.commands.context import OPERATOR, app_context, records_context
 from tongyao.records.process.operators import OperatorAct
 
 

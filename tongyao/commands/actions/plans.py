@@ -7,10 +7,10 @@ from datetime import datetime
 from rich.tree import Tree
 
 from tongyao.app.feedback import Feedback, FeedbackBody, give_feedback
-from tongyao.commands.shared.common import OPERATOR, app_context, records_context
-from tongyao.commands.shared.references import alias_in
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, app_context, records_context
+from tongyao.commands.references import alias_in
+from tongyao.commands.terminal import EXIT_BAD_INPUT, console, fail, print_json
+from tongyao.commands.words import say
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.rules import read_access

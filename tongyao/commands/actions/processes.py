@@ -13,10 +13,10 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.errors import NotFound, Unavailable
 from tongyao.app.reading import Reading
-from tongyao.commands.shared.common import OPERATOR, app_context, records_context
-from tongyao.commands.shared.live_view import asks_of, left_open, live_view
-from tongyao.commands.shared.references import demander_or_profile, party_in
-from tongyao.commands.shared.showing import (
+from tongyao.commands.context import OPERATOR, app_context, records_context
+from tongyao.commands.process_view import asks_of, left_open, live_view
+from tongyao.commands.references import demander_or_profile, party_in
+from tongyao.commands.showing import (
     audited,
     print_audit,
     print_before_plan,
@@ -26,8 +26,8 @@ from tongyao.commands.shared.showing import (
     shown_as_json,
     summary_as_json,
 )
-from tongyao.commands.shared.terminal import console, print_json, print_json_line
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.terminal import console, print_json, print_json_line
+from tongyao.commands.words import language, say
 from tongyao.protocol.model.process import Phase
 from tongyao.records.repositories import Repositories
 

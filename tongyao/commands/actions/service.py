@@ -19,14 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tongyao.app.operators import reconcile as reconciliation
-from tongyao.commands.shared.common import app_context, settings
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, fail, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context, settings
+from tongyao.commands.terminal import EXIT_FAILED, console, fail, run
+from tongyao.commands.words import say
 from tongyao.runtime import installation
 from tongyao.runtime.settings import every_variable
 
 if TYPE_CHECKING:
-    from tongyao.commands.shared.doctor import Row
+    from tongyao.commands.doctor import Row
 
 _WITHOUT_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
@@ -117,8 +117,8 @@ async def register() -> None:
 
 def print_deployment() -> bool:
     """What is to be mended first. Returns whether nothing is."""
-    from tongyao.commands.shared.deployment_doctor import examine_deployment
-    from tongyao.commands.shared.doctor import Finding, is_well
+    from tongyao.commands.deployment_doctor import examine_deployment
+    from tongyao.commands.doctor import Finding, is_well
 
     rows = run(examine_deployment(settings()))
     order = [Finding.FAILED, Finding.ATTENTION, Finding.OK]

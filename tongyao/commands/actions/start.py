@@ -12,13 +12,13 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.people.sessions import LINK_DAYS
 from tongyao.commands.actions.processes import follow
-from tongyao.commands.shared.common import OPERATOR, settings, validated
-from tongyao.commands.shared.next_steps import next_step
-from tongyao.commands.shared.profile_files import profile_id_of, read_text
-from tongyao.commands.shared.showing import print_plan, shown_as_json
-from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json
-from tongyao.commands.shared.ways_in import WayIn, link_of, ways_in
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import OPERATOR, settings, validated
+from tongyao.commands.next_steps import next_step
+from tongyao.commands.profile_files import profile_id_of, read_text
+from tongyao.commands.showing import print_plan, shown_as_json
+from tongyao.commands.terminal import EXIT_FAILED, console, print_json
+from tongyao.commands.ways_in import WayIn, link_of, ways_in
+from tongyao.commands.words import say
 from tongyao.protocol.model.process import Phase
 from tongyao.runtime import installation
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from tongyao.commands.shared.words import TEXTS
+from tongyao.commands.words import TEXTS
 from tongyao.gateway.console.texts import catalogue
 
 RUN: Final = 18

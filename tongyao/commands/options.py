@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from tongyao.commands.shared.terminal import run
+from tongyao.commands.terminal import run
 
 _WHOLE_ID: Final = re.compile(r"c-[0-9a-f]{16}")
 
@@ -19,14 +19,14 @@ def find_process(given: str) -> str:
     """The id of the process that `given` means: a whole id, or the beginning of one. Raises `BadInput`, `NotFound`."""
     if not given or _WHOLE_ID.fullmatch(given):
         return given
-    from tongyao.commands.shared import references
+    from tongyao.commands import references
 
     return run(references.find_process(given))
 
 
 def complete_process(incomplete: str) -> list[str]:
     """Ids that begin so. Nothing where no service runs: an error would end up in the line that somebody types."""
-    from tongyao.commands.shared import references
+    from tongyao.commands import references
 
     try:
         return list(run(references.processes_like(incomplete)))
@@ -36,7 +36,7 @@ def complete_process(incomplete: str) -> list[str]:
 
 def complete_person(incomplete: str) -> list[str]:
     """As `complete_process`, of profiles."""
-    from tongyao.commands.shared import references
+    from tongyao.commands import references
 
     try:
         return list(run(references.people_like(incomplete)))

@@ -20,8 +20,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
-from tongyao.commands.shared.doctor import Finding, Row, own_engines
-from tongyao.commands.shared.words import say
+from tongyao.commands.doctor import Finding, Row, own_engines
+from tongyao.commands.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records import migrate
 from tongyao.records.backlog import read_backlog

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tongyao.commands.shared.words import say
+from tongyao.commands.words import say
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engine_of_factory
 from tongyao.runtime.errors import LocalServiceError

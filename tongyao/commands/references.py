@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.commands.shared.common import records_context
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import records_context
+from tongyao.commands.words import say
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.protocol.rules.identity.profile_ids import stem_id

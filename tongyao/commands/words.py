@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tongyao.gateway.console.texts import Language, catalogue, worded
 
-TEXTS: Final = Path(__file__).parents[1] / "texts"
+TEXTS: Final = Path(__file__).parent / "texts"
 _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tongyao.app.context import AppContext
 from tongyao.app.people import tokens
 from tongyao.app.people.sessions import LINK_DAYS, issue_link, link_address
-from tongyao.commands.shared.common import OPERATOR
+from tongyao.commands.context import OPERATOR
 from tongyao.runtime.local.addresses import GATEWAY_FILE
 from tongyao.runtime.settings import Settings
 

@@ -15,10 +15,10 @@ from tongyao.app.choosing.candidates import Because, candidates
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
-from tongyao.commands.shared.common import OPERATOR
-from tongyao.commands.shared.next_steps import after_end, commands_for
-from tongyao.commands.shared.terminal import console
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.context import OPERATOR
+from tongyao.commands.next_steps import after_end, commands_for
+from tongyao.commands.terminal import console
+from tongyao.commands.words import language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.sizes import shortened

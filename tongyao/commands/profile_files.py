@@ -8,9 +8,9 @@ from typing import Final
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
-from tongyao.commands.shared.references import digest_of_file, find_person
-from tongyao.commands.shared.terminal import errors
-from tongyao.commands.shared.words import say
+from tongyao.commands.references import digest_of_file, find_person
+from tongyao.commands.terminal import errors
+from tongyao.commands.words import say
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
 from tongyao.protocol.rules.identity.profile_ids import stem_id

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tongyao.commands.shared.next_steps import after_end, commands_for, waits_for
-from tongyao.commands.shared.words import say
+from tongyao.commands.next_steps import after_end, commands_for, waits_for
+from tongyao.commands.words import say
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome

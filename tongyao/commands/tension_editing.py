@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tongyao.app.errors import BadInput
-from tongyao.commands.shared.common import app_context
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context
+from tongyao.commands.words import say
 from tongyao.protocol.model.tension import MISSING
 
 _LETTERS: Final = {"transition": "T", "initial_state": "I", "barriers": "B", "exchange": "E"}

@@ -9,7 +9,7 @@ from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.messaging.inbox import asks_gaps
-from tongyao.commands.shared.words import say
+from tongyao.commands.words import say
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow

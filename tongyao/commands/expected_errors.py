@@ -6,8 +6,8 @@ import errno
 import sys
 
 from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
+from tongyao.commands.words import language, say
 from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import LocalServiceError, NotReady, NotRunning, TemporalUnreachable
 from tongyao.runtime.settings import SettingsError
