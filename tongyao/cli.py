@@ -23,8 +23,9 @@ MODULES: Final = {
     "processes": ("watch", "show", "why", "list"),
     "messages": (
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
-        "switch", "extend", "leave", "consent", "consents",
+        "switch", "extend", "leave",
     ),
+    "consents": ("consent", "consents"),
     "export": ("export",),
     "erase": ("erase",),
     "operators": ("log", "project-again", "signal"),
@@ -50,9 +51,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands and cmd_name in _MODULE_OF:
-            part = typer.Typer()
-            part.callback()(_nothing)  # with a callback, one command alone is a group, too
-            import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").add_to(part)
+            part = import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").app
             self.commands.update(typer.main.get_group(part).commands)
         command = self.commands.get(cmd_name)
         return command if command is None else _in_language(command)
@@ -117,9 +116,6 @@ def _in_language(command: Any) -> Any:
     from tongyao.commands.chinese_help import in_chinese
 
     return in_chinese(command)
-
-
-def _nothing() -> None: ...
 
 
 app = typer.Typer(

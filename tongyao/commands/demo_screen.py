@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from rich.cells import chop_cells
@@ -13,8 +14,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tongyao.commands.words import say_in
 from tongyao.gateway.console.reading import matrix
-from tongyao.gateway.console.texts import Language, say
+from tongyao.gateway.console.texts import Language
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.plan import Plan
@@ -25,21 +27,6 @@ from tongyao.protocol.rules.audit import Finding, Result
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
 
-_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "en": {
-        "round": "round {n}", "relations": "{relations} relations, {gaps} gaps open",
-        "tension": "The tension", "grade": "Grade", "pairs": "How they stand to each other", "possible": "What is possible now",
-        "traced": "Two claims, traced", "next": "What you can do next", "apart": ", ", "audit": "Audit",
-        "complementary": "complementary", "aligned": "aligned", "offsetting": "offsetting", "none": "·", "unseen": "?",
-        "holds": "hold", "falsified": "refuted", "needs several runs": "need several runs", "no material": "without material",
-    },
-    "zh": {
-        "round": "第 {n} 轮", "relations": "{relations} 处关系，{gaps} 个缺口",
-        "tension": "张力", "grade": "评级", "pairs": "彼此是什么关系", "possible": "现在可能的", "traced": "两句话的出处", "next": "接下来可以做的",
-        "apart": "，", "audit": "审计", "complementary": "互补", "aligned": "同向", "offsetting": "对冲", "none": "·", "unseen": "?",
-        "holds": "条成立", "falsified": "条被推翻", "needs several runs": "条要多次运行", "no material": "条没有材料",
-    },
-}  # fmt: skip
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _STYLES: Final = {"complementary": "green", "aligned": "blue", "offsetting": "yellow"}
 _MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
@@ -56,7 +43,7 @@ async def follow_rounds(console: Console, repositories: Repositories, process_id
             console.print(await _round(repositories, process_id, event.data, language))
         closed = len(ready)
         if row.phase not in (shown, Phase.CRYSTALLIZING):
-            console.print(Text(say(language, f"phase.{row.phase}"), style="dim"))
+            console.print(Text(say_in(language, f"phase.{row.phase}"), style="dim"))
             shown = row.phase
         phase = Phase(row.phase)
         if phase.ended or asked:
@@ -64,51 +51,53 @@ async def follow_rounds(console: Console, repositories: Repositories, process_id
         await asyncio.sleep(0.2)
 
 
-async def _round(repositories: Repositories, process_id: str, data: Mapping[str, object], language: str) -> Text:
-    words, number = _WORDS[language], data.get("round")
-    said = [one for one in await repositories.rounds.projections(process_id) if one.round == number]
+async def _round(repositories: Repositories, process_id: str, data: Mapping[str, object], language: Language) -> Text:
+    number = data.get("round")
+    said = [row for row in await repositories.rounds.projections(process_id) if row.round == number]
     turns = "  ".join(
-        f"{one.alias} {_MARKS.get(one.outcome, one.items)}" for one in sorted(said, key=lambda s: s.alias)
+        f"{row.alias} {_MARKS.get(row.outcome, row.items)}" for row in sorted(said, key=lambda row: row.alias)
     )
     return Text.assemble(
-        (words["round"].format(n=number), "bold"), f"  {turns}  ",
-        (words["relations"].format(relations=data.get("relations", 0), gaps=data.get("gaps", 0)), "dim"),
+        (say_in(language, "demo.round", number=number), "bold"), f"  {turns}  ",
+        (say_in(language, "demo.relations", relations=data.get("relations", 0), gaps=data.get("gaps", 0)), "dim"),
     )  # fmt: skip
 
 
-def screenful(view: PartyView, findings: Sequence[Finding], *, language: str, width: int) -> RenderableType:
+def screenful(view: PartyView, findings: Sequence[Finding], *, language: Language, width: int) -> RenderableType:
     """Tension in five lines, the matrix, what is possible, two traced claims, the audit in a line, the heading of what to do next."""
-    words = _WORDS[language]
+    words = partial(say_in, language)
     parts: list[RenderableType] = []
     if view.tension is not None:
-        parts += [_heading(words["tension"]), *_tension(view.tension, words, width)]
+        parts += [_heading(words("demo.tension")), *_tension(view.tension, words, width)]
     if view.stands is not None:
-        parts += [_heading(words["pairs"]), _matrix(view, words)]
+        parts += [_heading(words("demo.pairs")), _matrix(view, words)]
     if view.plan is not None:
         possible = [_line(f"• {claim.text}", width, rows=4) for claim in view.plan.possible[:3]]
-        parts += [_heading(words["possible"]), *possible]
-        parts += [_heading(words["traced"]), *_traced(view.plan, width)]
+        parts += [_heading(words("demo.possible")), *possible]
+        parts += [_heading(words("demo.traced")), *_traced(view.plan, width)]
     counts = Counter(finding.result for finding in findings)
-    told = words["apart"].join(f"{counts[result]} {words[result.value]}" for result in Result if counts[result])
-    parts += [Text.assemble("\n", (words["audit"], "bold"), f"  {told}"), _heading(words["next"])]
+    told = words("demo.apart").join(
+        f"{counts[result]} {words(f'demo.{result.name.lower()}')}" for result in Result if counts[result]
+    )
+    parts += [Text.assemble("\n", (words("demo.audit"), "bold"), f"  {told}"), _heading(words("demo.next"))]
     return Group(*parts)
 
 
-def _tension(tension: Tension, words: Mapping[str, str], width: int) -> list[Text]:
+def _tension(tension: Tension, words: Callable[..., str], width: int) -> list[Text]:
     barriers = " ".join(f"B{number} {text}" for number, text in enumerate(tension.barriers, 1))
     lines = [("T", tension.transition), ("I", tension.initial_state), ("B", barriers), ("E", tension.exchange)]
     return [
         *(_line(text, width, before=f"  {lens}  ") for lens, text in lines),
-        Text(f"  {words['grade']} {tension.grade.value}"),
+        Text(f"  {words('demo.grade')} {tension.grade.value}"),
     ]
 
 
-def _matrix(view: PartyView, words: Mapping[str, str]) -> Table:
+def _matrix(view: PartyView, words: Callable[..., str]) -> Table:
     rows = matrix(view)
     table = Table("", *(cell.a for cell in rows[-1]) if rows else (), box=None, padding=(0, 2))
     for row in rows:
         cells = [
-            Text(" + ".join(map(words.__getitem__, cell.kinds)), style=_STYLES.get(cell.kinds[0], "dim"))
+            Text(" + ".join(words(f"demo.{kind}") for kind in cell.kinds), style=_STYLES.get(cell.kinds[0], "dim"))
             for cell in row
         ]
         table.add_row(f"[bold]{row[0].b}[/]", *cells)

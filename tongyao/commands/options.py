@@ -44,15 +44,15 @@ def complete_person(incomplete: str) -> list[str]:
         return []
 
 
+PERSON: Final = "A profile id or a unique part of it, or the profile's file."
+"""The help of options that name somebody: `references.find_person` reads them."""
+
 Process = Annotated[
     str,
     typer.Argument(
         help="Id of the process, or the beginning of the id.", callback=find_process, autocompletion=complete_process
     ),
 ]
-PERSON: Final = "A profile id or a unique part of it, or the profile's file."
-"""The help of options that name somebody: `references.find_person` reads them."""
-
 Who = Annotated[
     str,
     typer.Option(
@@ -61,4 +61,7 @@ Who = Annotated[
         autocompletion=complete_person,
     ),
 ]
+People = Annotated[list[str] | None, typer.Option(help=f"{PERSON} May be repeated.", autocompletion=complete_person)]
 Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and change nothing.")]

@@ -1,13 +1,16 @@
-"""Profiles given as files: their text, and their registration under an id made of the file's name."""
+"""A process that is started from files: their texts, and the registration of profiles under ids made of the files' names."""
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.commands.context import operator, validated
 from tongyao.commands.references import digest_of_file, find_person
 from tongyao.commands.terminal import errors
 from tongyao.commands.words import say
@@ -17,6 +20,28 @@ from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""
+
+
+async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """Start a process from the fields of `StartProcessBody`, where files may stand for texts and profiles.
+
+    `intent` may be `@FILE`; `demander` and participants may be files, which are registered first. Returns the id of the
+    process, and the profile id of each demander or participant as they were given. Raises `BadInput`.
+    """
+    intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
+    if intent.startswith("@"):
+        intent = read_text(Path(intent[1:]), field="intent")
+    if not intent.strip():
+        raise BadInput("intent_empty", say("wrong.intent_empty"), field="intent")
+    people: dict[str, str] = {}
+    for person in [*([demander] if demander else []), *(named["profile_id"] for named in given["participants"])]:
+        people[person] = await profile_id_of(context, person, scene)
+    owner = people[demander] if demander else f"person:{secrets.token_hex(4)}"
+    if demander and not owner.startswith("person:") and not await context.repositories.profiles.known([owner]):
+        raise BadInput("unknown_profiles", say("file.no_profile_or_file", given=owner), field="demander")
+    participants = [{**named, "profile_id": people[named["profile_id"]]} for named in given["participants"]]
+    body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
+    return await start_process(context, operator(), body, key=secrets.token_hex(8)), people
 
 
 def read_text(path: Path, *, field: str) -> str:
@@ -69,9 +94,9 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
     name = f"{scene}-{stem_id(path.stem)}" if scene else stem_id(path.stem)
     suffixes = [digest[:length] for length in (4, 12)]
     ids = [name, *(f"{name}-{suffix}" for suffix in suffixes)]
-    for one in ids:
-        if not await profiles.was_given(one):
-            return one
+    for free in ids:
+        if not await profiles.was_given(free):
+            return free
     return ids[-1]  # the registration says that it is taken
 
 

@@ -80,8 +80,10 @@ async def ids_of_file(context: Reading, given: str) -> list[str]:
 
 async def find_people(given: Sequence[str]) -> list[str]:
     """The id of each profile that is meant (`find_person`), for a command that opens the records for this alone."""
+    if not given:
+        return []
     async with records_context() as context:
-        return [await find_person(context, one) for one in given]
+        return [await find_person(context, person) for person in given]
 
 
 async def demander_or_profile(context: Reading, given: str) -> str:

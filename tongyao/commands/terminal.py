@@ -1,14 +1,19 @@
-"""What a command does at the terminal: prints, ends with an exit code, runs a coroutine. Imports no part of the product."""
+"""A command at the terminal: it is registered, runs, prints, and ends with an exit code. Imports no part of the product."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import wraps
+from inspect import iscoroutinefunction
 from typing import Any, Final, NoReturn, TypeVar
 
+import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
@@ -17,9 +22,31 @@ EXIT_REFUSED: Final = 4
 EXIT_PENDING: Final = 5
 
 T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 console = Console(soft_wrap=False)
 errors = Console(stderr=True)
+
+
+class CommandGroup(typer.Typer):
+    """A group of commands. A command may be a coroutine function: it runs in an event loop of its own."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Command], Command]:
+        register = super().command(name, **options)
+
+        def add(function: Command) -> Command:
+            register(_in_event_loop(function) if iscoroutinefunction(function) else function)
+            return function
+
+        return add
+
+
+def _in_event_loop(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(function)
+    def call(*values: Any, **options: Any) -> None:
+        run(function(*values, **options))
+
+    return call
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -39,6 +66,14 @@ def print_json_line(value: Any) -> None:
     """One JSON document on a line of its own, at once: for programs that read while a command runs."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     sys.stdout.flush()
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], **look: Any) -> None:
+    """A table without lines. `columns`: their titles."""
+    table = Table(*columns, box=None, **look)
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))
+    console.print(table, highlight=False)
 
 
 def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:

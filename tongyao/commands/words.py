@@ -24,6 +24,11 @@ def say(key: str, /, **values: Any) -> str:
     return worded(_catalogue(), language(), key, **values)
 
 
+def say_in(chosen: Language, key: str, /, **values: Any) -> str:
+    """As `say`, in a language that is given: that of a process."""
+    return worded(_catalogue(), chosen, key, **values)
+
+
 def known(key: str) -> bool:
     return key in _catalogue()
 
