@@ -17,6 +17,7 @@ from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.why import Reason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.value import Value
+from tongyao.texts import catalogue, worded
 
 
 class Why(Value):
@@ -43,7 +44,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
     process_id = access.process.id
     language = language or access.process.language
     if access.process.ended_at is not None:
-        return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
+        return Why(sentence=worded(catalogue("app"), "zh" if language == "zh" else "en", "picture.ended"))
     if access.role is not Role.OPERATOR:  # many look at one process; the few operators get an answer of their own
         state = await context.states.of(process_id, run_id=access.process.run_id, seq=access.process.seq)
         return Why(

@@ -1,4 +1,4 @@
-"""The help of commands in Chinese: `commands/texts/help.toml` has the English of the code and the Chinese for it."""
+"""The help of commands in Chinese: `texts/commands/help.toml` has the English of the code and the Chinese for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from tongyao.commands.words import TEXTS
-from tongyao.gateway.console.texts import catalogue
+from tongyao.texts import catalogue
 
 RUN: Final = 18
 """Characters: two columns each, in a window of 80 columns."""
@@ -61,7 +60,7 @@ def chinese_screens() -> Iterator[None]:
 
     before = {name: getattr(rich_utils, name) for name in _PANELS}
     for name, key in _PANELS.items():
-        setattr(rich_utils, name, catalogue(TEXTS)[key][1])
+        setattr(rich_utils, name, catalogue("commands")[key][1])
     try:
         yield
     finally:
@@ -73,12 +72,12 @@ def error_in_chinese(message: str) -> str:
     """What was wrong with what was typed; the message itself where there is no Chinese for it."""
     for pattern, key in _VALUES:
         if found := pattern.fullmatch(message):
-            return catalogue(TEXTS)[key][1].format(*found.groups())
+            return catalogue("commands")[key][1].format(*found.groups())
     return message
 
 
 def usage_in_chinese(usage: str) -> str:
-    return usage.replace(_USAGE, catalogue(TEXTS)["typed.usage"][1], 1)
+    return usage.replace(_USAGE, catalogue("commands")["typed.usage"][1], 1)
 
 
 def in_chinese(command: Any) -> Any:
@@ -101,7 +100,7 @@ def in_chinese(command: Any) -> Any:
 def _help_option(command: Any, ctx: Any) -> Any:
     option = type(command).get_help_option(command, ctx)
     if option is not None:
-        option.help = catalogue(TEXTS)["typed.show_help"][1]
+        option.help = catalogue("commands")["typed.show_help"][1]
     return option
 
 
@@ -123,5 +122,7 @@ def breakable(text: str) -> str:
 @cache
 def _words() -> dict[str, str]:
     return {
-        english: breakable(chinese) for key, (english, chinese) in catalogue(TEXTS).items() if key.startswith("help.")
+        english: breakable(chinese)
+        for key, (english, chinese) in catalogue("commands").items()
+        if key.startswith("help.")
     }

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from tongyao.commands.words import say_in
 from tongyao.gateway.console.reading import matrix
-from tongyao.gateway.console.texts import Language
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.plan import Plan
@@ -26,6 +25,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.audit import Finding, Result
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
+from tongyao.texts import Language
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _STYLES: Final = {"complementary": "green", "aligned": "blue", "offsetting": "yellow"}

@@ -22,7 +22,7 @@ _ON_DISK = {
     errno.EEXIST: "is_there",
     errno.EPERM: "no_access",
 }
-"""Names of texts in `commands/texts/file.toml`."""
+"""Names of texts in `texts/commands/file.toml`."""
 
 
 def exit_code_of(error: Exception) -> int | None:

@@ -1,15 +1,12 @@
-"""What commands print, in the language of the terminal: `commands/texts/<page>.toml`, and behind them the texts of the console."""
+"""What commands print, in the language of the terminal: `tongyao/texts/commands`, and behind them the texts of the console."""
 
 from __future__ import annotations
 
 import os
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-from tongyao.gateway.console.texts import Language, catalogue, worded
+from tongyao.texts import Language, catalogue, worded
 
-TEXTS: Final = Path(__file__).parent / "texts"
 _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
@@ -21,18 +18,13 @@ def language() -> Language:
 
 def say(key: str, /, **values: Any) -> str:
     """The words of `<page>.<key>`; of `<key>_1` where `n` is 1 and they exist."""
-    return worded(_catalogue(), language(), key, **values)
+    return say_in(language(), key, **values)
 
 
 def say_in(chosen: Language, key: str, /, **values: Any) -> str:
     """As `say`, in a language that is given: that of a process."""
-    return worded(_catalogue(), chosen, key, **values)
+    return worded(catalogue("console", "commands"), chosen, key, **values)
 
 
 def known(key: str) -> bool:
-    return key in _catalogue()
-
-
-@cache
-def _catalogue() -> dict[str, tuple[str, str]]:
-    return {**catalogue(), **catalogue(TEXTS)}
+    return key in catalogue("console", "commands")
