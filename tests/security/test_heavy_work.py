@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tongyao.fair_threads import FairThreads, on_behalf_of
-from tongyao.kept_results import KeptResults
+from tongyao.heavy_work import HeavyWork, on_behalf_of, one_at_a_time
+from tongyao.single_flight import SingleFlight
 
 
 class Work:
@@ -24,20 +24,12 @@ class Work:
         return "done"
 
 
-def _burn(seconds: float) -> None:
-    import time
-
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        pass
-
-
 async def _begun(work: Work) -> bool:
     return await asyncio.to_thread(work.begun.wait, 60)
 
 
 async def test_one_person_never_has_all_threads() -> None:
-    threads = FairThreads(2, "test")
+    threads = HeavyWork(2, "test")
     first, second, other = Work(), Work(), Work()
     theirs = [asyncio.ensure_future(threads.run(one, person="hog")) for one in (first, second)]
     assert await _begun(first)
@@ -49,9 +41,8 @@ async def test_one_person_never_has_all_threads() -> None:
     assert await asyncio.gather(*theirs, another) == ["done"] * 3
 
 
-async def test_of_those_who_wait_goes_first_who_has_used_least() -> None:
-    threads = FairThreads(1, "test")
-    await threads.run(lambda: _burn(0.2), person="hog")
+async def test_those_who_wait_take_turns() -> None:
+    threads = HeavyWork(1, "test")
     held, order = Work(), list[str]()
     holding = asyncio.ensure_future(threads.run(held, person="somebody"))
     assert await _begun(held)
@@ -63,11 +54,11 @@ async def test_of_those_who_wait_goes_first_who_has_used_least() -> None:
     await asyncio.sleep(0)  # each is in the row now
     held.may_end.set()
     await asyncio.gather(holding, *waiting)
-    assert order == ["ann", "bert", "hog", "hog"]
+    assert order == ["hog", "ann", "bert", "hog"]
 
 
 async def test_work_that_was_not_begun_is_not_done_for_whoever_no_longer_waits() -> None:
-    threads = FairThreads(1, "test")
+    threads = HeavyWork(1, "test")
     held, never = Work(), Work()
     holding = asyncio.ensure_future(threads.run(held, person="ann"))
     assert await _begun(held)
@@ -83,7 +74,7 @@ async def test_work_that_was_not_begun_is_not_done_for_whoever_no_longer_waits()
 
 
 async def test_work_is_charged_to_whom_the_task_acts_for() -> None:
-    threads = FairThreads(2, "test")
+    threads = HeavyWork(2, "test")
 
     async def acting(work: Work) -> str:
         on_behalf_of("hog")
@@ -104,14 +95,14 @@ async def test_errors_reach_whoever_waits() -> None:
     def fails() -> None:
         raise ValueError("it is wrong")
 
-    threads = FairThreads(1, "test")
+    threads = HeavyWork(1, "test")
     with pytest.raises(ValueError, match="wrong"):
         await threads.run(fails, person="ann")
     assert await threads.run(lambda: 1, person="ann") == 1
 
 
 async def test_a_result_is_made_once_also_for_a_step_whose_time_was_over() -> None:
-    kept, threads, work, made = KeptResults[str](2), FairThreads(1, "test"), Work(), list[int]()
+    kept, threads, work, made = SingleFlight[str](keep=2), HeavyWork(1, "test"), Work(), list[int]()
 
     async def make() -> str:
         made.append(1)
@@ -128,3 +119,19 @@ async def test_a_result_is_made_once_also_for_a_step_whose_time_was_over() -> No
     assert await again == "done"
     assert await kept.get("key", make) == "done"
     assert made == [1]
+
+
+async def test_only_one_is_inside_with_the_same_name() -> None:
+    inside = list[str]()
+
+    async def visit(what: str, who: str) -> None:
+        async with one_at_a_time(what):
+            assert not [other for other in inside if other.startswith(what)]
+            inside.append(f"{what}/{who}")
+            await asyncio.sleep(0.01)
+            inside.remove(f"{what}/{who}")
+
+    together = asyncio.gather(visit("page", "ann"), visit("page", "bert"), visit("scene", "cy"))
+    await asyncio.sleep(0.005)
+    assert inside == ["page/ann", "scene/cy"]
+    await together
