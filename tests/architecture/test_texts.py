@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.texts import FOLDER, catalogue, in_both, worded
+from tongyao.texts.catalogue import FOLDER, catalogue, in_both, worded
 
 ROOT = FOLDER.parents[1]
 ROOMS = sorted(folder.name for folder in FOLDER.iterdir() if any(folder.glob("**/*.toml")))
@@ -68,6 +68,6 @@ def test_a_text_has_its_values_and_its_endings() -> None:
 def test_an_entry_that_is_no_pair_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "page.toml").write_text('key = "alone"\n', encoding="utf-8")
-    monkeypatch.setattr("tongyao.texts.FOLDER", tmp_path)
+    monkeypatch.setattr("tongyao.texts.catalogue.FOLDER", tmp_path)
     with pytest.raises(ValueError, match=r"page\.toml: key is no pair"):
         catalogue("room")

@@ -27,7 +27,7 @@ from tongyao.protocol.model.phase import Phase
 from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.settings import Settings
-from tongyao.texts import catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 FOLDER = Path(commands.__file__).parent
 LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")

@@ -15,7 +15,7 @@ from tongyao.protocol.model.phase import Phase
 from tongyao.protocol.model.projection import ItemKind, Outcome
 from tongyao.protocol.rules.audit import Result
 from tongyao.protocol.rules.refusals import REFUSALS, Refusal
-from tongyao.texts import catalogue
+from tongyao.texts.catalogue import catalogue
 
 FOLDER = Path(console.__file__).parent
 LITERAL_KEY = re.compile(r"""\bt\(\s*'([a-z_]+\.[a-zA-Z_0-9]+)'\s*[,)]""")

@@ -19,7 +19,7 @@ from tongyao.records.privacy.erasure import PersonUnknown
 from tongyao.records.privacy.texts import TextConflict, TextErased
 from tongyao.records.process.messages import KeyReused, MessageUnknown
 from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
-from tongyao.texts import in_both
+from tongyao.texts.catalogue import in_both
 
 LIST_SCENES: Final = (
     "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes there are"

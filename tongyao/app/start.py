@@ -49,7 +49,7 @@ from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
-from tongyao.texts import in_both
+from tongyao.texts.catalogue import in_both
 
 MAX_INTENT_CHARS: Final = 20_000
 """A raw intent is a few sentences; longer descriptions belong into a profile."""

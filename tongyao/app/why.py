@@ -18,7 +18,7 @@ from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import Reason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.value import Value
-from tongyao.texts import catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 
 class Why(Value):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from tongyao.texts import catalogue
+from tongyao.texts.catalogue import catalogue
 
 RUN: Final = 18
 """Characters: two columns each, in a window of 80 columns."""

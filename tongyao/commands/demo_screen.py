@@ -25,7 +25,7 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.audit import Finding, Result
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
-from tongyao.texts import Language
+from tongyao.texts.catalogue import Language
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _STYLES: Final = {"complementary": "green", "aligned": "blue", "offsetting": "yellow"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from tongyao.texts import Language, catalogue, worded
+from tongyao.texts.catalogue import Language, catalogue, worded
 
 _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 

@@ -31,7 +31,7 @@ from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown
 from tongyao.records.people.scenes import Scenes, SceneUnknown
-from tongyao.texts import catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 _BROKEN = re.compile(r"[\udc80-\udcff]")
 _SCRIPT = re.compile(r"<(script|style)\b", re.I)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-from tongyao.texts import Language, catalogue, worded
+from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:

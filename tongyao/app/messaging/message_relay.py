@@ -31,7 +31,7 @@ from tongyao.records.process.changes import SAFETY_SECONDS, Watch
 from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
-from tongyao.texts import in_both
+from tongyao.texts.catalogue import in_both
 
 log = structlog.get_logger()
 

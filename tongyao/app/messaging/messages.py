@@ -53,7 +53,7 @@ from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 from tongyao.records.process.processes import ProcessRow
-from tongyao.texts import catalogue, in_both
+from tongyao.texts.catalogue import catalogue, in_both
 
 _MILLIONTH: Final = Decimal("0.000001")
 

@@ -6,7 +6,7 @@ from tongyao.app.messaging.wire import DecideBody, MessageBody, SelectParticipan
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.process.processes import ProcessRow
-from tongyao.texts import in_both
+from tongyao.texts.catalogue import in_both
 
 
 def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdict:

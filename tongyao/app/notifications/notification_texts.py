@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from tongyao.texts import catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 
 def subject(what: str, about: Mapping[str, Any], language: str) -> str:

@@ -18,7 +18,7 @@ from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.process.announcements import START
 from tongyao.records.process.inbox import InboxRow
-from tongyao.texts import in_both
+from tongyao.texts.catalogue import in_both
 
 
 class ConsentBody(Body):

@@ -9,7 +9,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-from tongyao.texts import Language, catalogue, worded
+from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 class Invitation(Value):

@@ -6,7 +6,7 @@ import unicodedata
 from html import escape as escape_markup
 from typing import Final
 
-from tongyao.texts import catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 FONT: Final = "ui-sans-serif, system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 INK: Final = "#1f2933"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tongyao.texts import LANGUAGES, Language, catalogue, worded
+from tongyao.texts.catalogue import LANGUAGES, Language, catalogue, worded
 
 __all__ = ["LANGUAGES", "Language", "known", "preferred", "say"]
 
