@@ -28,7 +28,7 @@ class LabelledNeed(BaseModel):
     tension: Tension | None = None
 
 
-class Row(Value):
+class SchemeCounts(Value):
     """Counts of one level, or of all: `passed` of `needs`, `hits` of `expected` people."""
 
     level: str
@@ -38,7 +38,7 @@ class Row(Value):
     expected: int
 
 
-class Result(Row):
+class SchemeResult(SchemeCounts):
     """Counts of one search method: `scheme` is how vectors are made, `perspective` which facets are compared."""
 
     scheme: str
@@ -60,7 +60,9 @@ def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Sc
     }
 
 
-def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Encoder | None = None) -> list[Result]:
+def evaluate(
+    texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Encoder | None = None
+) -> list[SchemeResult]:
     """Results by scheme, perspective and level, over the profiles `texts` (id → text).
 
     `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
@@ -74,13 +76,13 @@ def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Enc
             views = [TensionScores(scene, tension).lists(TOP) for tension in tensions]
             answers |= {(name, way): _ids([view[way] for view in views]) for way in PERSPECTIVES}
     return [
-        Result(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
+        SchemeResult(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
         for (scheme, way), lists in answers.items()
         for row in evaluate_lists(needs, lists)
     ]
 
 
-def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[Row]:
+def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[SchemeCounts]:
     """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
     levels = [*dict.fromkeys(need.level for need in needs), "all"]
     found = [len(set(answer[:TOP]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
@@ -88,7 +90,7 @@ def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str
     for level in levels:
         chosen = [(need, hits) for need, hits in zip(needs, found, strict=True) if level in ("all", need.level)]
         rows.append(
-            Row(
+            SchemeCounts(
                 level=level,
                 passed=sum(hits >= need.minimum for need, hits in chosen),
                 needs=len(chosen),

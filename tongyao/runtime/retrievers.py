@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import structlog
 from temporalio.service import RPCError
 
+from activities.dependencies import Retriever
 from crystalline_highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
 from tongyao.protocol.model.process import ProfileRef
@@ -20,15 +21,6 @@ from tongyao.single_flight import SingleFlight
 ASK_SECONDS: Final = 5
 """How long a turn waits for a re-indexing to be queued; the next search asks again."""
 _log = structlog.get_logger(__name__)
-
-
-class _Retriever(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    async def retrieve(
-        self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()
-    ) -> Material: ...
 
 
 class HighwayRetriever:
@@ -85,7 +77,7 @@ class BothRetrievers:
 
     name: Final = "both"
 
-    def __init__(self, first: _Retriever, second: _Retriever) -> None:
+    def __init__(self, first: Retriever, second: Retriever) -> None:
         self._retrievers = (first, second)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
@@ -113,7 +105,7 @@ class HighwayFeedback:
             return
 
 
-def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> _Retriever:
+def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> Retriever:
     """The retriever of this name in the settings. `recite` queues a re-indexing."""
     if name == "highway":
         return HighwayRetriever(highway, recite)
