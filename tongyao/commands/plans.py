@@ -62,7 +62,7 @@ async def validate(
     else:
         async with records_context() as context:
             record = await context.repositories.record(process)
-        found = faults(document, known=record.item_ids(), contributors=record.contributors())
+        found = faults(document, known=record.item_ids(), contributors=record.with_parts())
     if as_json:
         print_json([fault.model_dump() for fault in found])
     else:
