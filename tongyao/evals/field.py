@@ -67,8 +67,8 @@ def evaluate(
 
     `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
     """
-    asked = [one.need for one in needs]
-    tensions = [one.tension for one in needs if one.tension is not None]
+    asked = [need.need for need in needs]
+    tensions = [need.tension for need in needs if need.tension is not None]
     answers: dict[tuple[str, str], list[list[str]]] = {}
     for name, scene in schemes(texts, model).items():
         answers[name, "relevance"] = _ids(relevant(scene, asked, top=TOP))
@@ -114,4 +114,4 @@ def interval(passed: int, total: int) -> tuple[float, float]:
 
 
 def _ids(answers: Sequence[Sequence[Match]]) -> list[list[str]]:
-    return [[one.profile_id for one in each] for each in answers]
+    return [[match.profile_id for match in each] for each in answers]

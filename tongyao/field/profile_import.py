@@ -137,27 +137,27 @@ async def import_profiles(
             origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
 
-    async def alone(one: NewProfile) -> None:
+    async def alone(profile: NewProfile) -> None:
         try:
             await profiles.save(
-                one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
-                language=one.language, contact=one.contact, origin=one.origin,
+                profile.id, scene_id=scene, display_name=profile.display_name, text=profile.text, grade=profile.grade,
+                language=profile.language, contact=profile.contact, origin=profile.origin,
             )  # fmt: skip
         except DatabaseUnreachable:
             raise
         except RecordsError as error:
             key = "id_taken" if isinstance(error, ProfileUnknown) else "not_stored"
-            report.refused.append((one.id, ImportRefusal(key, error=error)))
+            report.refused.append((profile.id, ImportRefusal(key, error=error)))
         else:
             report.stored += 1
-            report.new += one.id not in there
-            report.changed += one.id in there
+            report.new += profile.id not in there
+            report.changed += profile.id in there
 
     async def store() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
-            wanted = [one for row in batch if (one := checked(row)) is not None]
-            new = [one for one in wanted if one.id not in there]
+            wanted = [profile for row in batch if (profile := checked(row)) is not None]
+            new = [profile for profile in wanted if profile.id not in there]
             try:
                 if new:
                     await profiles.add(scene, new)
@@ -167,10 +167,10 @@ async def import_profiles(
                 new = []
             report.stored += len(new)
             report.new += len(new)
-            stored = {one.id for one in new}
-            for one in wanted:
-                if one.id not in stored:
-                    await alone(one)
+            stored = {profile.id for profile in new}
+            for profile in wanted:
+                if profile.id not in stored:
+                    await alone(profile)
             done += len(batch)
             progress(done, len(rows))
 

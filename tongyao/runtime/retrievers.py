@@ -55,7 +55,7 @@ class HighwayRetriever:
         due = self._highway.due(found, session)
         if due is not None and self._recite is not None:
             await self._queue(self._recite, profile, due)
-        spans = sorted((one.start, one.end, labels_in(tension, one.labels)) for one in found.fitted)
+        spans = sorted((span.start, span.end, labels_in(tension, span.labels)) for span in found.fitted)
         pieces = tuple(Piece(start=start, text=text[start:end], labels=labels) for start, end, labels in spans)
         return Material(pieces=pieces, total_chars=len(text))
 
@@ -84,7 +84,7 @@ class BothRetrievers:
         spans = []
         for retriever in self._retrievers:
             found = await retriever.retrieve(profile, text, tension, focus)
-            spans += [(one.start, one.start + len(one.text), one.labels) for one in found.pieces]
+            spans += [(piece.start, piece.start + len(piece.text), piece.labels) for piece in found.pieces]
         return Material(pieces=joined(text, spans), total_chars=len(text))
 
 
