@@ -68,7 +68,8 @@ def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> 
 
 def texts_that_people_read() -> Iterator[tuple[str, str, str]]:
     """Where it stands, its language, the text: pages, refusals, notifications, plans and deliveries."""
-    for words in (catalogue("console"), REFUSALS, catalogue("app")):
+    mails = {key: pair for key, pair in catalogue("app").items() if key.startswith("notification.")}
+    for words in (catalogue("console"), REFUSALS, mails):
         for key, (english, chinese) in words.items():
             yield str(key), "en", english
             yield str(key), "zh", chinese

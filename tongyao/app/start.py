@@ -24,7 +24,6 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.each_alone import each_alone
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
@@ -36,6 +35,7 @@ from tongyao.app.quotas import (
     check_open_processes,
     check_storage,
 )
+from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
@@ -187,7 +187,7 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
     waiting = await Reconciliation(context.repositories.pool).never_started(older_than)
     manifests = {drift.id: await context.repositories.seats.manifest(drift.id) for drift in waiting}
     announced = [id for id, manifest in manifests.items() if START in manifest]
-    return await each_alone(announced, start, what="the start of a process")
+    return await try_each(announced, start, what="the start of a process")
 
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:

@@ -183,7 +183,7 @@ async def stats(as_json: AsJson = False) -> None:
                 for index in await store.indexes(scene.id)
             ]  # fmt: skip
             rows.append(
-                {"scene": scene.id, "profiles": len(versions), "characters": sum(one.chars for one in versions),
+                {"scene": scene.id, "profiles": len(versions), "characters": sum(version.chars for version in versions),
                  "indexes": indexes}
             )  # fmt: skip
     if as_json:

@@ -19,8 +19,8 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
-from tongyao.app.each_alone import each_alone
 from tongyao.app.histories import delete_history
+from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
@@ -107,7 +107,7 @@ async def finish_erasures(
     """
     histories = await _delete_histories(context)
     unfinished = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
-    people = await each_alone(unfinished, lambda person: _erase(context, person, patience), what="an erasure")
+    people = await try_each(unfinished, lambda person: _erase(context, person, patience), what="an erasure")
     return people, histories
 
 

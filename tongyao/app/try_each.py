@@ -12,7 +12,7 @@ from tongyao.records.database import DatabaseUnreachable
 log = structlog.get_logger()
 
 
-async def each_alone(ids: Iterable[str], do: Callable[[str], Awaitable[object]], *, what: str) -> list[str]:
+async def try_each(ids: Iterable[str], do: Callable[[str], Awaitable[object]], *, what: str) -> list[str]:
     """Call `do` with each id, also where it failed for one before; returns the ids.
 
     Raises the first error when all were tried; `Unavailable` and `DatabaseUnreachable`, which would meet all, at once.
