@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from tongyao.app.people.profile_source import ChatMessage, RenewCredentials, SourceError
 from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.outbound import http_client
-from tongyao.gateway.outbound.network import AddressForbidden, AnswerRefused
+from tongyao.gateway.outbound.http_client import AddressForbidden, AnswerRefused
 from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0

@@ -10,7 +10,7 @@ import httpx
 from tongyao.app.notifications.notifier import NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import sign
 from tongyao.gateway.outbound import http_client
-from tongyao.gateway.outbound.network import AddressForbidden
+from tongyao.gateway.outbound.http_client import AddressForbidden
 
 SECONDS: Final = 10.0
 AGAIN: Final = frozenset({408, 409, 425, 429})
