@@ -35,11 +35,6 @@ class ClientAddresses:
                     break
         return _counted(peer)
 
-    def of_peer(self, address: str) -> str:
-        """As `of`, of a connection without a request; empty for a proxy."""
-        peer = _parsed(address)
-        return "" if peer is not None and self._is_proxy(peer) else _counted(peer)
-
     def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._proxies)
 

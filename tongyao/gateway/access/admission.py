@@ -48,6 +48,8 @@ class Admission:
         state = scope.setdefault("state", {})
         state["address"] = address = self._addresses.of(scope)
         try:
+            if {"content-length", "transfer-encoding"} <= set(Headers(scope=scope)):
+                raise HttpProblem(400, "two_lengths", "a request has Content-Length or Transfer-Encoding, not both")
             if _is_of_another_site(scope):
                 raise HttpProblem(
                     403, "other_site", "a page of another site asked: open the address in the browser itself"

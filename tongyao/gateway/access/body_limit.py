@@ -1,8 +1,7 @@
-"""Refuses request bodies that are too long, whether their length is declared or not, and those that come too slowly."""
+"""Refuses request bodies that are too long, whether their length is declared or not, and those of too many small values."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Final
 
@@ -22,7 +21,6 @@ MOST_FIELDS: Final = 200
 of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
 
 LONG: Final = "long"
-SLOW: Final = "slow"
 PARTS: Final = "parts"
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
@@ -30,7 +28,7 @@ _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
 
 class BodyLimit:
-    """ASGI middleware: `413` for a body that is too long for its place, `408` for one that takes too long. Stands behind `Admission`."""
+    """ASGI middleware: `413` for a body that is too long for its place. It is behind `Admission`."""
 
     def __init__(self, app: ASGIApp, *, options: GatewayOptions) -> None:
         self._app, self._options = app, options
@@ -40,27 +38,17 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         most = most_bytes(scope, scope.get("state", {}).get("caller"), self._options)
-        seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, whole = 0, False, False
+        read, started = 0, False
         cut = LONG if declared.isdigit() and int(declared) > most else ""
         structure, most_parts = _structure_of(scope, scope.get("state", {}).get("caller"))
-        until = asyncio.get_running_loop().time() + seconds
 
         async def counted() -> Message:
-            nonlocal read, cut, whole
-            if whole:  # from here on it tells only that the client has gone
-                return await receive()
-            try:
-                async with asyncio.timeout_at(until):
-                    message = await receive()
-            except TimeoutError:
-                cut = SLOW
-                raise ValueError("the body comes too slowly") from None
+            nonlocal read, cut
+            message = await receive()
             body = message.get("body", b"")
             read += len(body)
             structure.read(body)
-            whole = not message.get("more_body", False)
             if read > most:
                 cut = LONG
                 raise ValueError("the body is too long")
@@ -88,8 +76,6 @@ class BodyLimit:
             problem = HttpProblem(
                 413, "too_many_parts", "a long request is a long text in UTF-8: this one has too many values"
             )
-        if cut == SLOW:
-            problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
         await problem_response(problem)(scope, receive, send)
 
 

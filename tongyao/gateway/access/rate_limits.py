@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from limits import RateLimitItem, parse
@@ -100,17 +99,6 @@ class RateLimits:
             raise HttpProblem(
                 429, "too_often", f"too many requests: try again in {wait} s", headers={"Retry-After": str(wait)}
             )
-
-
-def connections_admitted(rate: str, address_of: Callable[[str], str]) -> Callable[[str], bool]:
-    """Whether a new connection of a peer is taken. `address_of`: as it is counted; empty for a proxy, whose connections are not."""
-    windows, parsed = MovingWindows(), parse(rate)
-
-    def admitted(peer: str) -> bool:
-        address = address_of(peer)
-        return not address or not windows.hit(parsed, "connection", address)
-
-    return admitted
 
 
 def counted_as(caller: Caller | Problem, address: str) -> str:
