@@ -7,7 +7,6 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from tongyao.app.action_permissions import PERMISSIONS, Action, Role
 from tongyao.protocol.model.events import DATA
 
 _ABOUT: Final = (
@@ -37,6 +36,7 @@ _PROBLEM: Final[dict[str, Any]] = {
         },
     },
 }
+WITHOUT_TOKEN: Final = frozenset({"get /me", "get /scenes", "post /profiles"})
 _KINDS: Final = "What happened, and the keys of `data`, of which you get those that you may see:\n\n" + "\n".join(
     f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
 )
@@ -58,9 +58,11 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas["Problem"] = _PROBLEM
         schemas["EventKind"]["description"] = _KINDS
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        for methods in made["paths"].values():
-            for operation in methods.values():
+        for path, methods in made["paths"].items():
+            for method, operation in methods.items():
                 _correct(operation)
+                open_to_all = f"{method} {path}" in WITHOUT_TOKEN
+                operation["security"] = [{"token": []}, {}] if open_to_all else [{"token": []}]
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -71,8 +73,6 @@ def _correct(operation: dict[str, Any]) -> None:
         if one["name"] == "Idempotency-Key":
             one["required"] = True
     operation["parameters"] = parameters
-    open_to_all = Role.ANONYMOUS in PERMISSIONS[Action(operation["x-tongyao-action"])]
-    operation["security"] = [{"token": []}, {}] if open_to_all else [{"token": []}]
     operation["responses"].pop("422", None)
     operation["responses"]["default"] = _ANSWER
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
@@ -15,20 +15,6 @@ from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
 from tongyao.gateway.mcp.common import Callers, Token, as_json
-
-ACTIONS: Final[dict[str, Action]] = {
-    "consents": Action.CONSENTS,
-    "set_consent": Action.CONSENTS,
-    "channels": Action.CHANNELS,
-    "set_channel": Action.CHANNELS,
-    "confirm_channel": Action.CHANNELS,
-    "remove_channel": Action.CHANNELS,
-    "source": Action.SOURCE,
-    "set_source": Action.SOURCE,
-    "remove_source": Action.SOURCE,
-    "fetch_profile": Action.SOURCE,
-}
-"""Each tool's action in the table of permissions."""
 
 Kind = Annotated[
     str,

@@ -13,7 +13,6 @@ from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
@@ -23,12 +22,12 @@ from tongyao.protocol.documents.plan_answers import own_answer_in_words
 router = APIRouter(prefix="/processes/{process_id}/delivery")
 
 
-@router.get("", openapi_extra=action(Action.READ_DELIVERY))
+@router.get("")
 async def show_delivery(visit: SignedIn, process_id: Id, done: str = "") -> Response:
     return await _page(visit, process_id, done=done[:20])
 
 
-@router.post("", openapi_extra=action(Action.READ_DELIVERY))
+@router.post("")
 async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """An answer to the plan, or afterwards what came of it."""
     do = text_in(form, "answer")

@@ -14,7 +14,6 @@ from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
@@ -35,7 +34,7 @@ from tongyao.records.people.tokens import Issued
 router = APIRouter()
 
 
-@router.get("/enter", openapi_extra=action(Action.WHO_AM_I))
+@router.get("/enter")
 async def show_way_in(
     visit: AnyVisit,
     link: Annotated[str, Query(max_length=200)] = "",
@@ -76,7 +75,7 @@ async def _way_in(
     )
 
 
-@router.post("/enter", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/enter")
 async def come_in(visit: AnyVisit, form: Form) -> Response:
     permit(visit.caller, Action.WHO_AM_I)
     try:
@@ -85,7 +84,7 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
         return await _way_in(visit, failed=True)
 
 
-@router.post("/join", openapi_extra=action(Action.JOIN))
+@router.post("/join")
 async def join(visit: AnyVisit, form: Form) -> Response:
     """The Playground: an introduction becomes a profile, its author is in, and reads once what opens this for them again."""
     limits: RateLimits = visit.request.app.state.rate_limits
@@ -125,7 +124,7 @@ def _keep_session(response: Response, visit: Visit, issued: Issued) -> None:
     keep(response, visit, SESSION, issued.secret, seconds=MOST_DAYS * 24 * 3600)
 
 
-@router.post("/leave", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/leave")
 async def go_out(visit: AnyVisit, form: Form) -> Response:
     await close_session(visit.context, visit.secret)
     response = go_to("/enter")
@@ -133,7 +132,7 @@ async def go_out(visit: AnyVisit, form: Form) -> Response:
     return response
 
 
-@router.post("/language", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/language")
 async def choose_language(visit: AnyVisit, form: Form) -> Response:
     back = text_in(form, "back")
     response = go_to(back.removeprefix(BASE) if back.startswith(f"{BASE}/") else "/")

@@ -13,7 +13,6 @@ from fastapi.responses import Response
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.pages import page
 from tongyao.gateway.console.visit import SignedIn, Visit
@@ -36,7 +35,7 @@ class Listed:
     children: list[Listed] = field(default_factory=list)
 
 
-@router.get("/processes", openapi_extra=action(Action.LIST_PROCESSES))
+@router.get("/processes")
 async def show_processes(
     visit: SignedIn,
     role: Literal["demander", "participant", ""] = "",

@@ -10,12 +10,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.messaging.own_words import preview
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.home import Home, home_of
@@ -26,7 +24,7 @@ from tongyao.protocol.rules.consent import Consent
 router = APIRouter()
 
 
-@router.get("/", openapi_extra=action(Action.READ_INBOX))
+@router.get("/")
 async def show_inbox(
     visit: SignedIn,
     done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "",
@@ -57,12 +55,12 @@ def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
     return f"{done}_over" if written else done
 
 
-@router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
+@router.get("/asks/{process_id}/{ask}/{number}")
 async def show_ask(visit: SignedIn, process_id: Id, ask: Id, number: int) -> Response:
     return page(visit, "ask.html", one=await one_waiting(visit, process_id, ask, number))
 
 
-@router.post("/asks/{process_id}/projection/{number}", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/asks/{process_id}/projection/{number}")
 async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) -> Response:
     """What somebody says in a round, or does instead. Every button keeps what is written, too."""
     one = await one_waiting(visit, process_id, "projection", number)
@@ -89,7 +87,7 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}{over}")
 
 
-@router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/asks/{process_id}/{ask}/{number}")
 async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, number: int) -> Response:
     """A decision, a residual, a yes or no."""
     one = await one_waiting(visit, process_id, ask, number)

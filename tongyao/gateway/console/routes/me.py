@@ -19,7 +19,6 @@ from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, place_of
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scene_titles
@@ -45,12 +44,12 @@ class Said:
     item: Item
 
 
-@router.get("", openapi_extra=action(Action.READ_PROFILE_TEXT))
+@router.get("")
 async def show_me(visit: SignedIn, done: str = "") -> Response:
     return await _page(visit, done=done[:20])
 
 
-@router.post("", openapi_extra=action(Action.WRITE_PROFILE))
+@router.post("")
 async def change(visit: SignedIn, form: Form) -> Response:
     """Every form of the page; `do` says which."""
     do = text_in(form, "do")
@@ -131,7 +130,7 @@ async def _erase(visit: Visit, form: FormData) -> Response:
     return response
 
 
-@router.get("/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
+@router.get("/export")
 async def export(visit: SignedIn) -> Response:
     """Everything that is kept of the visitor and is theirs, as a file."""
     async with _one_at_a_time(visit.caller.person):

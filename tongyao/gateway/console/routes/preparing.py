@@ -24,7 +24,6 @@ from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.lighting import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
@@ -46,7 +45,7 @@ _COUNTED_SECONDS: Final = 3600
 _BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERING)
 
 
-@router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
+@router.get("/tension")
 async def show_tension(
     visit: SignedIn, process_id: Id, message: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
@@ -54,7 +53,7 @@ async def show_tension(
     return await _tension_page(visit, process_id, message=message)
 
 
-@router.post("/tension", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/tension")
 async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "do")
     try:
@@ -165,12 +164,12 @@ def _seconds_left(ask: Ask | None) -> int:
     return left if 0 < left <= _COUNTED_SECONDS else 0
 
 
-@router.get("/people", openapi_extra=action(Action.READ_CANDIDATES))
+@router.get("/people")
 async def show_people(visit: SignedIn, process_id: Id) -> Response:
     return await _people_page(visit, process_id)
 
 
-@router.post("/people", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/people")
 async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
     chosen = [one for one in form.getlist("person") if isinstance(one, str)]
     try:

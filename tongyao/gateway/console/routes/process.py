@@ -23,7 +23,6 @@ from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import list_processes, party_view, read_process, summary
 from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import session_of
 from tongyao.gateway.console import asks, plans, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until
@@ -60,7 +59,7 @@ _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
 """The phases in which the demander reads how many of those they chose gave their consent."""
 
 
-@router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
+@router.get("/{process_id}")
 async def show_process(
     visit: SignedIn,
     process_id: Id,
@@ -73,7 +72,7 @@ async def show_process(
     return made.of(visit)
 
 
-@router.post("/{process_id}", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/{process_id}")
 async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Leaving and cancelling are asked twice."""
     do = text_in(form, "do")
@@ -192,7 +191,7 @@ async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
         return None
 
 
-@router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))
+@router.get("/{process_id}/live")
 async def stream_changes(
     visit: SignedIn, process_id: Id, shown: Annotated[str | None, Query(max_length=MAX_TOKEN)] = None
 ) -> Response:

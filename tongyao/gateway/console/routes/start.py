@@ -18,7 +18,6 @@ from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unav
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
@@ -40,7 +39,7 @@ NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
 
-@router.get("/start", openapi_extra=action(Action.START_PROCESS))
+@router.get("/start")
 async def show_start(visit: SignedIn) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     draft = await visit.context.repositories.drafts.get(_person(visit), DRAFT)
@@ -48,7 +47,7 @@ async def show_start(visit: SignedIn) -> Response:
     return await _page(visit, {"intent": draft.text if draft else "", "scene": own})
 
 
-@router.post("/start", openapi_extra=action(Action.START_PROCESS))
+@router.post("/start")
 async def start(visit: SignedIn, form: Form) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
