@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx
@@ -24,7 +24,7 @@ CHUNKED = b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicat
 
 @asynccontextmanager
 async def behind_caddy(
-    whole: GatewayHarness, *, options: dict[str, object] | None = None, **settings: str
+    whole: GatewayHarness, *, options: Mapping[str, object] | None = None, **settings: str
 ) -> AsyncIterator[int]:
     """The port of a Caddy in front of a gateway. `settings`: of the Caddyfile."""
     stop, bound = asyncio.Event(), listen("127.0.0.1", 0)

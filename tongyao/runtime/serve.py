@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 
 from tongyao.app.context import AppContext
-from tongyao.app.notifications.notifier import Notifier
+from tongyao.app.notifications.notifier import LogNotifier, Notifier
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.gateway.outbound.mail import MailNotifier
-from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
-from tongyao.gateway.outbound.webhook import WebhookNotifier
+from tongyao.gateway.outbound.notifications import NotificationSender
+from tongyao.gateway.outbound.notifiers import MailNotifier, WebhookNotifier
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring
 from tongyao.runtime.installation import Installation

@@ -15,12 +15,11 @@ from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, location, reason
-from tongyao.gateway.access.addresses import accepted_hosts
+from tongyao.gateway.access.addresses import KnownHosts, accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
-from tongyao.gateway.access.hosts import KnownHosts
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
     agents,

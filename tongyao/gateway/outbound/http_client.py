@@ -29,13 +29,15 @@ _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _LOOKUPS: Final = ThreadPoolExecutor(100, thread_name_prefix="host-names")
 """A name server that does not answer holds a thread for ten seconds and more, so look-ups have threads of their own."""
 
-_NAT64: Final = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
-_NOT_PUBLIC: Final = tuple(
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_NOT_PUBLIC: Final = [
     ipaddress.ip_network(network)
-    for network in ("fec0::/10", "3fff::/20", "5f00::/16", "192.88.99.0/24", "192.0.0.0/24")
-)
-"""Networks that `ipaddress` of some Python versions takes for global: site-local addresses, documentation, segment routing, relays of 6to4,
-assignments of the IETF (one provider's metadata service is in them)."""
+    for network in (
+        "fec0::/10 3fff::/20 5f00::/16 192.88.99.0/24 192.0.0.0/24 "  # site-local, documentation, IETF
+        "::/96 2002::/16 2001::/32 64:ff9b:1::/48"  # carry IPv4: compatible, 6to4, Teredo, local NAT64
+    ).split()
+]
+"""Networks that `ipaddress` of some Python versions takes for global."""
 
 
 class AddressForbidden(httpx.RequestError):
@@ -87,8 +89,15 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
             raise AddressForbidden("this address is not one of the public internet", request=request)
         failed: httpx.RequestError = httpx.ConnectError("the name has no address", request=request)
         for address in addresses[:_ADDRESSES_TRIED]:
+            there = httpx.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,  # `Host` keeps the name
+                stream=request.stream,
+                extensions=request.extensions | {"sni_hostname": host},
+            )
             try:
-                answer = await super().handle_async_request(_request_to(address, host, request))
+                answer = await super().handle_async_request(there)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 failed = error
             else:
@@ -97,17 +106,6 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
                 answer.stream = _BoundedBody(answer.stream, encoding, self._most_bytes)
                 return answer
         raise failed
-
-
-def _request_to(address: str, host: str, request: httpx.Request) -> httpx.Request:
-    """The same request; its header `Host` keeps the name."""
-    return httpx.Request(
-        request.method,
-        request.url.copy_with(host=address),
-        headers=request.headers,
-        stream=request.stream,
-        extensions={**request.extensions, "sni_hostname": host},
-    )
 
 
 class _BoundedBody(httpx.AsyncByteStream):
@@ -155,22 +153,12 @@ async def _addresses(host: str, request: httpx.Request) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, and every IPv4 address that it carries, is one of the public internet."""
+    """Whether an address is one of the public internet. An IPv6 address that carries an IPv4 address is judged by it, or refused."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    if any(parsed in network for network in _NOT_PUBLIC):
-        return False
-    if not parsed.is_global or parsed.is_multicast or parsed.is_reserved:
-        mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-        return mapped is not None and is_public(str(mapped))
-    return isinstance(parsed, ipaddress.IPv4Address) or all(is_public(str(carried)) for carried in _carried(parsed))
-
-
-def _carried(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses inside an IPv6 address, of every way to reach IPv4 through IPv6."""
-    last = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    compatible = int(address) >> 32 == 0
-    isatap = (int(address) >> 32) & 0xFCFFFFFF == 0x00005EFE
-    if compatible or isatap or any(address in network for network in _NAT64):
-        found.append(last)
-    return [carried for carried in found if carried is not None]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None or parsed in _NAT64:
+            return is_public(str(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)))
+        if (int(parsed) >> 32) & 0xFCFFFFFF == 0x00005EFE:  # ISATAP
+            return False
+    outside = parsed.is_global and not (parsed.is_multicast or parsed.is_reserved)
+    return outside and not any(parsed in network for network in _NOT_PUBLIC)
