@@ -30,9 +30,7 @@ _API: Final = {
     Action.CHANNELS: (
         "get /profiles/{profile_id}/channels",
         "put /profiles/{profile_id}/channels/mail",
-        "put /profiles/{profile_id}/channels/mail/confirmation",
         "put /profiles/{profile_id}/channels/webhook",
-        "put /profiles/{profile_id}/channels/webhook/confirmation",
         "put /profiles/{profile_id}/channels/{kind}",
         "put /profiles/{profile_id}/channels/{kind}/confirmation",
         "delete /profiles/{profile_id}/channels/{kind}",

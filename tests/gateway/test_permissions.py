@@ -28,10 +28,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("put", "/processes/{process_id}/feedback"): {"usefulness": 3},
     ("put", "/processes/{process_id}/contact"): {"text": "At the quay."},
     ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
-    ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/source"): {"kind": "none-such"},
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
-    ("put", "/profiles/{profile_id}/channels/webhook/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/channels/{kind}"): {"address": "none-such"},
     ("put", "/profiles/{profile_id}/channels/{kind}/confirmation"): {"code": "guess"},
 }

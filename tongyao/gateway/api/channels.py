@@ -34,14 +34,6 @@ async def set_mail(
     return await channels.set_mail(context, caller, profile_id, body, language=language)
 
 
-@router.put("/mail/confirmation", response_model_exclude_none=True)
-async def confirm_mail(
-    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
-) -> channels.ChannelView:
-    """Give back the code that was sent to the mail address."""
-    return await channels.confirm(context, caller, profile_id, "mail", body)
-
-
 @router.put("/webhook", response_model_exclude_none=True)
 async def set_webhook(
     profile_id: Id, body: channels.WebhookBody, request: Request, context: Context, caller: Caller
@@ -49,14 +41,6 @@ async def set_webhook(
     """Signed with the secret that is shown this once (Standard Webhooks). A code is sent there; it is used once the code came back."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_webhook(context, caller, profile_id, body)
-
-
-@router.put("/webhook/confirmation", response_model_exclude_none=True)
-async def confirm_webhook(
-    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
-) -> channels.ChannelView:
-    """Give back the code that was sent to the webhook."""
-    return await channels.confirm(context, caller, profile_id, "webhook", body)
 
 
 @router.put("/{kind}", response_model_exclude_none=True)

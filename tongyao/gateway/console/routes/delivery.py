@@ -13,7 +13,7 @@ from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
-from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
@@ -82,7 +82,7 @@ async def _page(
         view=view,
         delivery=delivery,
         title=reading.title_of(view),
-        **plans.delivery_values(view, delivery),
+        **reading.delivery_values(view, delivery),
         ask=ask,
         may_answer=ask is not None or view.own_answer == "possible",
         own_answer_in_words=own_answer_in_words,

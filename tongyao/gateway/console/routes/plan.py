@@ -13,7 +13,7 @@ from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
-from tongyao.gateway.console import plans, reading
+from tongyao.gateway.console import reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
@@ -89,7 +89,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         view=view,
         plan=plan,
         title=reading.title_of(view),
-        **plans.values_of(view, plan),
+        **reading.plan_values(view, plan),
         now=await afterwards(visit, access, view),
         until=await answered_until(visit, process_id),
     )

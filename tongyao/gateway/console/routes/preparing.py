@@ -25,7 +25,7 @@ from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wa
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.gateway.console import asks, reading
-from tongyao.gateway.console.lighting import left_over, pieces
+from tongyao.gateway.console.intent_highlights import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say

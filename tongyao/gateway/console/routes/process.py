@@ -24,11 +24,10 @@ from tongyao.app.processes import list_processes, party_view, read_process, summ
 from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.authentication import session_of
-from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.operations import in_temporal
-from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
+from tongyao.gateway.console.pages import SharedPage, go_to, in_temporal, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
 from tongyao.protocol.model.messages import ask_of
@@ -163,7 +162,7 @@ async def _page(
 def _answers_said(visit: Visit, view: PartyView) -> str:
     """For the demander who answered the plan and who did not; for a participant whether they did."""
     if view.asked:
-        return answered_by(plans.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
+        return answered_by(reading.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")
     return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
 
