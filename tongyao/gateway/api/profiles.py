@@ -1,4 +1,4 @@
-"""Registering, and one's own profile."""
+"""Registering, one's own profile, and one's own agent on another platform."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from tongyao.app.messaging.wire import Id
-from tongyao.app.people import consents, erasure, profiles
+from tongyao.app.people import agents, consents, erasure, profiles
 from tongyao.gateway.api.common import Caller, Context, Key, address_of, rate_limits_of
 from tongyao.gateway.long_json import long_json
 from tongyao.protocol.model.requests import Mandate
@@ -81,3 +81,28 @@ async def set_consent(
 ) -> consents.ConsentView:
     """Whether a proxy may speak for you in a scene: `ask` each time, `allow`, or `never`."""
     return await consents.set_consent(context, caller, profile_id, scene, body)
+
+
+@router.get("/{profile_id}/source")
+async def read_source(profile_id: Id, context: Context, caller: Caller) -> agents.SourceView:
+    """With how it did when it was asked; its credentials are shown to nobody."""
+    return await agents.read_source(context, caller, profile_id)
+
+
+@router.put("/{profile_id}/source")
+async def set_source(profile_id: Id, body: agents.SourceBody, context: Context, caller: Caller) -> agents.SourceView:
+    """It is asked whenever a turn waits in a seat whose endpoint is `agent`."""
+    return await agents.set_source(context, caller, profile_id, body)
+
+
+@router.delete("/{profile_id}/source", status_code=204)
+async def remove_source(profile_id: Id, context: Context, caller: Caller) -> None:
+    """Delete the address of one’s own agent, and its credentials."""
+    await agents.remove_source(context, caller, profile_id)
+
+
+@router.put("/{profile_id}/source/profile")
+async def fetch_profile(profile_id: Id, request: Request, context: Context, caller: Caller) -> profiles.VersionView:
+    """Fetch one's profile from there: a new version of it, unless it is the same."""
+    await rate_limits_of(request).count_registration(caller, address_of(request))
+    return await agents.fetch_profile(context, caller, profile_id)

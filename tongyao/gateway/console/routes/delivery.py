@@ -7,7 +7,6 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
@@ -69,7 +68,7 @@ async def _page(
 ) -> Response:
     """`written`: an answer that was refused."""
     delivery = await read_delivery(visit.context, visit.caller, process_id)
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
+    access = await visit.access(process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
     waiting = await inbox(visit.context, visit.caller)
     ask = next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None)

@@ -13,7 +13,6 @@ from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
 from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
@@ -83,8 +82,7 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
 @router.post("/join")
 async def join(visit: AnyVisit, form: Form) -> Response:
     """The Playground: an introduction becomes a profile, its author is in, and reads once what opens this for them again."""
-    limits: RateLimits = visit.request.app.state.rate_limits
-    await limits.count_registration(visit.caller, str(visit.request.state.address))
+    await visit.count_registration()
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
         body = RegisterBody.model_validate({**given, "email": given["email"] or None})

@@ -12,8 +12,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import authorize_in_process
+from tongyao.app.action_permissions import Role
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.messaging.own_words import preview
 from tongyao.app.messaging.wire import Id
@@ -232,7 +231,7 @@ def _is_recent(one: ProcessSummary) -> bool:
 
 
 async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
-    access = await authorize_in_process(visit.context.repositories, visit.caller, one.id, Action.READ_PROCESS)
+    access = await visit.access(one.id)
     view = await party_view(visit.context, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""

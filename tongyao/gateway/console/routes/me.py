@@ -20,7 +20,6 @@ from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.gateway.access.authentication import SESSION, place_of
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, text_in
@@ -92,8 +91,7 @@ async def _change(visit: Visit, do: str, form: FormData) -> str:
             said = ConsentBody.model_validate({"consent": text_in(form, "consent")})
             await set_consent(context, caller, me, text_in(form, "scene"), said)
         case "mail":
-            limits: RateLimits = visit.request.app.state.rate_limits
-            await limits.count_registration(caller, str(visit.request.state.address))
+            await visit.count_registration()
             address = channels.MailBody(address=text_in(form, "address").strip())
             await channels.set_mail(context, caller, me, address, language=visit.language)
         case "code":

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
@@ -97,7 +97,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
 
 async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView, Plan]:
     """Raises `NotFound` where there is no plan, or none that the visitor may see."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PLAN)
+    access = await visit.access(process_id, Action.READ_PLAN)
     view = await party_view(visit.context, access)
     if view.plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")

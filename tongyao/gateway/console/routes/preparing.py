@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
@@ -251,13 +251,13 @@ async def _people_page(
 
 async def _cost_before(visit: Visit, parent: str) -> ChildCost | None:
     """What a process costs like the one from which this one came, and what is left for it."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, parent, Action.READ_PROCESS)
+    access = await visit.access(parent)
     return await child_cost(visit.context, access)
 
 
 async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
     """Raises `NotAllowed` for everybody else in the process."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    access = await visit.access(process_id)
     if access.role is not Role.DEMANDER:
         raise NotAllowed("this page is for whoever asked")
     return access

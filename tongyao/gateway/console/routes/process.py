@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
@@ -97,7 +97,7 @@ async def _page(
 ) -> SharedPage:
     # The events first: none is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    access = await visit.access(process_id)
     view = await party_view(visit.context, access)
     aliases, rounds = reading.grid(view)
     receipt = None
@@ -199,7 +199,7 @@ async def stream_changes(
     `shown`: the last event that the page takes into account.
     """
     live: Live = visit.request.app.state.live
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
+    access = await visit.access(process_id, Action.READ_EVENTS)
     if access.process.ended_at is not None:
         return Response(status_code=204)
     live.admit(visit.caller)

@@ -18,7 +18,6 @@ from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unav
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
@@ -92,9 +91,8 @@ def _whole(visit: Visit, given: dict[str, str]) -> str:
 
 async def _asked(visit: Visit, given: dict[str, str]) -> Response:
     """The intent as the engine reads it: to a script line by line as it finds more, else the page with all of it."""
-    limits: RateLimits = visit.request.app.state.rate_limits
     try:
-        await limits.count_reading(visit.caller)
+        await visit.limits.count_reading(visit.caller)
         readings = await ask_engine(visit.context, visit.caller, given["intent"])
     except (BadInput, QuotaReached, HttpProblem) as problem:
         if visit.request.headers.get("accept") == NDJSON:
