@@ -193,3 +193,16 @@ async def test_a_body_that_is_too_long_is_not_read_to_its_end(whole: GatewayHarn
         sent = CHUNKED + b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
         found = await statuses(port, sent, *[b"10000\r\n" + b"x" * 0x10000 + b"\r\n"] * 400)
         assert found in ([b"413"], []), found
+
+
+async def test_a_stream_of_events_outlives_the_time_for_a_body(whole: GatewayHarness) -> None:
+    async with (
+        behind_caddy(whole, READ_BODY="500ms", IDLE="500ms") as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http,
+        http.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as stream,
+    ):
+        assert stream.status_code == 200
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3):
+                async for _ in stream.aiter_bytes():
+                    pass
