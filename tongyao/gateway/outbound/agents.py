@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -30,6 +28,7 @@ from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
 from tongyao.protocol.rules.read_access import PartyView, Stands
 from tongyao.protocol.rules.refusals import Refusal
 from tongyao.records.people.sources import SourceTurn
+from tongyao.texts.catalogue import catalogue, worded
 
 log = structlog.get_logger()
 
@@ -39,7 +38,6 @@ SECONDS: Final = 150.0
 NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
 """Refusals that may pass while the turn still waits."""
 NOTHING_NEW: Final = "NOTHING NEW"
-_TEXTS: Final = Path(__file__).parent / "texts" / "agents.toml"
 _pause = partial(retry_seconds, first=10, factor=3, most=3600)
 
 
@@ -111,17 +109,12 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
     seen["words"] = view.observations[-1].words if view.observations else ""
     stands = view.stands or Stands()
     seen["asked"] = [id for id, one in stands.asked.items() if one.alias == view.you and one.outcome == "open"]
-    task = _task(language).format(alias=view.you, round=round_number, nothing=NOTHING_NEW)
+    values = {"alias": view.you, "round": round_number, "nothing": NOTHING_NEW}
+    task = worded(catalogue("outbound"), "zh" if language == "zh" else "en", "agents.task", **values)
     return [
         ChatMessage(role="system", content=task),
         ChatMessage(role="user", content=json.dumps(seen, ensure_ascii=False)),
     ]
-
-
-@cache
-def _task(language: str) -> str:
-    english, chinese = tomllib.loads(_TEXTS.read_text(encoding="utf-8"))["task"]
-    return str(chinese if language == "zh" else english)
 
 
 def _is_nothing_new(answer: str) -> bool:
