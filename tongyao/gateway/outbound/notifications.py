@@ -25,6 +25,7 @@ from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, n
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
 from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notification
 from tongyao.records.repositories import Repositories
 
