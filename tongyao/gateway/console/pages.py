@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -136,3 +137,10 @@ def told(problem: Problem, language: Language) -> str:
 def go_to(path: str) -> RedirectResponse:
     """After a form: show this page. `path` is of the console and begins with a slash."""
     return RedirectResponse(BASE + path, 303)
+
+
+def in_temporal(ui: str, process: str, run: str = "") -> str:
+    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    if not ui:
+        return ""
+    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

@@ -18,7 +18,8 @@ ASKED: Final[dict[str, str]] = {
     "answer": "Read your part of the plan (tool `plan`), then answer: commit, decline, or propose a change in `text`.",
     "residual": "A tension stayed open. Say whether a process is to be started for it.",
     "hole": "Somebody declined their part. Say whether a process is to be started that looks for somebody in their place.",
-    "consent": "May a proxy speak for you in this process? You can also take part and speak for yourself: `endpoint` human. "
+    "consent": "First show your person `consent.invitation_en` or `_zh`: who asks, what this is, what an answer does. Then: may a proxy speak "
+    "for you in this process? “I” in `consent.tension` is the person who asks. You can also take part and speak for yourself: `endpoint` human. "
     "No answer is no.",
     "resume": "The process is suspended. Resume it once the cause is mended.",
 }

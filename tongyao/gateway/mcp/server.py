@@ -31,24 +31,6 @@ from tongyao.protocol.rules.consent import Origin
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ACTIONS: Final[dict[str, Action]] = {
-    "scenes": Action.LIST_SCENES,
-    "agents": Action.LIST_PEOPLE,
-    "search": Action.SEARCH_PEOPLE,
-    "join": Action.JOIN,
-    "demand": Action.START_PROCESS,
-    "status": Action.READ_PROCESS,
-    "pending": Action.READ_INBOX,
-    "respond": Action.SEND_MESSAGE,
-    "decide": Action.SEND_MESSAGE,
-    "plan": Action.READ_PLAN,
-    "switch": Action.SEND_MESSAGE,
-    "leave": Action.SEND_MESSAGE,
-    "consent": Action.SEND_MESSAGE,
-    **account.ACTIONS,
-}
-"""Each tool's action in the table of permissions."""
-
 INSTRUCTIONS: Final = (
     "Tongyao turns a raw intent into a plan with other people. `join` a scene with a self-introduction to get a token; "
     "`demand` starts a process; `pending` lists what waits for you, `respond` answers a turn, `decide` a decision. "

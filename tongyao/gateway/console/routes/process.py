@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
@@ -22,13 +22,11 @@ from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import list_processes, party_view, read_process, summary
 from tongyao.app.why import Why, why_for
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import session_of
-from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.operations import in_temporal
-from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
+from tongyao.gateway.console.pages import SharedPage, go_to, in_temporal, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
 from tongyao.protocol.model.messages import ask_of
@@ -60,7 +58,7 @@ _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
 """The phases in which the demander reads how many of those they chose gave their consent."""
 
 
-@router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
+@router.get("/{process_id}")
 async def show_process(
     visit: SignedIn,
     process_id: Id,
@@ -73,7 +71,7 @@ async def show_process(
     return made.of(visit)
 
 
-@router.post("/{process_id}", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/{process_id}")
 async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Leaving and cancelling are asked twice."""
     do = text_in(form, "do")
@@ -99,7 +97,7 @@ async def _page(
 ) -> SharedPage:
     # The events first: none is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    access = await visit.access(process_id)
     view = await party_view(visit.context, access)
     aliases, rounds = reading.grid(view)
     receipt = None
@@ -164,7 +162,7 @@ async def _page(
 def _answers_said(visit: Visit, view: PartyView) -> str:
     """For the demander who answered the plan and who did not; for a participant whether they did."""
     if view.asked:
-        return answered_by(plans.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
+        return answered_by(reading.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")
     return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
 
@@ -192,7 +190,7 @@ async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
         return None
 
 
-@router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))
+@router.get("/{process_id}/live")
 async def stream_changes(
     visit: SignedIn, process_id: Id, shown: Annotated[str | None, Query(max_length=MAX_TOKEN)] = None
 ) -> Response:
@@ -201,7 +199,7 @@ async def stream_changes(
     `shown`: the last event that the page takes into account.
     """
     live: Live = visit.request.app.state.live
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
+    access = await visit.access(process_id, Action.READ_EVENTS)
     if access.process.ended_at is not None:
         return Response(status_code=204)
     live.admit(visit.caller)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tongyao.app.choosing.tension_words import LineWords
-from tongyao.gateway.console.lighting import left_over, pieces
+from tongyao.gateway.console.intent_highlights import left_over, pieces
 from tongyao.protocol.model.intent_parts import under
 from tongyao.protocol.model.tension import Tension
 

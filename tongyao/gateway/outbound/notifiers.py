@@ -1,16 +1,46 @@
-"""Notifier by mail, over SMTP."""
+"""Notifiers by signed webhook (app/notifications/webhook_signing.py says how a receiver verifies it) and by mail."""
 
 from __future__ import annotations
 
+import json
 from email.message import EmailMessage
-from typing import Literal
+from typing import Final, Literal
 
 import aiosmtplib
+import httpx
 
 from tongyao.app.notifications.notifier import NotSent, Outgoing
+from tongyao.app.notifications.webhook_signing import sign
+from tongyao.gateway.outbound import http_client
+from tongyao.gateway.outbound.http_client import AddressForbidden
 
-SECONDS = 20.0
-Encryption = Literal["starttls", "tls", "none"]
+WEBHOOK_SECONDS: Final = 10.0
+MAIL_SECONDS: Final = 20.0
+AGAIN: Final = frozenset({408, 409, 425, 429})
+"""Answers of the 4xx kind after which another try is worth it."""
+
+
+class WebhookNotifier:
+    """`private_allowed`: addresses inside the local network, and without TLS, are used too."""
+
+    def __init__(self, *, private_allowed: bool = False) -> None:
+        self._private_allowed = private_allowed
+
+    async def send(self, outgoing: Outgoing) -> None:
+        body = json.dumps(outgoing.data, ensure_ascii=False, sort_keys=True).encode()
+        headers = sign(outgoing.secret.get_secret_value(), outgoing.id, body) | {"content-type": "application/json"}
+        try:
+            async with (
+                http_client.client(private_allowed=self._private_allowed, seconds=WEBHOOK_SECONDS) as client,
+                client.stream("POST", outgoing.address, content=body, headers=headers) as answer,
+            ):
+                status = answer.status_code
+        except AddressForbidden:
+            raise NotSent("address forbidden", permanent=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise NotSent(f"webhook: {type(error).__name__}") from None
+        if not 200 <= status < 300:
+            raise NotSent(f"webhook answered {status}", permanent=400 <= status < 500 and status not in AGAIN)
 
 
 class MailNotifier:
@@ -22,7 +52,7 @@ class MailNotifier:
         *,
         sender: str,
         port: int = 587,
-        encryption: Encryption = "starttls",
+        encryption: Literal["starttls", "tls", "none"] = "starttls",
         username: str | None = None,
         password: str | None = None,
     ) -> None:
@@ -46,7 +76,7 @@ class MailNotifier:
                 password=self._password,
                 use_tls=self._encryption == "tls",
                 start_tls=self._encryption == "starttls",
-                timeout=SECONDS,
+                timeout=MAIL_SECONDS,
             )
         except aiosmtplib.SMTPRecipientsRefused as refused:
             codes = [one.code for one in refused.recipients]
