@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput
-from tongyao.protocol.life.snapshot import asks
+from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -24,7 +24,7 @@ class Answers(Oracle):
         """The hole on which a decision ends the answers, as the inbox says before a message is applied."""
 
     def offered(self, world: World, message: Message) -> None:
-        self.last = next((one.subject for one in asks(world.state, world.now) if one.ends_answers), None)
+        self.last = next((one.subject for one in inbox(world.state, world.now) if one.ends_answers), None)
 
     def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
         if message.kind == "conclude" and before["phase"].value in ("answering", "awaiting_children"):

@@ -41,6 +41,7 @@ from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import child_id, invitation_of
 from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message, ask_of
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
@@ -48,7 +49,6 @@ from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
@@ -317,7 +317,7 @@ def build_message(
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
         case ConsentBody():
-            fields = {**body.model_dump(exclude={"kind"}), "invitation": int(access.alias.removeprefix("invited/"))}
+            fields = {**body.model_dump(exclude={"kind"}), "invitation": invitation_of(access.alias)}
         case _:
             fields = body.model_dump(exclude={"kind"})
     message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})

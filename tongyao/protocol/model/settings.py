@@ -90,6 +90,9 @@ class ProcessSettings(Value):
         description="How long a round stays open after the last words of a person, for corrections.",
     )
     deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
+    deciding_alone_seconds: int = Field(
+        default=HOUR, ge=1, description="The same, where nobody but the demander is a person: at most so long."
+    )
     answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
     children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")
     process_seconds: int = Field(default=60 * DAY, ge=1, description="The whole process.")
