@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.model import ids
@@ -88,7 +88,8 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
 
 
 def _confirm(state: State) -> Iterator[Open]:
-    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER), state.deadline
+    named = len(state.start.participants) or None
+    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named), state.deadline
 
 
 def _select(state: State) -> Iterator[Open]:
@@ -231,6 +232,17 @@ def answers(
 _CHOSEN: Final = (Ask.DECISION, Ask.REPLAN)
 
 
+def answered_by(message_kind: str) -> frozenset[str]:
+    """The kinds of asks that a message of this kind answers."""
+    return frozenset(row.kind.value for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
+
+
+def never_open(message_kind: str) -> str:
+    """An id of the kind of ask that such a message answers which is never open: what somebody answers who was shown nothing."""
+    [name, *_] = (row.name for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
+    return ids.ask_id(name, 0)
+
+
 def _named(kind: str, id: str, number: int, subject: str, given: Mapping[str, str]) -> Body:
     """The fields by which a message names what it answers."""
     match kind:
@@ -265,20 +277,36 @@ def texts(language: str) -> Mapping[str, Mapping[str, Any]]:
     return _TEXTS["zh" if language == "zh" else "en"]
 
 
-def does(kind: str, language: str, *, number: int = 0, subject: str = "") -> str:
+class Told(Protocol):
+    """An ask, as the state, the records or an inbox have it."""
+
+    @property
+    def ask(self) -> str: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def others(self) -> int | None: ...
+    @property
+    def ends_answers(self) -> bool: ...
+
+
+def does(ask: Told, language: str) -> str:
     """What an ask asks, as a sentence without a subject and without a stop: `confirm the tension, or revise it`."""
-    sentence: str = _text(kind, language)["does"]
-    return sentence.format(round=number, subject=subject)
+    return _text(ask, language, "does").format(round=ask.round, subject=ask.subject)
 
 
-def helps(kind: str, language: str, *, number: int = 0, ends_answers: bool = False, named: bool = False) -> str:
-    """What whoever answers has to know. `ends_answers`: as in `Waiting`. `named`: who takes part was named at the start."""
-    last = (kind == Ask.HOLE and ends_answers) or (kind == Ask.ANSWER and number > 1)
-    variant = f"{kind}_last" if last else f"{kind}_named" if kind == Ask.CONFIRM_TENSION and named else kind
-    text: str = _text(variant, language)["help"]
+def helps(ask: Told, language: str) -> str:
+    """What somebody who answers has to know, in whole sentences."""
+    return _text(ask, language, "help")
+
+
+def _text(ask: Told, language: str, part: str) -> str:
+    """A text of the ask; of its variant where that has one."""
+    last = ask.ends_answers or (ask.ask == Ask.ANSWER and ask.round > 1)
+    named = ask.ask == Ask.CONFIRM_TENSION and ask.others
+    asked = texts(language)["asks"]
+    variant = asked.get(f"{ask.ask}_last" if last else f"{ask.ask}_named" if named else "", {})
+    text: str = variant.get(part) or asked[ask.ask][part]
     return text
-
-
-def _text(key: str, language: str) -> Mapping[str, str]:
-    found: Mapping[str, str] = texts(language)["asks"][key]
-    return found

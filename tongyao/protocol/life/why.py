@@ -92,7 +92,7 @@ def _people(state: State, language: Language) -> list[Reason]:
         reasons = [Reason(waits_for=_say("corrections", language), until=wall_time(state, state.correcting_until))]
     for ask, deadline in _asked_of_people(state):
         since = deadline.asked_at if deadline is not None else None
-        moved = does(ask.ask, language, number=ask.round, subject=ask.subject)
+        moved = does(ask, language)
         reasons.append(Reason(waits_for=ask.alias, since=since, until=_until(state, deadline), moved_by=moved))
     return reasons
 
@@ -144,7 +144,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         said += _say("open_points", language) if alias == DEMANDER and state.undecided else ""
         return f"{said}{_say('not_you', language)}"
     ask, deadline = min(own, key=lambda one: (one[1] is None, one[1].due if one[1] is not None else None))
-    what = does(ask.ask, language, number=ask.round, subject=ask.subject)
+    what = does(ask, language)
     key = "gap_waits" if ask.ask is Ask.GAP else "process_waits"
     until = _until(state, deadline)
     at = _say("until", language, until=f"{until:%Y-%m-%d %H:%M} UTC") if until is not None else ""

@@ -152,7 +152,9 @@ class Waiting(Value):
     remaining_seconds: int | None = None
     subject: str = ""
     others: int | None = Field(
-        default=None, description="Of `consent`: how many others would take part at most, the demander left out."
+        default=None,
+        description="Of `consent`: how many others would take part at most, the demander left out. Of `confirm_tension`: how many people were "
+        "named at the start, whom confirming asks at once; unset: none.",
     )
     ends_answers: bool = Field(
         default=False,
