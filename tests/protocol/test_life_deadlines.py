@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.protocol.lives import DAY, HOUR, MINUTE, Life
@@ -179,7 +181,9 @@ def test_a_decision_is_waited_for_a_week_where_somebody_else_is_a_person_and_an_
     while life.phase == "crystallizing":
         if life.asked_in_person():
             life.says("P02", "words")
-        life.succeed("project" if life.runs("project") else "observe", **({} if life.runs("project") else {"verdict": "more"}))
+        life.succeed(
+            "project" if life.runs("project") else "observe", **({} if life.runs("project") else {"verdict": "more"})
+        )
     assert [one.due for one in life.asked("decision")] == [life.world.now + term]
 
 

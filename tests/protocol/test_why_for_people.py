@@ -17,8 +17,16 @@ def told(life: Life, alias: str, language: str = "en") -> str:
 def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
     life = Life("human", "human")
     life.succeed("formulate")
-    assert told(life, "P00").startswith("The process waits for you: confirm the tension, or revise it, until ")
-    assert told(life, "P00", "zh").startswith("这个过程在等你：确认或修改张力，截至 ")
+    at_once = "confirming begins the process at once with the people who are named"
+    assert told(life, "P00").startswith(
+        f"The process waits for you: confirm the tension, or revise it: {at_once}, until "
+    )
+    assert told(life, "P00", "zh").startswith(
+        "这个过程在等你：确认或修改张力：参与者已经指定，一经确认过程立即开始，截至 "
+    )
+    alone = Life(start={"scene": "harbour"})
+    alone.succeed("formulate")
+    assert told(alone, "P00").startswith("The process waits for you: confirm the tension, or revise it, until ")
     life = Life.in_round_one("human", "proxy")
     assert told(life, "P01").startswith(
         "The process waits for you: say what is new from you in round 1, or that there is nothing new, until "

@@ -18,6 +18,8 @@ from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.mcp.answers import with_answers
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import listen, serve, url_of
+from tongyao.protocol.life.asks import KINDS, answers
+from tongyao.protocol.model.events import Ask as AskName
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> Any:
@@ -134,7 +136,9 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gateway: GatewayHarness, kind: AskName) -> None:
+async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(
+    gateway: GatewayHarness, kind: AskName
+) -> None:
     ask = Ask(
         process_id="c-1", id="x/1", ask=kind, alias="P01", en="say", zh="说", round=1, subject="plan/1/residual/1", due_at=None,
         opened_at="2026-01-01T00:00:00Z", answer_with="",

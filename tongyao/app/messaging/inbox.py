@@ -110,7 +110,8 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         due_at=row.due_at.isoformat() if row.due_at else None,
         remaining_seconds=row.remaining_seconds,
         opened_at=row.opened_at.isoformat(),
-        answer_with=" or ".join(json.dumps(message, ensure_ascii=False) for message in messages) + f". {helps(row, 'en')}",
+        answer_with=" or ".join(json.dumps(message, ensure_ascii=False) for message in messages)
+        + f". {helps(row, 'en')}",
         subject=row.subject if row.ask != "consent" else "",
         others=row.others if row.ask == "confirm_tension" else None,
         messages=tuple(messages),

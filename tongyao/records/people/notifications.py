@@ -143,7 +143,13 @@ class Notifications:
             made = 0
             for row in await cursor.fetchall():
                 due = row["due_at"].isoformat() if row["due_at"] else None
-                about = {"what": row["ask"], "id": row["ask_id"], "alias": row["alias"], "round": row["round"], "due": due}
+                about = {
+                    "what": row["ask"],
+                    "id": row["ask_id"],
+                    "alias": row["alias"],
+                    "round": row["round"],
+                    "due": due,
+                }
                 notice = Notice(
                     source=f"inbox/{row['source']}", person=row["person"], process_id=row["process_id"], about=about
                 )
