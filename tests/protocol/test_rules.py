@@ -159,7 +159,6 @@ def test_all_pairs_are_each_there_once(numbers: set[int]) -> None:
     [
         {"quorum": 5, "max_participants": 3},
         {"residuals": "auto", "depth_limit": 0},
-        {"wait_for_children": True, "residuals": "off"},
         {"turn_seconds": 100, "process_seconds": 99},
         {"max_participants": 9},
         {"no_such_setting": 1},

@@ -1,4 +1,4 @@
-"""People answer the plan: commit, decline or propose (docs/protocol.md §7.5)."""
+"""People answer the plan: commit, decline or propose (docs/protocol.md §7.5). In a room of proxies the demander is asked about residuals alone."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def time_over(state: State, now: datetime) -> None:
 
 
 def advance(state: State, now: datetime) -> Phase | None:
-    over = state.concluded or (state.all_answered and not state.open_points)
+    over = state.concluded or (state.all_answered and not state.open_points and not state.only_residuals)
     return state.after_answers if over else None

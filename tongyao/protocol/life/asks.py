@@ -158,7 +158,7 @@ def _residuals(state: State, kind: Ask) -> Iterator[Open]:
                 alias=DEMANDER,
                 round=ids.number_of_residual(residual),
                 subject=residual,
-                ends_answers=residual == state.last_hole,
+                ends_answers=residual == state.last_residual,
             )
             yield waiting, None
 

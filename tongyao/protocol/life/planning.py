@@ -65,4 +65,5 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
 def _delivered(state: State, output: DeliverOutput, now: datetime) -> Phase:
     for alias in dict.fromkeys((*output.delivered, DEMANDER)):
         note(state, EventKind.DELIVERY_READY, now, urgent=False, alias=alias, revision=state.plan_revision)
-    return Phase.ANSWERING if state.asked_for_answers and not state.folded else state.after_answers
+    asks = bool(state.asked_for_answers) or state.only_residuals
+    return Phase.ANSWERING if asks and not state.folded else state.after_answers

@@ -280,8 +280,13 @@ class State(BaseModel):
 
     @property
     def children_open(self) -> bool:
-        """Whether something may still come back from a child, or be sent to one."""
-        return any(residual.status in ("open", "approved", "started") for residual in self.residuals.values())
+        """Whether something may still come back from a child."""
+        return any(residual.status in ("approved", "started") for residual in self.residuals.values())
+
+    @property
+    def only_residuals(self) -> bool:
+        """Whether the demander's word on residuals is all that is waited for: nobody is asked to answer the plan."""
+        return bool(self.undecided) and not self.asked_for_answers
 
     @property
     def asked_for_answers(self) -> tuple[str, ...]:
@@ -305,13 +310,13 @@ class State(BaseModel):
         )
 
     @property
-    def last_hole(self) -> str | None:
-        """The hole on which a decision ends the answers, because nothing else is waited for; None: there is no such hole."""
-        points = self.open_points
-        if self.phase is not Phase.ANSWERING or len(points) != 1 or not self.all_answered:
+    def last_residual(self) -> str | None:
+        """The residual on which a decision ends the answers, because nothing else is waited for; None: there is no such residual."""
+        if self.phase is not Phase.ANSWERING or not self.all_answered:
             return None
-        hole = hole_id(self.plan_revision, points[0])
-        return hole if hole in self.undecided else None
+        points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
+        waited_for = points | set(self.undecided) if self.only_residuals else points
+        return next(iter(waited_for & set(self.undecided)), None) if len(waited_for) == 1 else None
 
     @property
     def waits_for_children(self) -> bool:

@@ -98,9 +98,9 @@ def _people(state: State, language: Language) -> list[Reason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """What is waited for. Operators' causes have reasons of their own, and no answer to a plan waits for a residual."""
+    """What is waited for. Operators' causes have reasons of their own. Where answers to the plan are waited for, residuals are not."""
     for ask, deadline in open_asks(state):
-        beside = state.phase is Phase.ANSWERING and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
+        beside = state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
         if ask.ask is not Ask.RESUME and not beside:
             yield ask, deadline
 

@@ -158,7 +158,7 @@ class Waiting(Value):
     )
     ends_answers: bool = Field(
         default=False,
-        description="Of `hole`: whether it goes back to the field or not, no answer is waited for after it.",
+        description="Of `residual` and `hole`: whether it goes back to the field or not, no answer is waited for after it.",
     )
 
 
