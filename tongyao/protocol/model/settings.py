@@ -102,7 +102,8 @@ class ProcessSettings(Value):
     )
     depth_limit: int = Field(default=1, ge=0, le=5, description="Generations of children below the root.")
     wait_for_children: bool = Field(
-        default=True, description="Wait for children that were begun before the end, and plan once more when they have ended."
+        default=True,
+        description="Wait for children that were begun before the end, and plan once more when they have ended.",
     )
     propose_parents_participants: bool = Field(
         default=True, description="The field may find people of the parent's room for a child."
