@@ -16,7 +16,7 @@ from tongyao.protocol.life.phases import PHASES, IllegalTransition, enter
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.ids import all_pairs, next_alias
 from tongyao.protocol.model.observation import Verdict
-from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.process import DecidingCause, Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.settings import MAX_ROUNDS, ProcessSettings
@@ -134,7 +134,7 @@ def test_everybody_is_asked_in_the_first_two_rounds_and_after_an_exhausted_that_
 
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(Phase, Phase)))
 def test_a_transition_the_protocol_does_not_know_raises_and_names_both_phases(origin: Phase, target: Phase) -> None:
-    state = State(start=START, started_at=NOW, seed="s", phase=origin)
+    state = State(start=START, started_at=NOW, seed="s", phase=origin, deciding_cause=DecidingCause.LIMIT)
     if not origin.ended and (target in PHASES[origin].follows or target in (Phase.CANCELLED, Phase.EXPIRED)):
         enter(state, target, NOW)
         assert state.phase is target

@@ -53,7 +53,9 @@ class Admission(Oracle):
         """A message that names another ask than the one that is open is refused."""
         if not isinstance(message, m.Answer) or not message.ask:
             return set()
-        number = state.round if state.phase.value not in ("answering", "awaiting_children") else self.counted["plan_ready"]
+        number = (
+            state.round if state.phase.value not in ("answering", "awaiting_children") else self.counted["plan_ready"]
+        )
         moment = f"{message.kind}/{state.phase.value}/{number}"
         open_now = {
             "revise_tension": f"confirm/{self.counted['tension_revised'] + 1}",

@@ -220,7 +220,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             Literal["proxy", "agent", "human"],
             Field(description="With `allow`: what speaks for you. Unless it is `proxy`, no proxy may."),
         ] = "proxy",
-        invitation: Annotated[int | None, Field(description="As `pending` says it; left out: the last question.")] = None,
+        invitation: Annotated[
+            int | None, Field(description="As `pending` says it; left out: the last question.")
+        ] = None,
         token: Token = "",
     ) -> Any:
         """Answer whether you take part, and whether your proxy may speak for you, as `pending` asks. No answer is no."""

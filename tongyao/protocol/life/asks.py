@@ -1,4 +1,4 @@
-"""What a process asks of somebody: one table of the kinds of asks (docs/protocol.md §8.4).
+"""What a process asks of somebody: one table of the kinds of asks (docs/protocol.md §8.3).
 
 A row says whom an ask is for, which messages answer it, and when it is open. Its sentences are in `tongyao/texts/{en,zh}.toml`. The inbox, `why`,
 `show`, pages, MCP, mails and the API are renderings of this table. `life.phases` says in which phase which asks are open.
