@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import pytest
+import typer
 from starlette.datastructures import FormData
 from typer.testing import CliRunner
 
@@ -22,15 +23,15 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.messages import build_message
-from tongyao.app.messaging.wire import MESSAGE_BODY, MessageBody
+from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.cli import app
-from tongyao.commands.shared import next_steps
+from tongyao.commands import next_steps
 from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.routes import inbox as inbox_page
 from tongyao.gateway.mcp.answers import with_answers
 from tongyao.protocol.contracts.signals import read_signal
 from tongyao.protocol.life import machine, message_kinds
-from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps, texts
+from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Ask as AskName
@@ -195,36 +196,34 @@ def by_page(life: Life, ask: Waiting, body: Body, monkeypatch: pytest.MonkeyPatc
 
 def by_command(life: Life, ask: Waiting, body: Body, monkeypatch: pytest.MonkeyPatch) -> Body:
     """The command that `show` prints, as the command line sends it."""
-    from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared import references, tension_editing
+    from tongyao.commands import consents, messages, options, references, sending, tension_editing
 
     sent: list[Body] = []
 
-    async def same(first: Any, second: Any = None) -> Any:
+    async def same(first: Any, second: Any = None, *_: Any) -> Any:
         return first if second is None else second
-
-    async def answer(process: str, message: MessageBody, key: str, person: str) -> tuple[str, str]:
-        sent.append(message.model_dump(mode="json", exclude_defaults=True) | {"kind": message.kind})
-        return "", ""
 
     async def nothing(*given: Any) -> Any:
         return False
 
-    def send(process: str, kind: str, key: str | None, *, sender: str = "P00", about: str = "", **fields: Any) -> None:
+    async def send(
+        process: str, kind: str, key: str | None, *, sender: str = "P00", about: str = "", **fields: Any
+    ) -> None:
         sent.append({"kind": kind, **{name: one for name, one in fields.items() if one not in ("", None, [])}})
 
+    def consented(kind: Any, given: Body) -> Any:
+        sent.append(given)
+        raise typer.Exit(0)
+
+    async def rounds(process: str) -> Any:
+        return SimpleNamespace(phase="rounds")
+
     monkeypatch.setattr(references, "find_people", same)
-    monkeypatch.setattr(references, "find_process", same)
-    for name, stub in (
-        ("aliases", same),
-        ("residual_in", same),
-        ("ends_answering", nothing),
-        ("answer", answer),
-        ("send", send),
-    ):
-        monkeypatch.setattr(actions, name, stub)
-    monkeypatch.setattr(actions, "report", lambda *_: None)
-    monkeypatch.setattr(actions, "present", lambda _: same(SimpleNamespace(phase="rounds")))
+    monkeypatch.setattr(options, "run", lambda found: found.close() or "c-1")
+    monkeypatch.setattr(sending, "send", send)
+    for name, stub in (("_aliases", same), ("_ends_answering", nothing), ("_row", rounds)):
+        monkeypatch.setattr(messages, name, stub)
+    monkeypatch.setattr(consents, "validated", consented)
     monkeypatch.setattr(tension_editing, "revised", nothing)
     monkeypatch.setattr(tension_editing, "tension_as_text", lambda _: "before")
     monkeypatch.setattr(tension_editing, "edited", lambda _: "after")
@@ -349,10 +348,6 @@ def test_a_confirmation_of_what_was_revised_meanwhile_is_refused() -> None:
 
 
 def test_every_ask_has_its_sentences_in_both_languages() -> None:
-    english, chinese = texts("en"), texts("zh")
-    assert {section: set(english[section]) for section in english} == {
-        section: set(chinese[section]) for section in chinese
-    }
     for kind, make in OPEN.items():
         ask = waiting(make(), kind)
         for language in ("en", "zh"):

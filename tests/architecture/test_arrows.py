@@ -14,7 +14,7 @@ PROTOCOL_FOLDER = REPOSITORY / "tongyao" / "protocol"
 PROTOCOL = sorted(PROTOCOL_FOLDER.rglob("*.py"))
 EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib"}
 EFFECTS |= {"uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"}  # uuid5 is a hash
-READ_A_TABLE = {"documents/texts.py", "guards/advice.py", "life/asks.py"}
+READ_A_TABLE = {"documents/texts.py", "guards/advice.py"}
 """Of `protocol`: modules that read a TOML file beside them when they are imported, or when it is first asked for."""
 
 
@@ -40,7 +40,7 @@ def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> N
 
 
 def test_a_gateway_in_which_nobody_searches_holds_no_learner() -> None:
-    heavy = ["torch", "sklearn", "networkx", "anthropic", "activities"]
+    heavy = ["torch", "sklearn", "anthropic", "activities"]
     assert loaded(heavy, "import tongyao.runtime.serve, tongyao.field.intent_field") == ""
 
 

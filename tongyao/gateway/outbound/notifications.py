@@ -181,14 +181,15 @@ class NotificationSender:
         if what == Ask.CONSENT and one.process_id:
             process = await self._library.processes.get(one.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
+        sentence = notification_texts.said(what, one.about, waiting, language)
         data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(about := notification_texts.said(what, one.about, waiting, language)),
+            subject=notification_texts.subject(sentence),
             text=notification_texts.text(
-                about,
+                sentence,
                 process=one.process_id or "",
                 due=due,
                 where=await self._where(one, channel, links),

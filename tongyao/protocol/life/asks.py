@@ -1,23 +1,21 @@
 """What a process asks of somebody: one table of the kinds of asks (docs/protocol.md §8.3).
 
-A row says whom an ask is for, which messages answer it, and when it is open. Its sentences are in `tongyao/texts/{en,zh}.toml`. The inbox, `why`,
+A row says whom an ask is for, which messages answer it, and when it is open. Its sentences are in `tongyao/texts/protocol/asks.toml`. The inbox, `why`,
 `show`, pages, MCP, mails and the API are renderings of this table. `life.phases` says in which phase which asks are open.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol
 
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.model import ids
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Ask, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
-from tongyao.protocol.model.requests import Language
+from tongyao.texts.catalogue import catalogue, worded
 
 Body = dict[str, Any]
 """A message as a program sends it: `kind` and the fields to fill in. The texts in angle brackets are the sender's."""
@@ -27,10 +25,8 @@ Open = tuple[Waiting, Deadline | None]
 
 TEXT: Final = "<text>"
 PROFILE: Final = "<profile id>"
-_TEXTS: Final[Mapping[Language, Mapping[str, Mapping[str, Any]]]] = {
-    language: tomllib.loads((Path(__file__).parents[2] / "texts" / f"{language}.toml").read_text(encoding="utf-8"))
-    for language in get_args(Language)
-}
+_TEXTS: Final = catalogue("protocol")
+"""Read when this module is imported: a workflow may not read files."""
 
 
 @dataclass(frozen=True)
@@ -272,9 +268,9 @@ def _named(kind: str, id: str, number: int, subject: str, given: Mapping[str, st
 # ---- their sentences
 
 
-def texts(language: str) -> Mapping[str, Mapping[str, Any]]:
-    """The texts of the protocol in one language, `en` for every language but `zh`: `asks`, `why`."""
-    return _TEXTS["zh" if language == "zh" else "en"]
+def words(key: str, language: str, /, **values: Any) -> str:
+    """A text of `tongyao/texts/protocol`, in English for every language but `zh`."""
+    return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
 
 
 class Told(Protocol):
@@ -294,7 +290,7 @@ class Told(Protocol):
 
 def does(ask: Told, language: str) -> str:
     """What an ask asks, as a sentence without a subject and without a stop: `confirm the tension, or revise it`."""
-    return _text(ask, language, "does").format(round=ask.round, subject=ask.subject)
+    return _text(ask, language, "does")
 
 
 def helps(ask: Told, language: str) -> str:
@@ -306,7 +302,6 @@ def _text(ask: Told, language: str, part: str) -> str:
     """A text of the ask; of its variant where that has one."""
     last = ask.ends_answers or (ask.ask == Ask.ANSWER and ask.round > 1)
     named = ask.ask == Ask.CONFIRM_TENSION and ask.others
-    asked = texts(language)["asks"]
-    variant = asked.get(f"{ask.ask}_last" if last else f"{ask.ask}_named" if named else "", {})
-    text: str = variant.get(part) or asked[ask.ask][part]
-    return text
+    variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
+    key = variant if variant in _TEXTS else f"asks.{ask.ask}_{part}"
+    return words(key, language, round=ask.round, subject=ask.subject)

@@ -1,26 +1,26 @@
 """What a process waits for, since when, and how it can continue. Derived from `wanted`, `wake`, the asks and the causes of a suspension.
 
-The sentences are in `tongyao/texts/{en,zh}.toml`.
+The sentences are in `tongyao/texts/protocol/why.toml`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 
 from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
-from tongyao.protocol.life.asks import does, texts
+from tongyao.protocol.life.asks import does, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import RECORD_KEY, Step
 from tongyao.protocol.model.events import Ask, Waiting
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process import DEMANDER, ENDED, Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
@@ -45,9 +45,8 @@ class Reason(Value):
         return "".join(_say(key, self.language, **values) for key, values in [*parts, ("stop", {})])
 
 
-def _say(text_key: str, language: str, /, **values: Any) -> str:
-    text: str = texts(language)["why"][text_key]
-    return text.format(**values)
+def _say(key: str, language: str, /, **values: Any) -> str:
+    return words(f"why.{key}", language, **values)
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[Reason]:
@@ -140,7 +139,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         return _say("away", language)
     own = [(ask, deadline) for ask, deadline in _asked_of_people(state) if ask.alias == alias]
     if not own:
-        said = texts(language)["why"].get(state.phase, "").format(round=state.round)
+        said = _say(state.phase, language, round=state.round) if state.phase in _GOES_ON else ""
         said += _say("open_points", language) if alias == DEMANDER and state.undecided else ""
         return f"{said}{_say('not_you', language)}"
     ask, deadline = min(own, key=lambda one: (one[1] is None, one[1].due if one[1] is not None else None))
@@ -149,6 +148,10 @@ def why_for_party(state: State, alias: str, language: str) -> str:
     until = _until(state, deadline)
     at = _say("until", language, until=f"{until:%Y-%m-%d %H:%M} UTC") if until is not None else ""
     return f"{_say(key, language, what=what)}{at}{_say('stop', language)}"
+
+
+_GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
+"""Phases of which those are told something of whom nothing is asked."""
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
