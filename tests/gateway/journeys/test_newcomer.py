@@ -97,7 +97,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     pid, demander, people = await room(gateway, correcting_seconds=12)
     token = people[1]["token"]
     ask = await asked(gateway, token, "projection", 1)
-    assert '"kind": "submit_projection", "round": 1' in ask["answer_with"]
+    assert '{"kind": "submit_projection", "text": "<text>", "round": 1}' in ask["answer_with"]
     assert ask["messages"][-1] == {"kind": "submit_projection", "round": 1, "nothing_new": True}
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."

@@ -116,7 +116,7 @@ class NotificationSender:
         if person is None:
             return []
         number = event.data.get("round", 0)
-        about = {"what": event.kind.value, "id": ask_id("say", number, alias), "alias": alias, "round": number}
+        about = {"what": event.kind.value, "ask": ask_id("say", number, alias), "alias": alias, "round": number}
         return [
             Notice(
                 source=f"event/{process_id}/{event.epoch}.{event.seq}",
@@ -131,7 +131,7 @@ class NotificationSender:
         asked = await self._library.inbox.get(process_id, id)
         if asked is None or asked.person is None or asked.closed_at is not None:
             return []
-        about = {"what": asked.ask, "id": id, "alias": asked.alias, "round": asked.round}
+        about = {"what": asked.ask, "ask": id, "alias": asked.alias, "round": asked.round}
         source = f"event/{process_id}/{event.epoch}.{event.seq}"
         return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]
 
@@ -170,7 +170,7 @@ class NotificationSender:
         due: datetime | None = None
         waiting: InboxRow | None = None
         if what in ASKS or what == EventKind.REMINDER:
-            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["id"]))
+            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["ask"]))
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at

@@ -145,7 +145,7 @@ class Notifications:
                 due = row["due_at"].isoformat() if row["due_at"] else None
                 about = {
                     "what": row["ask"],
-                    "id": row["ask_id"],
+                    "ask": row["ask_id"],
                     "alias": row["alias"],
                     "round": row["round"],
                     "due": due,
