@@ -184,7 +184,7 @@ async def _print_why(process_id: str) -> None:
     except (NotFound, Unavailable, TemporalUnreachable) as error:
         console.print(Text(str(error), style="yellow"))
         return
-    sentences = [reason.sentence_zh if language() == "zh" else reason.sentence for reason in told.reasons]
+    sentences = [reason.sentence for reason in told.reasons]
     for line in sentences or [told.sentence]:
         console.print(Text(line))
 
@@ -225,7 +225,7 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 
 
 def _asked(ask: WaitsFor) -> str:
-    return f"{ask.alias or say('waits.operator')}: {say(f'asked.{ask.ask}')}"
+    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

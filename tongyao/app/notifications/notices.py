@@ -7,7 +7,8 @@ from typing import Final
 
 import structlog
 
-from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.database import RecordsError
@@ -44,7 +45,7 @@ async def _notices(repositories: Repositories, process_id: str, event: RecordedE
         return []
     row = await repositories.processes.get(process_id)
     if (number := event.data.get("number")) is not None:
-        return await _reminder_of_consent(repositories, process_id, event, f"invited/{number}")
+        return await _reminder_of_consent(repositories, process_id, event, ask_id("consent", number))
     alias = str(event.data.get("alias", DEMANDER))
     if event.kind is EventKind.ESCALATED:
         person: str | None = row.demander
@@ -57,7 +58,8 @@ async def _notices(repositories: Repositories, process_id: str, event: RecordedE
         person = next((seat.person for seat in seats if seat.alias == alias), None)
     if person is None:
         return []
-    about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}
+    number = event.data.get("round", 0)
+    about = {"what": event.kind.value, "ask": ask_id("say", number, alias), "alias": alias, "round": number}
     return [
         Notice(
             source=f"event/{process_id}/{event.epoch}.{event.seq}",
@@ -69,13 +71,12 @@ async def _notices(repositories: Repositories, process_id: str, event: RecordedE
 
 
 async def _reminder_of_consent(
-    repositories: Repositories, process_id: str, event: RecordedEvent, alias: str
+    repositories: Repositories, process_id: str, event: RecordedEvent, id: str
 ) -> list[Notice]:
     """The question for their consent once more, to whoever was asked and has not answered."""
-    number = int(alias.removeprefix("invited/"))
-    asked = await repositories.inbox.get(f"{process_id}/{Ask.CONSENT}/{alias}/{number}")
+    asked = await repositories.inbox.get(process_id, id)
     if asked is None or asked.person is None or asked.closed_at is not None:
         return []
-    about = {"what": Ask.CONSENT.value, "alias": alias, "round": number}
+    about = {"what": asked.ask, "ask": id, "alias": asked.alias, "round": asked.round}
     source = f"event/{process_id}/{event.epoch}.{event.seq}"
     return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]

@@ -158,8 +158,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         message: Annotated[
             dict[str, Any],
             Field(
-                description="What you decide, as a message with its `kind`: confirm_tension, revise_tension {tension}, "
-                "select_participants {participants}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
+                description="What you decide, as a message with its `kind`: confirm_tension {ask}, revise_tension {tension, ask}, "
+                "select_participants {participants, ask}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
                 "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: as `pending` says it."
             ),
         ],
@@ -202,10 +202,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             Literal["proxy", "agent", "human"],
             Field(description="With `allow`: what speaks for you. Unless it is `proxy`, no proxy may."),
         ] = "proxy",
+        invitation: Annotated[
+            int | None, Field(description="As `pending` says it; left out: the last question.")
+        ] = None,
         token: Token = "",
     ) -> Any:
         """Answer whether you take part, and whether your proxy may speak for you, as `pending` asks. No answer is no."""
-        return await send(token, ctx, process_id, key, {"kind": "consent", "allow": allow, "endpoint": endpoint})
+        said = {"allow": allow, "endpoint": endpoint, "invitation": invitation}
+        return await send(token, ctx, process_id, key, {"kind": "consent", **said})
 
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
     for function in tools:

@@ -25,8 +25,8 @@ from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, n
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
 from tongyao.protocol.model.events import Ask, EventKind
-from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notification
+from tongyao.records.process.inbox import InboxRow
 from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
@@ -81,17 +81,14 @@ class NotificationSender(Deliveries[Notification]):
     async def _outgoing(self, one: Notification, links: list[str]) -> Outgoing | None:
         """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
         channel = await self._channel(one)
-        told = what = str(one.about["what"])
+        what = str(one.about["what"])
         due: datetime | None = None
+        waiting: InboxRow | None = None
         if what in ASKS or what == EventKind.REMINDER:
-            ask = Ask.PROJECTION if what == EventKind.REMINDER else Ask(what)
-            waiting = await self._library.inbox.get(f"{one.process_id}/{ask}/{one.about['alias']}/{one.about['round']}")
+            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["ask"]))
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at
-            unlimited = due is None and waiting.remaining_seconds is None
-            if ask is Ask.PROJECTION and waiting.alias == DEMANDER and unlimited:
-                told = "gap"  # without a seat the demander has no turn
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
@@ -99,15 +96,15 @@ class NotificationSender(Deliveries[Notification]):
         if what == Ask.CONSENT and one.process_id:
             process = await self._library.processes.get(one.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
+        sentence = notification_texts.said(what, one.about, waiting, language)
         data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(told, one.about, language),
+            subject=notification_texts.subject(sentence),
             text=notification_texts.text(
-                told,
-                one.about,
+                sentence,
                 process=one.process_id or "",
                 due=due,
                 where=await self._where(one, channel, links),

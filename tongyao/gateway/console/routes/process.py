@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
@@ -29,7 +30,7 @@ from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import SharedPage, go_to, in_temporal, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
-from tongyao.protocol.model.messages import ask_of
+from tongyao.protocol.life.asks import moment
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
@@ -54,6 +55,8 @@ _WHILE: Final = {
     "conclude": (Phase.CRYSTALLIZING,),
 }
 """The phases in which it is still news that one of these was applied."""
+_FOUND: Final = 3
+"""Claims of a child's plan on the page of its parent."""
 _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
 """The phases in which the demander reads how many of those they chose gave their consent."""
 
@@ -137,7 +140,8 @@ async def _page(
         matrix=reading.matrix(view),
         sources=reading.sources_of(view),
         cited=reading.cited,
-        concludes=ask_of("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        concludes=moment("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        own_turn=f"/asks/{process_id}/{asks.own_turn(access, view.round).id}",
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),
@@ -151,7 +155,7 @@ async def _page(
         problem=problem,
         speaks=await _speaks(visit, access),
         is_demander=access.role is Role.DEMANDER,
-        children=await _children(visit, access),
+        children=await _branches(visit, access, view),
         now=await afterwards(visit, access, view),
         is_operator=access.role is Role.OPERATOR,
         in_temporal=in_temporal(visit.context.temporal_ui, process_id) if access.role is Role.OPERATOR else "",
@@ -167,12 +171,34 @@ def _answers_said(visit: Visit, view: PartyView) -> str:
     return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
 
 
-async def _children(visit: Visit, access: ProcessAccess) -> list[tuple[str, str]]:
-    """Ids and titles of the processes that came out of this one. A participant is not told of them."""
-    if access.role is Role.PARTICIPANT:
-        return []
-    below = (await list_processes(visit.context, visit.caller, parent=access.process.id)).processes
-    return [(one.id, reading.title_of(await read_process(visit.context, visit.caller, one.id))) for one in below]
+@dataclass(frozen=True)
+class Branch:
+    """A process that came out of another one, with what came out of it. `found`: what its plan says is possible, where the plan above
+    does not hold it already."""
+
+    id: str
+    title: str
+    phase: str
+    found: tuple[str, ...]
+    children: tuple[Branch, ...]
+
+
+async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tuple[Branch, ...]:
+    """The tree below a process. A participant is not told of it."""
+    return () if access.role is Role.PARTICIPANT else await _below(visit, access.process.id, view)
+
+
+async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branch, ...]:
+    folded = {source.split("/")[0] for claim in (above.plan.claims() if above.plan else ()) for source in claim.sources}
+    branches = []
+    for one in (await list_processes(visit.context, visit.caller, parent=process_id)).processes:
+        view = await read_process(visit.context, visit.caller, one.id)
+        found = view.plan.possible[:_FOUND] if view.plan and one.id not in folded else ()
+        children = await _below(visit, one.id, view)
+        branches.append(
+            Branch(one.id, reading.title_of(view), one.phase, tuple(claim.text for claim in found), children)
+        )
+    return tuple(branches)
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
