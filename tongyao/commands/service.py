@@ -54,16 +54,31 @@ def doctor(
         "--deployment",
         help="Check the running deployment instead: servers, schema, workers, schedules, backlog, keys, backup.",
     ),
+    engine: bool = typer.Option(
+        False,
+        "--engine",
+        help="Make one small real call per step instead: its cost, and whether the answer can be read.",
+    ),
 ) -> None:
     """Say what is installed, what is missing, and what to do.
 
-    With --deployment: the state of the running deployment, in lines that can be pasted. Exit code 1 if something must be fixed.
+    With --deployment: the state of the running deployment, in lines that can be pasted. With --engine: the model of each step is
+    asked once, with a small made-up example. Exit code 1 if something must be fixed.
     """
     from tongyao.commands.actions import service as actions
     from tongyao.commands.shared.common import settings
 
     if every:
         actions.print_settings()
+        return
+    if engine:
+        from tongyao.commands.engine_check import check_engines
+        from tongyao.commands.shared.doctor import is_well
+
+        rows = run(check_engines(settings()))
+        actions.print_rows(rows)
+        if not is_well(rows):
+            raise typer.Exit(EXIT_FAILED)
         return
     if deployment:
         if not actions.print_deployment():
