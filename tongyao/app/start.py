@@ -25,7 +25,17 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
-from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
+from tongyao.app.errors import (
+    ADD_PEOPLE,
+    LIST_SCENES,
+    BadInput,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+    location,
+    reason,
+    refuse_file,
+)
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
@@ -308,6 +318,7 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
     """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
+    refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput(
             "intent_empty",

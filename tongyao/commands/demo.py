@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,23 +26,27 @@ def demo(
         bool,
         typer.Option(
             "--recorded",
-            help="Play a run in Chinese whose answers were written by hand in place of a model (no key needed).",
+            help="Play a run whose answers are recorded: no key is needed and no model is asked.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Run the case of --recorded with the engine of the settings, and write its recording there."),
+    ] = None,
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
     from tongyao.commands.actions import demo as actions
     from tongyao.commands.shared.words import language, say
 
-    lang = lang or language()
+    os.environ["TONGYAO_LANGUAGE"] = lang = lang or language()
     if lang not in actions.CASES:
         fail(say("demo.lang", given=repr(lang)), 2)
-    if recorded and lang not in actions.RECORDED:
-        fail(say("demo.no_recording", languages=", ".join(actions.RECORDED)), 2)
-    folder = actions.EXAMPLES / (actions.RECORDED if recorded else actions.CASES)[lang]
+    if recorded and record:
+        fail(say("demo.record_and_play"), 2)
+    folder = actions.EXAMPLES / (actions.RECORDED if recorded or record else actions.CASES)[lang]
     if not folder.is_dir():
         fail(say("demo.no_examples", folder=folder), 2)
     recording = actions.EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
     if recording is not None:  # the worker process reads its settings from the environment, too
         os.environ |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}
-    run(actions.demo(folder, lang, crash, recording))
+    run(actions.demo(folder, lang, crash, recording, record_to=record))

@@ -114,9 +114,9 @@ def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=co
 
 @scenes_app.command("load")
 def load_scenes(
-    folder: Annotated[Path, typer.Option(help="The folder of scenes.")] = Path("scenes"),
+    folder: Annotated[Path | None, typer.Option(help="Another folder of scenes.")] = None,
 ) -> None:
-    """Load the four scenes, with their titles and settings."""
+    """Load the four scenes with invented people that are included, with their titles and settings."""
     from tongyao.commands.actions import field as actions
 
-    run(actions.load(folder))
+    run(actions.load(folder or actions.included_scenes()))

@@ -1,4 +1,4 @@
-"""`start`: a process from a raw intent, with people that are given as profiles or files."""
+"""`start`, `suggest`: a process from a raw intent, with people that are given as profiles or files, and help to find an intent."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from tongyao.commands.shared.words import say
 
 def add_to(app: typer.Typer) -> None:
     app.command()(start)
+    app.command()(suggest)
+
+
+def suggest(person: Annotated[str, typer.Argument(help="The person: a profile id.")]) -> None:
+    """Read a profile and suggest, as questions, what its person could ask for. Needs a model; without one, shows sample intents."""
+    from tongyao.commands.actions import start as actions
+
+    run(actions.suggest(person))
 
 
 def start(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
+from tongyao.protocol.model.file_kinds import not_text
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
@@ -255,6 +256,8 @@ def profile_text(value: object) -> str:
         raise _NoProfile(
             "it holds bytes that are not UTF-8: save the file as UTF-8", "里面有不是 UTF-8 的字节：请把文件存成 UTF-8"
         )
+    if (found := not_text(text)) is not None:
+        raise _NoProfile(found.en, found.zh)
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
@@ -323,7 +326,9 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
                 report.refused.append((file.stem, Reason("a link that leads out of the folder", "链接指向文件夹之外")))
                 continue
             try:
-                yield _Row(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
+                given = file.read_bytes()
+                text = "%PDF-" if given.startswith(b"%PDF-") else given.decode("utf-8-sig")
+                yield _Row(file.stem, stem_id(file.stem), text)
             except UnicodeDecodeError as error:
                 zh = f"不是 UTF-8（第 {error.start} 字节）：请存成 UTF-8"
                 report.refused.append((file.stem, Reason(f"not UTF-8 (byte {error.start}): save it as UTF-8", zh)))
@@ -334,6 +339,8 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
         raise NotProfiles(f"there is no file {path}", f"没有文件 {path}") from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotProfiles(f"{path} is UTF-16: save it as UTF-8", f"{path} 是 UTF-16：请存成 UTF-8")
+    if (found := not_text(raw)) is not None:
+        raise NotProfiles(f"{path}: {found.en}", f"{path}：{found.zh}")
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)

@@ -96,7 +96,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     row = await repositories.processes.get(ask.process_id)
     if row.phase != Phase.DECIDING:
         return Choices(
-            options=("replan", "conclude"), takes_up_proposals=await _takes_up_proposals(repositories, row.id)
+            options=("replan", "conclude"), takes_up_proposals=await takes_up_proposals(repositories, row.id)
         )
     record = await repositories.record(ask.process_id)
     lack, names = lacking(record), read_access.anonymizer(record)
@@ -123,7 +123,7 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     plan = await repositories.plans.latest(ask.process_id)
     may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
     options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
-    taken_up = not may_replan or await _takes_up_proposals(repositories, ask.process_id)
+    taken_up = not may_replan or await takes_up_proposals(repositories, ask.process_id)
     try:
         residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:
@@ -131,7 +131,8 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     return Choices(options=options, residual=residual, takes_up_proposals=taken_up)
 
 
-async def _takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
+async def takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
+    """Whether a new plan of this process would work proposals in: not where its plans are made without a model."""
     return await engine_of(repositories, process_id, "plan") != "extractive"
 
 

@@ -10,12 +10,13 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
+import tongyao
 from tongyao.app.errors import NotFound
 from tongyao.app.reading import RecordsContext
 from tongyao.commands.actions.field_index import counting, fill_here, records, tension_of
 from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, console, errors, fail, print_json
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.shared.words import language, say, say_in
 from tongyao.protocol.contracts.reindex import ReindexInput
 from tongyao.protocol.model.sizes import shortened
 from tongyao.records.people.profiles import ProfileUnknown
@@ -187,7 +188,16 @@ async def delete(profile: str) -> None:
     console.print(say("field.deleted", profile=profile), markup=False)
 
 
+def included_scenes() -> Path:
+    """The folder of the sample scenes: in the package as it is installed, or in the checkout."""
+    package = Path(tongyao.__file__).parent
+    return next(
+        (folder for folder in (package / "sample_scenes", package.parent / "scenes") if folder.is_dir()), package
+    )
+
+
 async def load(folder: Path) -> None:
+    """Load the scenes below `folder`. Their titles say that the people are invented, wherever a title is shown."""
     from tongyao.field.profile_import import import_profiles
 
     found = sorted(folder.glob("*/scene.json"))
@@ -196,8 +206,10 @@ async def load(folder: Path) -> None:
     async with records() as (_, repositories):
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
-            kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            titles = scene["title"]
+            kept = {name: value for name, value in scene.items() if name not in ("id", "title")} | {"sample": True}
+            titles = {
+                tongue: say_in(tongue, "field.sample_title", title=title) for tongue, title in scene["title"].items()
+            }
             await repositories.scenes.put(scene["id"], titles["en"], {**kept, "titles": titles})
             report = await import_profiles(
                 repositories.profiles,

@@ -12,6 +12,7 @@ from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.terminal import console, print_json
 from tongyao.commands.shared.words import say
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.records.repositories import Repositories
 
 Group = Literal["process", "step", "model", "day"]
 
@@ -34,21 +35,24 @@ async def cost(by: tuple[Group, ...], process: str | None, as_json: bool) -> Non
 
 
 async def record(process: str, to: Path) -> int:
+    async with records_context() as context:
+        return await write_record(context.repositories, process, to)
+
+
+async def write_record(repositories: Repositories, process: str, to: Path) -> int:
+    """Write a recording of the settled answers of a process; returns how many there are."""
     from tongyao.llm.engine import CallKey
     from tongyao.llm.recorded import Row, Tokens, write_recording
 
-    async with records_context() as context:
-        await context.repositories.processes.get(process)
-        rows = []
-        for call in await context.repositories.ledger.calls(process):
-            key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            settled = (
-                await context.repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
-            )
-            if settled is None:
-                continue
-            counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
-            usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
-            rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.person for seat in await context.repositories.seats.seats(process) if seat.alias != DEMANDER]
-        return write_recording(rows, to, title=process, seats=seats)
+    await repositories.processes.get(process)
+    rows = []
+    for call in await repositories.ledger.calls(process):
+        key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
+        settled = await repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
+        if settled is None:
+            continue
+        counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
+        usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
+        rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
+    seats = [seat.person for seat in await repositories.seats.seats(process) if seat.alias != DEMANDER]
+    return write_recording(rows, to, title=process, seats=seats)

@@ -28,7 +28,9 @@ from tongyao.commands.shared.showing import (
 )
 from tongyao.commands.shared.terminal import console, print_json, print_json_line
 from tongyao.commands.shared.words import language, say
+from tongyao.gateway.console.reading import title_of_words
 from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.repositories import Repositories
 
 
@@ -171,23 +173,39 @@ async def list_processes(wanted: dict[str, Any], limit: int, as_json: bool) -> N
         if wanted.get("person"):
             wanted = {**wanted, "person": await demander_or_profile(context, wanted["person"])}
         found = await processes.list_processes(context, OPERATOR, **wanted, limit=limit)
+        about = {} if as_json else await _titles_and_people(context.repositories, [one.id for one in found.processes])
     if as_json:
         print_json([one.model_dump(mode="json", exclude_none=True) for one in found.processes])
         return
     none = say("show.none_like_this" if any(wanted.values()) else "show.none")
-    console.print(_listed(found.processes) if found.processes else Text(none))
+    console.print(_listed(found.processes, about) if found.processes else Text(none))
     if found.next:
         console.print(say("show.more_than", limit=limit), style="dim")
 
 
-def _listed(shown: list[processes.ProcessSummary]) -> RenderableType:
+async def _titles_and_people(repositories: Repositories, ids: list[str]) -> dict[str, tuple[str, str]]:
+    """By process: its title as the console has it, and the profiles of those who sit in it."""
+    rows = [await repositories.processes.get(id) for id in ids]
+    wanted = [text for row in rows for text in (row.intent_text_id, row.tension_text_id) if text]
+    texts = await repositories.texts.get_many([], known=wanted)
+    about: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        stored = texts.get(row.tension_text_id or "")
+        tension = Tension.model_validate_json(stored) if stored else None
+        people = [seat.profile_id for seat in await repositories.seats.seats(row.id) if seat.profile_id]
+        about[row.id] = title_of_words(None, texts.get(row.intent_text_id or ""), tension), ", ".join(people)
+    return about
+
+
+def _listed(shown: list[processes.ProcessSummary], about: dict[str, tuple[str, str]]) -> RenderableType:
     """A line each, where that fits on the screen; else each with its parts on lines of their own. Ids are never cut."""
     rows = [
         {
             "id": one.id,
             "phase": _state(one.phase),
             "round": str(one.round),
-            "people": str(one.participants),
+            "title": about[one.id][0],
+            "people": about[one.id][1] or str(one.participants),
             "waits_for": "\n".join(_asked(ask) for ask in one.waits or ()),
             "suspended": ", ".join(one.suspended or ()),
             "outcome": _state(one.outcome) if one.outcome else "",

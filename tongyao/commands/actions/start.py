@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.choosing.intent_help import suggest_from_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
+from tongyao.app.people.scenes import list_scenes
 from tongyao.app.people.sessions import LINK_DAYS
 from tongyao.commands.actions.processes import follow
 from tongyao.commands.shared.common import OPERATOR, settings, validated
 from tongyao.commands.shared.next_steps import next_step
 from tongyao.commands.shared.profile_files import profile_id_of, read_text
+from tongyao.commands.shared.references import find_person
 from tongyao.commands.shared.showing import print_plan, shown_as_json
 from tongyao.commands.shared.terminal import EXIT_FAILED, console, print_json
 from tongyao.commands.shared.ways_in import WayIn, link_of, ways_in
-from tongyao.commands.shared.words import say
+from tongyao.commands.shared.words import language, say
 from tongyao.protocol.model.process import Phase
-from tongyao.runtime import installation
+from tongyao.runtime import installation, wiring
 
 
 async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
@@ -55,6 +61,34 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
             console.print(await next_step(context.repositories, pid), style="dim", highlight=False, soft_wrap=True)
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
             raise typer.Exit(EXIT_FAILED)
+
+
+async def suggest(person: str) -> None:
+    """Print what a person could ask for; without a model, say so, and print the sample intents of their scene."""
+    config = settings()
+    async with installation.running(config) as installed:
+        context = installed.context
+        context = replace(context, intent_reader=wiring.intent_reader(config, context.repositories))
+        person = await find_person(context, person)
+        if context.intent_reader is not None:
+            caller = Caller(Role.PERSON, person=person, id="cli", on_the_machine=True)
+            suggestions = await suggest_from_profile(context, caller)
+            for one in suggestions:
+                console.print(f"• {one.question}", markup=False, highlight=False)
+                console.print(
+                    f"  {say('started.suggested_from', quote=one.quote)}", style="dim", markup=False, highlight=False
+                )
+            if not suggestions:
+                console.print(say("started.suggested_none"))
+            return
+        console.print(say("started.no_model"))
+        for scene in await list_scenes(context):
+            examples = [words[language()] for words in scene.sample_intents if language() in words]
+            if examples:
+                title = scene.titles.get(language(), scene.title)
+                console.print(say("started.sample_intents", title=title), markup=False, highlight=False)
+                for words in examples:
+                    console.print(f"• {words}", markup=False, highlight=False)
 
 
 def _print_started(pid: str, people: dict[str, str], doors: list[WayIn]) -> None:

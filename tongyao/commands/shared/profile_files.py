@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.errors import BadInput, NotFound, refuse_file
 from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.commands.shared.references import digest_of_file, find_person
 from tongyao.commands.shared.terminal import errors
@@ -22,7 +22,9 @@ LOCAL_SCENE: Final = "local"
 def read_text(path: Path, *, field: str) -> str:
     """The text of a file. Raises `BadInput`."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        given = path.read_bytes()
+        refuse_file(given, field=field)
+        return given.decode("utf-8-sig")
     except IsADirectoryError:
         raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
     except OSError as error:

@@ -24,6 +24,11 @@ def say(key: str, /, **values: Any) -> str:
     return worded(_catalogue(), language(), key, **values)
 
 
+def say_in(tongue: Language, key: str, /, **values: Any) -> str:
+    """As `say`, in a language of its own."""
+    return worded(_catalogue(), tongue, key, **values)
+
+
 def known(key: str) -> bool:
     return key in _catalogue()
 

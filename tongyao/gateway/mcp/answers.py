@@ -11,7 +11,7 @@ ASKED: Final[dict[str, str]] = {
     "confirm_tension": "Does the tension in `view` say what you want? Confirm it, or revise it.",
     "select_participants": "Choose who takes part: ids of profiles.",
     "projection": "Say what is new from you in this round, in a `text` in your own words, or that there is nothing new: what you can "
-    "give or do, where you are heading yourself, with or without this, and what you will not do. `gaps` ask you in particular.",
+    "give or do and on what conditions, and what you will not do; what you wish for, said as a wish. `gaps` ask you in particular.",
     "gap": "The host asks what only you can know: the `gaps`. Answer in a `text` in your own words, or say that there is nothing new. "
     "No round waits for it.",
     "decision": "The process came to a limit. Decide how it goes on: one of the options in `choices`.",
