@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from tests.console.conftest import PHONE, Console
 from tests.console.room import ferry
@@ -21,7 +22,7 @@ async def test_a_model_asks_from_the_profile_and_nothing_else_is_shown(
     engine = engine_at(server)
     async with asked_at(console, intent_reader=reader(console.harness.context, engine)) as (here, house):
         person = house.people["P00"]
-        profile = await read_version(house.stack.context, Caller(Role.PERSON, person=person), person, None)
+        profile = await read_version(house.stack.context, Caller(Role.PERSON, person=person), person, 1)
         passage = profile.strip()[:30].strip()
         questions = ["Would somebody need what stands idle?", "A remark and no question.", "Is this made up?"]
         said = [passage, passage, "A sentence that stands in no profile."]
@@ -32,10 +33,10 @@ async def test_a_model_asks_from_the_profile_and_nothing_else_is_shown(
             await page.get_by_label("Your intent").fill("I do not know yet.")
             await page.get_by_text("Help me say it").click()
             await page.get_by_role("button", name="Suggest what I could ask for").click()
-            await page.wait_for_load_state()
-            print(await page.locator("main").inner_text())
             await page.get_by_text("Would somebody need what stands idle?").wait_for()
             shown = await page.locator("main").inner_text()
+            if shots := os.environ.get("SHOTS"):
+                await page.screenshot(path=f"{shots}/suggest.png", full_page=True)
             assert passage in shown and "From your profile" in shown
             assert "remark" not in shown and "made up" not in shown, "only questions that quote the profile"
             assert await page.get_by_label("Your intent").input_value() == "I do not know yet."
