@@ -30,7 +30,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CASES = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 
 RECORDED = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
-"""Cases of which `examples/recorded/<case>.jsonl` holds a run (made anew as examples/recorded/README.md says)."""
+"""Cases of which `examples/recorded/<case>.jsonl` holds a run (made anew as examples/README.md says)."""
 
 
 async def demo(folder: Path, lang: str, crash: bool, recording: Path | None, record_to: Path | None = None) -> None:
