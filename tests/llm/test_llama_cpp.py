@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.llm import requests
+from tongyao.commands.doctor import Finding
 from tongyao.commands.engine_check import check_engines
-from tongyao.commands.shared.doctor import Finding
 from tongyao.llm.anthropic.engine import AnthropicEngine
 from tongyao.llm.errors import Transient, Unreadable
 from tongyao.protocol.model import steps

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 
-from tongyao.commands.shared.doctor import Finding, Row
-from tongyao.commands.shared.words import language, say
+from tongyao.commands.doctor import Finding, Row
+from tongyao.commands.words import language, say
 from tongyao.llm.engine import Call, CallKey, Engine
 from tongyao.llm.errors import EngineError, Transient, Unreadable
 from tongyao.llm.example import example_request
