@@ -137,7 +137,7 @@ def _in_language(command: Any) -> Any:
 def _panel_title(panel: str) -> str:
     from tongyao.commands.words import say
 
-    return say(f"help.panel_{panel}")
+    return say(f"typed.panel_{panel}")
 
 
 app = typer.Typer(

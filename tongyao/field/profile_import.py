@@ -314,8 +314,8 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
         raise NotProfiles("no_file", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotProfiles("utf16", path=path)
-    if (found := not_text(raw)) is not None:
-        raise NotProfiles(f"is_{found.kind}")
+    if (other := not_text(raw)) is not None:
+        raise NotProfiles(f"is_{other.kind}")
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)

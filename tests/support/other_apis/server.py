@@ -31,6 +31,7 @@ class OtherApis(MessagesServer):
             if not part.get("more_body"):
                 break
         path, sent = scope["path"], json.loads(body or b"{}")
+        speak: _Api
         match path.rsplit("/", 1)[-1].rsplit(":", 1)[-1]:
             case "completions":
                 speak, request = _Chat(), _of_chat(sent)
@@ -102,7 +103,7 @@ class _Chat(_Api):
         for piece in _split(text):
             yield _event({**head, "choices": [{"index": 0, "delta": {"role": "assistant", "content": piece}}]})
         yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-        usage = {"prompt_tokens": used[0], "completion_tokens": used[1], "total_tokens": sum(used)}
+        usage: dict[str, Any] = {"prompt_tokens": used[0], "completion_tokens": used[1], "total_tokens": sum(used)}
         usage |= {"prompt_tokens_details": {"cached_tokens": CACHED}}
         yield _event({**head, "choices": [], "usage": usage})
         yield b"data: [DONE]\n\n"
@@ -129,7 +130,7 @@ class _Responses(_Api):
             "input_tokens": used[0], "output_tokens": used[1], "total_tokens": sum(used),
             "input_tokens_details": {"cached_tokens": CACHED}, "output_tokens_details": {"reasoning_tokens": 0},
         }  # fmt: skip
-        ended = {"status": "completed", "type": "response.completed", "why": None}
+        ended: dict[str, Any] = {"status": "completed", "type": "response.completed", "why": None}
         if stop != "end_turn":
             why = "max_output_tokens" if stop == "max_tokens" else "content_filter"
             ended = {"status": "incomplete", "type": "response.incomplete", "why": {"reason": why}}
