@@ -27,6 +27,7 @@ from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
 from tongyao.llm.structured_output.parsing import read, salvage
 from tongyao.llm.structured_output.schema import schema_of
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
+from tongyao.protocol.model.value import Draft
 
 _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "outputconfig")
 
@@ -108,9 +109,10 @@ class PydanticAIEngine:
         self, step: Step[Any, Any], name: str, messages: list[parts.ModelMessage], limit: int, call: Call
     ) -> parts.ModelResponse:
         """One streamed request, with the schema of the answer where the model takes one."""
+        draft: type[Draft] = step.draft
         model, heard, shape = self._models[name], list[str](), ModelRequestParameters()
         if model.profile.get("supports_json_schema_output") and name not in self._without_schema:
-            schema = OutputObjectDefinition(dict(schema_of(step.draft)), name=step.name, strict=True)
+            schema = OutputObjectDefinition(dict(schema_of(draft)), name=step.name, strict=True)
             shape = ModelRequestParameters(output_mode="native", output_object=schema)
         wanted = {"max_tokens": min(limit, self._longest.get(name, limit)), "thinking": DEFAULTS[step.name].effort}
         wanted = {key: wanted[key] for key in wanted.keys() - model.unsupported_settings}
