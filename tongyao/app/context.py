@@ -183,6 +183,10 @@ class IntentReader(Protocol):
         """The draft as far as it has come, and at last all of it. Raises `Unavailable`."""
         ...
 
+    def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
+        """As `read`, of a profile without an intent: questions in `barriers`, each with its passage in `quotes`. Raises `Unavailable`."""
+        ...
+
 
 @dataclass(frozen=True)
 class AppContext:

@@ -24,7 +24,17 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
+from tongyao.app.errors import (
+    ADD_PEOPLE,
+    LIST_SCENES,
+    BadInput,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+    location,
+    reason,
+    refuse_file,
+)
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
@@ -304,6 +314,7 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
     """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
+    refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")
     named = [choice.profile_id for choice in chosen(body.participants)]

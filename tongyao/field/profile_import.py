@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
+from tongyao.protocol.model.file_kinds import not_text
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
@@ -234,6 +235,8 @@ def profile_text(value: object) -> str:
     text = "\n".join(lines)
     if _BROKEN.search(text):
         raise _NoProfile("not_utf8")
+    if (found := not_text(text)) is not None:
+        raise _NoProfile(f"is_{found.kind}")
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
@@ -299,7 +302,9 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
                 report.refused.append((file.stem, ImportRefusal("link_out")))
                 continue
             try:
-                yield _FileEntry(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
+                given = file.read_bytes()
+                text = "%PDF-" if given.startswith(b"%PDF-") else given.decode("utf-8-sig")
+                yield _FileEntry(file.stem, stem_id(file.stem), text)
             except UnicodeDecodeError as error:
                 report.refused.append((file.stem, ImportRefusal("not_utf8_at", byte=error.start)))
         return
@@ -309,6 +314,8 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
         raise NotProfiles("no_file", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotProfiles("utf16", path=path)
+    if (other := not_text(raw)) is not None:
+        raise NotProfiles(f"is_{other.kind}")
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)

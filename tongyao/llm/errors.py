@@ -98,7 +98,7 @@ OPERATOR, RETRY, FAIL = "operator", "retry", "fail"
 
 STATUSES: Final[dict[int, tuple[str, str, str]]] = {
     400: (FAIL, "bad_request", "the service refuses this request: mend what it names"),
-    401: (OPERATOR, "unauthorized", "the key is missing or expired: set ANTHROPIC_API_KEY, then resume"),
+    401: (OPERATOR, "unauthorized", "the key is missing or expired: set it (for Claude ANTHROPIC_API_KEY), then resume"),
     402: (OPERATOR, "no_credit", "no credit or a billing problem at the service: mend it there, then resume"),
     403: (OPERATOR, "forbidden", "the key may not use this model: give it the right, then resume"),
     404: (OPERATOR, "not_found", "no such model or address: mend the setting, then resume"),

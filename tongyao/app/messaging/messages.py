@@ -16,6 +16,7 @@ from tongyao.app.authorization import (
     invited_author,
     permit,
 )
+from tongyao.app.choosing.choices import takes_up_proposals
 from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
@@ -28,6 +29,7 @@ from tongyao.app.messaging.wire import (
     ExtendDeadlineBody,
     LeaveBody,
     MessageBody,
+    ReplanBody,
     ReviseTensionBody,
     SelectParticipantsBody,
     SubmitProjectionBody,
@@ -93,9 +95,23 @@ async def send_message(
         _check_ceilings(context, body)
     if isinstance(body, AnswerPlanBody) and body.contact.strip() and body.answer != "commit":
         raise BadInput("contact_without_commit", "a contact is for those who commit: leave it out", field="contact")
+    if isinstance(body, ReplanBody) and body.proposals and not body.without:
+        await _check_proposals_are_used(context, process_id)
     if isinstance(body, SelectParticipantsBody | DecideBody):
         await check_chosen(context, caller, access.process.demander, chosen(body.participants))
     return await send_as(context, access, body, key=key, via=via)
+
+
+async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
+    """A plan is made anew once; one that would be the same is not made. Raises `BadInput`."""
+    if not await takes_up_proposals(context.repositories, process_id):
+        raise BadInput(
+            "proposals_not_used",
+            "the plan is written without a language model here, which cannot work in what was proposed: the new plan would be the "
+            "same. Nothing was done, and the one new plan is still possible",
+            field="proposals",
+            zh="这里的方案不是由语言模型写的，写不进别人提的修改：新方案会和现在的一样。什么都没有做，仍然可以重写一次",
+        )
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:

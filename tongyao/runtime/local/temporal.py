@@ -82,7 +82,7 @@ class LocalTemporal:
         """The server's pid now, or None."""
         return None if self._server is None else self._server.pid
 
-    async def start(self, timeout: float = 60.0) -> str:
+    async def start(self, timeout: float = 600.0) -> str:
         """Brings the server up, with the search attributes registered, and returns its address.
 
         May take minutes the first time on a machine, when the server has to be built.

@@ -63,7 +63,7 @@ async def _way_in(
         failed=failed,
         scenes=scenes,
         people=people,
-        fullest=max(people, key=lambda scene: people[scene], default=""),
+        fullest=max((scene.id for scene in scenes if not scene.sample), key=lambda id: people.get(id, 0), default=""),
         mail_here="mail" in visit.context.notifiers,
         hours=visit.context.options.session_hours,
         given=given or {},
