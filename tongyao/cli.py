@@ -33,6 +33,7 @@ MODULES: Final = {
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
+    "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
     "keys": ("keys",),

@@ -133,7 +133,8 @@ class Settings(BaseSettings):
 
     engine: EngineName = Field(
         default="auto",
-        description="Who answers: auto (anthropic when a key is set, else extractive), anthropic, extractive, recorded, "
+        description="Who answers: auto (anthropic when a key is set, else extractive), anthropic, extractive, "
+        "delegated (an assistant or a person answers, docs/models.md), recorded, "
         "or package.module:factory.",
     )
     engine_steps: dict[str, EngineName] = Field(

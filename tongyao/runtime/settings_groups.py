@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.contracts.maintenance import Duty
 
-ENGINES = ("auto", "anthropic", "extractive", "recorded")
+ENGINES = ("auto", "anthropic", "extractive", "delegated", "recorded")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 

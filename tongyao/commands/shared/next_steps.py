@@ -20,7 +20,9 @@ def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
     who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
     key = "waits.answered" if _after_answers(ask, row) else "waits.gap" if asks_gaps(ask, row) else f"waits.{ask.ask}"
-    said = say(key, round=ask.round, reason=row.suspended_reason)
+    said = say(key, round=ask.round, reason=row.suspended_reason, n=len(ask.subject.split()))
+    if ask.ask == "calls":
+        who = say("waits.answerer")
     line = say("waits.line", who=who, what=said)
     if ask.due_at is None:
         return line
@@ -68,6 +70,8 @@ async def commands_for(repositories: Repositories, ask: InboxRow, row: ProcessRo
             person = ask.person or ask.subject
             said = f"tongyao consent {id} --as {person}"
             return [said, f"{said} --allow", f"{said} --allow --endpoint human", f"{said} --refuse"]
+        case "calls":
+            return ["tongyao calls next", say("waits.mcp_prompt")]
         case "resume":
             return [f"tongyao resume {id}"]
         case _:

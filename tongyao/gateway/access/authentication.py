@@ -62,4 +62,5 @@ def caller_of(token: Token | None) -> Caller:
         alias=token.alias or "",
         id=token.id,
         login=token.label or token.id,
+        step=token.step or "",
     )

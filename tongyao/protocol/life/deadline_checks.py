@@ -16,11 +16,13 @@ from tongyao.protocol.contracts.process import (
     RecordInput,
 )
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
+from tongyao.protocol.life import parking
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import confirming, deciding, seating, turns
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import CALLS_LANE
 from tongyao.protocol.model.process import DEMANDER, Phase
 
 
@@ -48,6 +50,8 @@ def _lanes(state: State, deadline: Deadline) -> tuple[str, ...]:
     """Lanes of everybody whose word could still change what the deadline ends."""
     if deadline is not state.deadline:
         name = _of(state, deadline)
+        if name == CALLS_LANE:
+            return (name,)
         return (name, f"{name}/agent", f"{name}/control", DEMANDER)
     people = [DEMANDER]
     if state.phase is Phase.ANSWERING:
@@ -60,6 +64,8 @@ def _of(state: State, deadline: Deadline) -> str:
     for turn in state.turns.values():
         if turn.deadline is deadline:
             return turn.alias
+    if any(parked.deadline is deadline for parked in state.parked.values()):
+        return CALLS_LANE
     return next(f"invited/{one.number}" for one in state.invitations if one.deadline is deadline)
 
 
@@ -86,6 +92,8 @@ def checked(state: State, number: int, output: CheckDeadlineOutput, now: datetim
 
 def _note_moved(state: State, deadline: Deadline, now: datetime) -> None:
     whose = DEMANDER if deadline is state.deadline else _of(state, deadline)
+    if whose == CALLS_LANE:
+        return
     due = wall_time(state, deadline.due).isoformat()
     note(state, EventKind.DEADLINE_EXTENDED, now, alias=whose, due=due)
 
@@ -101,6 +109,8 @@ def _phase_over(state: State, now: datetime) -> None:
 
 
 def _person_over(state: State, deadline: Deadline, now: datetime) -> None:
+    if parking.time_over(state, deadline, now):
+        return
     for turn in list(state.turns.values()):
         if turn.deadline is deadline:
             turns.fall_back(state, turn, now)
@@ -120,11 +130,15 @@ def remind(state: State, at: timedelta, now: datetime) -> None:
             note(state, EventKind.REMINDER, now, number=invitation.number, share=share)
 
 
+def _reminds(state: State, deadline: Deadline) -> bool:
+    return deadline is not state.deadline and all(parked.deadline is not deadline for parked in state.parked.values())
+
+
 def next_due(state: State) -> timedelta:
     """Process time at which something is due by itself: at the latest the end of the whole process."""
     due = [timedelta(seconds=state.start.settings.process_seconds)]
     for deadline in deadlines(state):
-        if (at := next_event(deadline, reminds=deadline is not state.deadline)) is not None:
+        if (at := next_event(deadline, reminds=_reminds(state, deadline))) is not None:
             due.append(at)
     if state.correcting_until is not None:
         due.append(state.correcting_until)

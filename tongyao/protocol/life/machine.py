@@ -24,9 +24,10 @@ from tongyao.protocol.contracts.process import (
     PROPOSE,
     REMEMBER,
     ModelOutput,
+    Pending,
     ProcessInput,
 )
-from tongyao.protocol.life import clock, deadline_checks, message_kinds
+from tongyao.protocol.life import clock, deadline_checks, message_kinds, parking
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
@@ -80,7 +81,8 @@ def hear(state: State, message: Message, now: datetime) -> None:
 def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> None:
     """A step has ended. What is no longer wanted only counts its cost. Raises `AssertionError` for a step that is done
     and still wanted: it would run for ever."""
-    relevant = key in wanted(state)
+    step = wanted(state).get(key)
+    relevant = step is not None
     if isinstance(ended, Failure):
         if relevant:
             _failed(state, key, ended, now)
@@ -89,8 +91,13 @@ def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> N
         if isinstance(ended.output, ModelOutput):
             _spend(state, ended.output, now)
         clock.succeeded(state, key, now)
-        if relevant and key != RECORD_KEY:
-            _apply(state, key, ended.output, now)
+        if step is not None and key != RECORD_KEY:
+            name = parking.without_try(key)
+            if isinstance(ended.output, Pending):
+                parking.park(state, name, step, ended.output, now)
+            else:
+                state.parked.pop(name, None)
+                _apply(state, name, ended.output, now)
     _settle(state, now)
     if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
         raise AssertionError(f"step {key} has succeeded and is wanted again")
@@ -114,17 +121,21 @@ def tick(state: State, now: datetime) -> None:
 
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
-    steps: dict[str, Step] = {}
-    if not state.phase.ended:
-        steps |= deadline_checks.wanted(state)
-        for module in (confirming, seating, rounds, planning):
-            steps |= module.wanted(state)
-    steps |= children.wanted(state)
+    steps = parking.with_tries(state, _of_phases(state))
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
         steps = {RECORD_KEY: _held(state, RECORD_KEY, deadline_checks.record_step(state)), **steps}
     return steps
+
+
+def _of_phases(state: State) -> dict[str, Step]:
+    steps: dict[str, Step] = {}
+    if not state.phase.ended:
+        steps |= deadline_checks.wanted(state)
+        for module in (confirming, seating, rounds, planning):
+            steps |= module.wanted(state)
+    return steps | children.wanted(state)
 
 
 def wake(state: State) -> datetime | None:
@@ -153,6 +164,8 @@ def _settle(state: State, now: datetime) -> None:
     rounds.advance(state, now)
     answering.advance(state, now)
     children.advance(state, now)
+    if state.parked:
+        parking.drop(state, _of_phases(state))
     if state.causes:
         steps = wanted(state)
         mended_by = {rounds.ENDPOINTS_FAILED} if any(step.contract is PROJECT for step in steps.values()) else set()
@@ -171,7 +184,7 @@ def _failed(state: State, key: str, failure: Failure, now: datetime) -> None:
         return  # it failed of what has been mended since: it is made again
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
     if kind == "operator" and step.contract is PROJECT:
-        rounds.split(state, int(key.rsplit("/", 1)[1]))
+        rounds.split(state, int(parking.without_try(key).rsplit("/", 1)[1]))
         if key not in wanted(state):
             return  # each of its turns is tried alone
     clock.suspend(

@@ -51,12 +51,27 @@ def asks(state: State, now: datetime) -> tuple[Waiting, ...]:
     if state.phase.ended:
         return ()
     resume = (Waiting(ask=Ask.RESUME, alias=""),) if _needs_operator(state) else ()
-    return (*resume, *(ask.model_copy(update=_until(state, deadline, now)) for ask, deadline in open_asks(state)))
+    calls = tuple(sorted(call for parked in state.parked.values() for call in parked.calls))
+    delegated = (
+        Waiting(ask=Ask.CALLS, alias="", subject=" ".join(calls), **_until(state, _first(state), now)),
+    ) * bool(calls)
+    return (
+        *resume,
+        *delegated,
+        *(ask.model_copy(update=_until(state, deadline, now)) for ask, deadline in open_asks(state)),
+    )
+
+
+def _first(state: State) -> Deadline | None:
+    """The first deadline of model calls that wait."""
+    running = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
+    return min(running, key=lambda deadline: deadline.due, default=None)
 
 
 def waiting(state: State) -> bool:
-    """Whether the process waits for a person, operators included, rather than for a machine. It does not wait for answers to gaps."""
-    return _needs_operator(state) or state.phase is Phase.ANSWERING or bool(_of_phase(state))
+    """Whether the process waits for a person, operators and answerers of model calls included, rather than for a machine. It does not wait for answers to gaps."""
+    calls = any(parked.calls for parked in state.parked.values())
+    return calls or _needs_operator(state) or state.phase is Phase.ANSWERING or bool(_of_phase(state))
 
 
 def _needs_operator(state: State) -> bool:

@@ -52,7 +52,7 @@ class Reason(Value):
 
 def why(state: State, now: datetime) -> list[Reason]:
     """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
-    reasons = [*_causes(state), *_people(state), *_steps(state)] or _nothing(state)
+    reasons = [*_causes(state), *_people(state), *_calls(state), *_steps(state)] or _nothing(state)
     return [one.model_copy(update={"left": _left(one.until, now)}) if one.until else one for one in reasons]
 
 
@@ -105,6 +105,26 @@ def _people(state: State) -> list[Reason]:
         since, until = deadline.asked_at if deadline is not None else None, _until(state, deadline)
         reasons.append(Reason(waits_for=ask.alias, since=since, until=until, moved_by=moved, moved_by_zh=moved_zh))
     return reasons
+
+
+def _calls(state: State) -> list[Reason]:
+    """Model calls that wait for an answer from outside."""
+    waiting = [parked for parked in state.parked.values() if parked.calls]
+    if not (number := sum(len(parked.calls) for parked in waiting)):
+        return []
+    running = [parked.deadline for parked in waiting if parked.deadline is not None]
+    first = min(running, key=lambda deadline: deadline.due, default=None)
+    one = number == 1
+    return [
+        Reason(
+            waits_for="an answer to 1 model call" if one else f"answers to {number} model calls",
+            waits_for_zh=f" {number} 个模型调用的答复",
+            since=min((deadline.asked_at for deadline in running), default=None),
+            until=_until(state, first),
+            moved_by="an assistant over MCP (prompt `answer_calls`), or `tongyao calls next` and `tongyao calls answer`",
+            moved_by_zh="由助手通过 MCP（提示 `answer_calls`）答复，或用 `tongyao calls next` 和 `tongyao calls answer`",
+        )
+    ]
 
 
 def _until(state: State, deadline: Deadline | None) -> datetime | None:

@@ -173,12 +173,13 @@ def _take(state: State, turn: Turn, output: TurnOutput, now: datetime) -> None:
     turns.end(state, turn, output.outcome, now, items=output.items, struck=output.struck)
 
 
-def split(state: State, batch: int) -> None:
-    """Give each open turn of a failed step a step of its own, so that one does not hold up the others."""
+def split(state: State, batch: int) -> bool:
+    """Give each open turn of a step a step of its own, so that one does not hold up the others. False: it has only one."""
     members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
     if len(members) > 1:
         for turn in members:
             _give_to_step(state, [turn])
+    return len(members) > 1
 
 
 def _one_reason_of_failure(state: State) -> str | None:

@@ -1,0 +1,194 @@
+"""`calls`: model calls that wait for an answer from outside, and their answers (docs/models.md, "Delegated")."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
+from tongyao.commands.shared.words import say
+
+calls = typer.Typer(no_args_is_help=True, help="Answer model calls, with the engine `delegated`.")
+
+Name = Annotated[
+    str,
+    typer.Option("--as", help="Who answers. What a name was shown decides what else it may be shown. Default: your login."),
+]
+Step = Annotated[str | None, typer.Option(help="Only this step: formulate, project, observe, plan, deliver.")]
+Alias = Annotated[str | None, typer.Option(help="Only calls about this participant: P01, P02, …")]
+OfProcess = Annotated[str | None, typer.Option("--process", help="Only calls of this process.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(calls, name="calls")
+
+
+@calls.command("list")
+def list_calls(
+    step: Step = None, alias: Alias = None, process: OfProcess = None, name: Name = "", as_json: AsJson = False
+) -> None:
+    """List the calls that wait, oldest first."""
+    from tongyao.app import calls as use_cases
+
+    async def work() -> list[use_cases.CallSummary]:
+        async with _context() as context:
+            return await use_cases.list_calls(context, _caller(name), _which(step, alias, process))
+
+    found = run(work())
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in found])
+        return
+    if not found:
+        console.print(say("calls.none"))
+        return
+    table = Table(*(say(f"calls.{column}") for column in ("id", "about", "since", "tokens", "state")), box=None)
+    for one in found:
+        state = "withheld" if one.withheld else "yours" if one.yours else "on_lease" if one.on_lease else "free"
+        table.add_row(one.id, _about(one), f"{one.since:%Y-%m-%d %H:%M}", f"{one.tokens:,}", say(f"calls.{state}"))
+    console.print(table, highlight=False)
+    errors.print(say("calls.how"), markup=False, highlight=False, soft_wrap=True)
+
+
+@calls.command("next")
+def next_call(
+    step: Step = None,
+    alias: Alias = None,
+    process: OfProcess = None,
+    call: Annotated[str | None, typer.Option("--id", help="This call.")] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a call.")] = 0,
+    lease: Annotated[int, typer.Option(min=10, help="Seconds for which the call is yours.")] = 1_800,
+    name: Name = "",
+    as_json: AsJson = False,
+) -> None:
+    """Take the next call and print its request, with the JSON schema of the answer.
+
+    The call is yours for the time of the lease. Until you answer it, the same command prints the same call. Without a call the exit code is 1.
+    """
+    from tongyao.app import calls as use_cases
+    from tongyao.commands.shared.common import validated
+
+    given = {"step": step, "alias": alias, "process_id": process, "call": call, "lease_seconds": lease}
+
+    async def work() -> use_cases.NextCall:
+        async with _context() as context:
+            body = validated(use_cases.NextCallBody, given)
+            return await use_cases.next_call(context, _caller(name), body, wait_seconds=wait)
+
+    found = run(work())
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    elif found.call is not None:
+        one = found.call
+        sys.stdout.write(f"call {one.id}: {_about(one)}\n\n{one.plain}\n")
+        sys.stdout.flush()
+        who = f" --as {name}" if name else ""
+        told = say("calls.answer_with", id=one.id, who=who, until=f"{one.leased_until:%H:%M}")
+        errors.print(told, markup=False, highlight=False, soft_wrap=True)
+    if found.call is None:
+        if not as_json:
+            key = "none_left" if not (found.on_lease or found.withheld) else "none_now"
+            told = say(f"calls.{key}", on_lease=found.on_lease, withheld=found.withheld, n=found.open_processes)
+            errors.print(told, markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_FAILED)
+
+
+@calls.command("answer")
+def answer_call(
+    call: Annotated[str, typer.Argument(help="The id of the call.")],
+    file: Annotated[Path | None, typer.Option(help="A file with the answer. Default: standard input.")] = None,
+    name: Name = "",
+    as_json: AsJson = False,
+) -> None:
+    """Answer a call with a JSON object, from standard input or a file. What cannot be read is refused and not stored."""
+    from tongyao.app import calls as use_cases
+    from tongyao.commands.shared.common import validated
+    from tongyao.commands.shared.profile_files import read_text
+
+    text = read_text(file, field="file") if file is not None else sys.stdin.read()
+    if not text.strip():
+        fail(say("calls.empty"), EXIT_BAD_INPUT)
+
+    async def work() -> use_cases.CallReceipt:
+        async with _context() as context:
+            body = validated(use_cases.AnswerCallBody, {"text": text})
+            return await use_cases.answer_call(context, _caller(name), call, body)
+
+    receipt = run(work())
+    if as_json:
+        print_json(receipt.model_dump(mode="json"))
+    else:
+        key = "repeated" if receipt.repeated else "taken"
+        console.print(say(f"calls.{key}", id=receipt.id, n=receipt.waiting), highlight=False)
+
+
+@calls.command("give-back")
+def give_back(call: Annotated[str, typer.Argument(help="The id of the call.")], name: Name = "") -> None:
+    """End your lease of a call: it is offered to others at once."""
+    from tongyao.app import calls as use_cases
+
+    async def work() -> None:
+        async with _context() as context:
+            await use_cases.give_back_call(context, _caller(name), call)
+
+    run(work())
+    console.print(say("calls.given_back", id=call), highlight=False)
+
+
+@calls.command("follow")
+def follow(process: OfProcess = None, name: Name = "") -> None:
+    """Print a line whenever the number of waiting calls changes, until no process is open any more."""
+    from tongyao.app import calls as use_cases
+
+    async def work() -> None:
+        async with _context() as context:
+            shown: set[str] | None = None
+            with context.repositories.changes.watch_all() as watch:
+                while True:
+                    found = await use_cases.list_calls(context, _caller(name), _which(None, None, process))
+                    waits = {one.id for one in found}
+                    if waits != shown:
+                        for one in found:
+                            if shown is None or one.id not in shown:
+                                console.print(f"{one.id}  {_about(one)}", highlight=False)
+                        console.print(say("calls.waiting", n=len(found)), highlight=False)
+                        shown = waits
+                    if not await context.repositories.waiting_calls.open_processes(process or ""):
+                        console.print(say("calls.no_process"), highlight=False)
+                        return
+                    await watch.wait(5)
+
+    run(work())
+
+
+def _context() -> AbstractAsyncContextManager[Any]:
+    from tongyao.commands.shared.common import app_context
+
+    return app_context()
+
+
+def _caller(name: str) -> Any:
+    """Whoever runs commands here may answer, under a name of their choice."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.commands.shared.common import OPERATOR
+
+    return Caller(role=Role.ANSWERER, id="cli", login=name or OPERATOR.login, on_the_machine=True)
+
+
+def _which(step: str | None, alias: str | None, process: str | None) -> Any:
+    from tongyao.app.calls import WhichCalls
+    from tongyao.commands.shared.common import validated
+
+    return validated(WhichCalls, {"step": step, "alias": alias, "process_id": process})
+
+
+def _about(call: Any) -> str:
+    """`project, round 2, P03, repair, process …`"""
+    parts = [call.step, *([f"round {call.round}"] if call.round else []), *([call.alias] if call.alias else [])]
+    return ", ".join([*parts, *(["repair"] if call.repair else []), call.process_id])
