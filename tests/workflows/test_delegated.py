@@ -12,16 +12,16 @@ from temporalio.client import Client
 
 from tests.support.answering import answer_to
 from tests.support.stack import Stack, open_stack
-from tests.support.until import until
 from tongyao.app import calls
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.calls import AnswerCallBody, CallRequest, NextCallBody, WhichCalls
-from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.calls import AnswerCallBody, CallRequest, NextCallBody
 from tongyao.llm.delegated import CallAnswers, DelegatedEngine
 
 NAMES = ("ada", "bo", "cy", "di", "ed")
-PEOPLE = {name: f"I live by the harbour. I can offer ten years of readings of {name}. I will not travel." for name in NAMES}
+PEOPLE = {
+    name: f"I live by the harbour. I can offer ten years of readings of {name}. I will not travel." for name in NAMES
+}
 
 
 def answerer(name: str) -> Caller:
@@ -59,11 +59,9 @@ async def answer_all(here: Stack, pid: str, see: Callable[[CallRequest], Awaitab
     asked: list[str] = []
     while (await here.repositories.processes.get(pid)).ended_at is None:
         body = NextCallBody(process_id=pid, wait_seconds=2)
-        nx = await calls.next_call(here.context, answerer("ann"), body); print(nx.call and nx.call.id, nx.waiting, nx.withheld, (await here.repositories.processes.get(pid)).phase, [(r.step, r.round, r.alias, r.state, r.error_reason) for r in await here.repositories.ledger.calls(pid)][-3:], flush=True)
-        if (call := nx.call) is None:
+        if (call := (await calls.next_call(here.context, answerer("ann"), body)).call) is None:
             continue
         asked.append(f"{call.step}/{call.round}/{call.alias}" + "/repair" * call.repair)
-        print(asked[-1], flush=True)
         if see is not None:
             await see(call)
         await answered(here, call)
@@ -87,4 +85,4 @@ async def test_five_people_and_an_assistant_that_answers_every_call(opened: Open
     assert {row.state for row in rows} == {"settled"}
     assert {row.model for row in rows} == {"ann"}
     assert all(row.tokens and row.prompt_hash and "tokens_estimated" in row.labels for row in rows)
-    assert manifest["answerers"] == {"ann": {step: True for step in ("formulate", "project", "observe", "plan", "deliver")}}
+    assert manifest["answerers"] == {"ann": dict.fromkeys(("formulate", "project", "observe", "plan", "deliver"), True)}

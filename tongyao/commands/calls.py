@@ -17,7 +17,9 @@ calls = typer.Typer(no_args_is_help=True, help="Answer model calls, with the eng
 
 Name = Annotated[
     str,
-    typer.Option("--as", help="Who answers. What a name was shown decides what else it may be shown. Default: your login."),
+    typer.Option(
+        "--as", help="Who answers. What a name was shown decides what else it may be shown. Default: your login."
+    ),
 ]
 Step = Annotated[str | None, typer.Option(help="Only this step: formulate, project, observe, plan, deliver.")]
 Alias = Annotated[str | None, typer.Option(help="Only calls about this participant: P01, P02, …")]

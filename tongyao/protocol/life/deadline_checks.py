@@ -15,8 +15,8 @@ from tongyao.protocol.contracts.process import (
     CheckDeadlineOutput,
     RecordInput,
 )
-from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life import parking
+from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import confirming, deciding, seating, turns
 from tongyao.protocol.life.state import Deadline, State

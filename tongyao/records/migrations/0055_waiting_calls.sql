@@ -16,26 +16,15 @@ ALTER TABLE model_calls
 CREATE INDEX model_calls_waiting ON model_calls (claimed_at) WHERE state = 'waiting';
 
 -- A call that no longer waits keeps neither its request nor the unread reply, however its waiting ended.
-CREATE FUNCTION model_call_texts_unlinked() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION model_call_ended_waiting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.request_text_id := NULL;
-    NEW.reply_text_id := NULL;
-    NEW.leased_until := NULL;
-    RETURN NEW;
-END
-$$;
-CREATE FUNCTION model_call_texts_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM texts WHERE id IN (OLD.request_text_id, OLD.reply_text_id);
+    PERFORM remove_texts(ARRAY[OLD.request_text_id, OLD.reply_text_id]);
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER model_call_ends_waiting BEFORE UPDATE OF state ON model_calls FOR EACH ROW
-    WHEN (OLD.request_text_id IS NOT NULL AND NEW.state NOT IN ('waiting', 'answered'))
-    EXECUTE FUNCTION model_call_texts_unlinked();
 CREATE TRIGGER model_call_ended_waiting AFTER UPDATE OF state ON model_calls FOR EACH ROW
-    WHEN (OLD.request_text_id IS NOT NULL AND NEW.state NOT IN ('waiting', 'answered'))
-    EXECUTE FUNCTION model_call_texts_deleted();
+    WHEN (OLD.state IN ('waiting', 'answered') AND NEW.state NOT IN ('waiting', 'answered'))
+    EXECUTE FUNCTION model_call_ended_waiting();
 
 -- Who was shown which request. `exempt`: the request does not count for what else they may be shown.
 CREATE TABLE call_readers (
