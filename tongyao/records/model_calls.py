@@ -225,7 +225,7 @@ class Ledger:
         decides who may answer (`tongyao.records.waiting_calls`). `tokens`: of the request. Raises `TextErased`.
         """
         number = (*_values(key).values(), claim.attempt)
-        call_id = "c-" + hashlib.sha256("/".join(map(str, number)).encode()).hexdigest()[:10]
+        call_id = "call-" + hashlib.sha256("/".join(map(str, number)).encode()).hexdigest()[:10]
         async with transaction(self._pool) as connection:
             stored = text_id("request", *number)
             await put_text(connection, owner, "request", request, id=stored)

@@ -26,7 +26,7 @@ SLOW: Final = "slow"
 PARTS: Final = "parts"
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
-_WORDS: Final = re.compile(r"/processes/[^/]+/messages")
+_WORDS: Final = re.compile(r"/processes/[^/]+/messages|/calls/[^/]+/answer")
 
 
 class BodyLimit:

@@ -24,6 +24,7 @@ from tongyao.gateway.access.hosts import KnownHosts
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
     agents,
+    calls,
     channels,
     codec,
     events,
@@ -64,6 +65,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         messages,
         events,
         tokens,
+        calls,
         operations,
     ):
         app.include_router(resource.router, dependencies=[Depends(known_query)])

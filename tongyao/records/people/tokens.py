@@ -25,7 +25,7 @@ class TokenUnknown(RecordsError):
 
 class Token(Value):
     """A token as it is kept: without the secret. `person` is None for operators and `calls`; `alias` only for participants and `calls`,
-    `step` only for these."""
+    `step` only for these. `name`: the label of the token that opened a session, or its own."""
 
     id: str
     kind: TokenKind = "bearer"
@@ -35,6 +35,7 @@ class Token(Value):
     alias: str | None
     step: str | None = None
     label: str
+    name: str = ""
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -54,7 +55,8 @@ class Issued(Value):
     secret: str
 
 
-_COLUMNS = """id, kind, role, person, process_id, alias, step, label, created_at, expires_at, revoked_at, used_at,
+_COLUMNS = """id, kind, role, person, process_id, alias, step, label,
+    COALESCE((SELECT o.label FROM tokens o WHERE o.id = tokens.opened_by), label) AS name, created_at, expires_at, revoked_at, used_at,
     COALESCE(expires_at <= now(), false) AS expired"""
 
 
