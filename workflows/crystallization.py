@@ -149,7 +149,7 @@ class Crystallization(MessageHandlers):
         )
 
     async def _run(self, step: Step, what: Any) -> Any:
-        returned = step.contract.output
+        returned: Any = step.contract.output
         output = await workflow.execute_activity(
             step.contract.name,
             what,

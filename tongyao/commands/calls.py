@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, errors, fail, print_json, run
 from tongyao.commands.shared.words import say
@@ -49,11 +49,11 @@ def list_calls(
     if not found:
         console.print(say("calls.none"))
         return
-    table = Table(*(say(f"calls.{column}") for column in ("id", "about", "since", "tokens", "state")), box=None)
     for one in found:
         state = "withheld" if one.withheld else "yours" if one.yours else "on_lease" if one.on_lease else "free"
-        table.add_row(one.id, _about(one), f"{one.since:%Y-%m-%d %H:%M}", f"{one.tokens:,}", say(f"calls.{state}"))
-    console.print(table, highlight=False)
+        since = say("calls.since", at=f"{one.since:%Y-%m-%d %H:%M}", tokens=f"{one.tokens:,}")
+        told = f"{one.id}  {_about(one)}  {since}  {say(f'calls.{state}')}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     errors.print(say("calls.how"), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -127,6 +127,51 @@ def answer_call(
     else:
         key = "repeated" if receipt.repeated else "taken"
         console.print(say(f"calls.{key}", id=receipt.id, n=receipt.waiting), highlight=False)
+
+
+@calls.command("connect")
+def connect(
+    name: Annotated[
+        str, typer.Argument(help="The name under which the assistant answers; those concerned are shown it.")
+    ],
+    step: Step = None,
+    alias: Alias = None,
+    process: OfProcess = None,
+    days: Annotated[
+        float | None, typer.Option(help="Days for which the token is valid. Default: until it is revoked.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token for an assistant that answers calls, and print how its MCP client is configured. It opens waiting calls only."""
+    from tongyao.app.people import tokens
+    from tongyao.commands.shared.common import OPERATOR, settings, validated
+    from tongyao.commands.shared.ways_in import gateway_address
+
+    given: dict[str, Any] = {"role": "calls", "label": name, "step": step, "alias": alias, "process_id": process}
+    given["seconds"] = int(days * 24 * 3600) if days is not None else None
+
+    async def work() -> str:
+        async with _context() as context:
+            body = validated(tokens.IssueTokenBody, given)
+            return (await tokens.issue_token(context, OPERATOR, body)).secret
+
+    secret = run(work())
+    address = gateway_address(settings())
+    header = {"Authorization": f"Bearer {secret}"}
+    config = {"mcpServers": {"tongyao": {"type": "http", "url": f"{address}/mcp", "headers": header}}}
+    if as_json:
+        print_json({"token": secret, "console": f"{address}/console/enter", **config})
+        return
+    lines = (
+        say("calls.claude"),
+        f'  claude mcp add --transport http tongyao {address}/mcp --header "Authorization: Bearer {secret}"',
+        say("calls.other_clients"),
+        f"  {json.dumps(config)}",
+        say("calls.then_prompt"),
+        say("calls.by_hand", address=f"{address}/console/enter", token=secret),
+    )
+    for text in lines:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @calls.command("give-back")

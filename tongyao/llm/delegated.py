@@ -19,6 +19,7 @@ from tongyao.llm.prices import estimated_tokens
 from tongyao.llm.structured_output.parsing import read
 from tongyao.llm.structured_output.schema import schema_of
 from tongyao.protocol.model.steps import STEPS, DraftT, RequestT, Step
+from tongyao.protocol.model.value import Draft
 
 NAME: Final = "delegated"
 ESTIMATED: Final = "tokens_estimated"
@@ -78,7 +79,8 @@ class CallAnswers:
 
     def schema(self, step: str) -> dict[str, object]:
         """The JSON schema of the answers of a step."""
-        return schema_of(STEPS[step].draft)
+        draft: type[Draft] = STEPS[step].draft
+        return schema_of(draft)
 
     def problem_with(self, step: str, text: str) -> str:
         """Why `text` cannot be taken as an answer of this step; empty where it can. It names fields and quotes nothing."""

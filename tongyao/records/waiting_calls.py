@@ -118,12 +118,12 @@ class WaitingCalls:
                 found = await cursor.fetchone()
             if found is None:
                 return None
-            cursor = await connection.execute(
+            leasing = await connection.execute(
                 """UPDATE model_calls SET answerer = %s, leased_until = now() + make_interval(secs => %s)
                    WHERE call_id = %s RETURNING leased_until""",
                 [answerer, seconds, found.call_id],
             )
-            row = await cursor.fetchone()
+            row = await leasing.fetchone()
             assert row is not None
             await connection.execute(
                 """INSERT INTO call_readers (call_id, answerer, share, exempt) VALUES (%s, %s, %s, %s)

@@ -293,6 +293,11 @@ class Settings(BaseSettings):
         return "extractive" if self.anthropic_api_key is None else "anthropic"
 
     @property
+    def delegates(self) -> bool:
+        """Whether any step is answered from outside."""
+        return any(self.engine_of(step) == "delegated" for step in STEPS)
+
+    @property
     def models_by_step(self) -> dict[str, str]:
         """The model of each step."""
         return dict.fromkeys(STEPS, self.model) if self.model else dict(self.models.model_dump())

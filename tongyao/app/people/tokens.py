@@ -69,7 +69,7 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
 async def _issue_for_calls(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
     """Whoever is to answer model calls has a name, by which it is remembered what they were shown."""
     if not caller.operator:
-        raise NotAllowed("operators make tokens for those who answer model calls (`tongyao token create --calls NAME`)")
+        raise NotAllowed("operators make tokens for those who answer model calls (`tongyao calls connect NAME`)")
     if not body.label.strip():
         raise BadInput(
             "name_missing", "say who answers: `label`, the name that those concerned are shown", field="label"

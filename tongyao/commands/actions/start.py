@@ -40,6 +40,8 @@ async def start(given: dict[str, Any], *, wait: bool, as_json: bool) -> None:
                 say("started.owner", link=link, days=LINK_DAYS),
                 markup=False, highlight=False, soft_wrap=True,
             )  # fmt: skip
+            if config.delegates:
+                console.print(say("started.delegated"), markup=False, highlight=False, soft_wrap=True)
         if not wait:
             if as_json:
                 print_json({"id": pid, "people": people, "ways_in": {one.person: one.as_json() for one in doors}})
