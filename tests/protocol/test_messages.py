@@ -117,7 +117,7 @@ def may_not_say(kind: str, author: dict[str, str]) -> bool:
     role, alias = author["role"], author["alias"]
     if kind in OF_NOBODY_ELSE:
         return role != OF_NOBODY_ELSE[kind]
-    if role in ("invited", "child"):
+    if role in ("invited", "child", "answerer"):
         return True
     if role == "demander":
         return alias != "P00" or kind not in OF_THE_DEMANDER | {"extend_deadline"}
