@@ -11,6 +11,7 @@ from activities.dependencies import NAME_THREADS, Deps
 from activities.llm.model_calls import model_step, parks
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
@@ -23,7 +24,6 @@ from tongyao.protocol.model.tension import (
     from_raw,
     within_limits,
 )
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 from tongyao.protocol.rules.identity.pseudonyms import names_of

@@ -57,7 +57,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
 
     async def waits_for_the_demander() -> bool:
         asks = await stack.repositories.inbox.of_process(process, open_only=True)
-        return any((ask.alias, ask.ask) == ("P00", "decision") for ask in asks)
+        return any((ask.alias, ask.ask) == ("P00", "replan") for ask in asks)
 
     await until(waits_for_the_demander)
     shown = json.loads((await tongyao("show", process, "--json")).stdout)

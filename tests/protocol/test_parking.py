@@ -92,7 +92,8 @@ def test_a_step_is_parked_until_its_call_is_answered_and_its_key_counts_the_trie
     [ask] = snapshot(state, NOW).inbox
     assert (ask.ask, ask.alias, ask.subject, ask.due) == ("calls", "", "call-1", NOW + 7 * DAY)
     assert snapshot(state, NOW).waiting
-    assert "an answer to 1 model call" in why(state, NOW)[0].sentence and "tongyao calls" in why(state, NOW)[0].sentence
+    [reason] = why(state, NOW)
+    assert "the model calls that wait (1)" in reason.sentence and "`tongyao calls next`" in reason.sentence
     answered(state, "call-2")
     assert steps(state) == [], "another call"
     answered(state, "call-1")

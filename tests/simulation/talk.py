@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import MISSING
-from tongyao.protocol.rules.plans.lineage import child_id
 
 Fields = dict[str, Any]
 

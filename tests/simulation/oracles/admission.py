@@ -9,8 +9,8 @@ from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import Choice
-from tongyao.protocol.rules.plans.lineage import child_id
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

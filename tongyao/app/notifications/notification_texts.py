@@ -6,16 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from tongyao.protocol.life.asks import KINDS as KINDS_OF_ASKS
+from tongyao.protocol.life.asks import Told, does
+
 _WHAT: Final[dict[str, tuple[str, str]]] = {
-    "confirm_tension": ("Please confirm or revise your tension", "请确认或修改你的张力"),
-    "select_participants": ("Please choose who takes part", "请选择参与者"),
-    "projection": ("Your turn in round {round}", "第 {round} 轮轮到你发言"),
-    "decision": ("Please decide how to go on", "请决定如何继续"),
-    "answer": ("Please answer the plan", "请答复方案"),
-    "residual": ("A residual tension waits for your decision", "有一个残余张力待你决定"),
-    "hole": ("Somebody declined: decide what happens to their part", "有人谢绝了方案：请决定其份额如何处理"),
-    "resume": ("A process is suspended", "一个过程已暂停"),
-    "consent": ("Somebody asks whether a proxy may speak for you", "有人询问代理能否代你发言"),
     "set_aside": ("A message cannot be delivered and was set aside", "有一条消息无法送达，已搁置"),
     "token_made": (
         "An operator on the machine made a token or a link that opens your account",
@@ -38,15 +32,21 @@ _CODE: Final = (
 )
 
 
-def subject(what: str, about: Mapping[str, Any], language: str) -> str:
-    words = _WHAT[what][language == "zh"]
+def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
+    """What is told, in one sentence. `ask`: of what waits for somebody; its sentence is that of the table of asks."""
+    if ask is not None and what in KINDS_OF_ASKS:
+        sentence = does(ask, language)
+        return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]
     somebody = "有人" if language == "zh" else "Somebody"
-    return "Tongyao: " + words.format(alias=about.get("alias") or somebody, round=about.get("round", ""))
+    return _WHAT[what][language == "zh"].format(alias=about.get("alias") or somebody, round=about.get("round", ""))
+
+
+def subject(sentence: str) -> str:
+    return f"Tongyao: {sentence}"
 
 
 def text(
-    what: str,
-    about: Mapping[str, Any],
+    sentence: str,
     *,
     process: str,
     due: datetime | None,
@@ -54,10 +54,10 @@ def text(
     language: str,
     first: Sequence[str] = (),
 ) -> str:
-    """The body of a notification. `first`: paragraphs that stand before everything else."""
+    """The body of a notification. `sentence`: what is told. `first`: paragraphs that stand before everything else."""
     zh = language == "zh"
     lines = [line for paragraph in first for line in (paragraph, "")]
-    lines += [subject(what, about, language).removeprefix("Tongyao: "), ""]
+    lines += [sentence, ""]
     if process:
         lines.append(f"过程：{process}" if zh else f"Process: {process}")
     if due is not None:

@@ -22,6 +22,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.each_alone import each_alone
 from tongyao.app.histories import delete_history
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -135,7 +136,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         no = Consent(
             key=f"erased/{alias}",
             author=Author(role="invited", alias=alias),
-            invitation=int(alias.removeprefix("invited/")),
+            invitation=invitation_of(alias),
             allow=False,
         )
         await context.relay.send(process_id, no, author_id=invited_author(person), via="erasure")

@@ -161,8 +161,7 @@ async def print_why(process_id: str) -> None:
     except (NotFound, Unavailable, TemporalUnreachable) as error:
         console.print(Text(str(error), style="yellow"))
         return
-    sentences = [one.sentence_zh if language() == "zh" else one.sentence for one in told.reasons]
-    for line in sentences or [told.sentence]:
+    for line in [one.sentence for one in told.reasons] or [told.sentence]:
         console.print(Text(line))
 
 
@@ -216,7 +215,7 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 
 
 def _asked(ask: processes.WaitsFor) -> str:
-    return f"{ask.alias or say('waits.operator')}: {say(f'asked.{ask.ask}')}"
+    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

@@ -37,7 +37,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
         if alias not in ("", ask.alias):
             continue
         lines.append(waits_for(ask, row))
-        lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
+        lines += [f"  {command}" for command in await commands_for(repositories, ask)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
         lines.append(say("waits.last_answer"))

@@ -53,7 +53,7 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
         **seen[1],
         **await summary_as_json(context, process_id),
         "nothing_found": await nothing_found(repositories, row),
-        "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)]
+        "commands": [command for ask in asks for command in await commands_for(repositories, ask)]
         + [command for _, command in await after_end(repositories, row)],
     }
 

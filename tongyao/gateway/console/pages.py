@@ -21,6 +21,7 @@ from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, Visit, keep
 from tongyao.protocol.documents.to_reader import called, to_reader
+from tongyao.protocol.life.asks import does
 from tongyao.protocol.model.sizes import language_of
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -44,6 +45,7 @@ def environment() -> Environment:
     made.filters["called"] = called
     made.filters["to_reader"] = _to_reader
     made.globals["base"] = BASE
+    made.globals["does"] = does
     return made
 
 

@@ -23,12 +23,14 @@ from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, n
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.pool import DeliveryPool
 from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.database import RecordsError
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
 from tongyao.records.process.changes import SAFETY_SECONDS
 from tongyao.records.process.events import RecordedEvent
+from tongyao.records.process.inbox import InboxRow
 from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
@@ -100,7 +102,7 @@ class NotificationSender:
             return []
         row = await self._library.processes.get(process_id)
         if (number := event.data.get("number")) is not None:
-            return await self._reminder_of_consent(process_id, event, f"invited/{number}")
+            return await self._reminder_of_consent(process_id, event, ask_id("consent", number))
         alias = str(event.data.get("alias", DEMANDER))
         if event.kind is EventKind.ESCALATED:
             person: str | None = row.demander
@@ -113,7 +115,8 @@ class NotificationSender:
             person = next((seat.person for seat in seats if seat.alias == alias), None)
         if person is None:
             return []
-        about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}
+        number = event.data.get("round", 0)
+        about = {"what": event.kind.value, "id": ask_id("say", number, alias), "alias": alias, "round": number}
         return [
             Notice(
                 source=f"event/{process_id}/{event.epoch}.{event.seq}",
@@ -123,13 +126,12 @@ class NotificationSender:
             )
         ]
 
-    async def _reminder_of_consent(self, process_id: str, event: RecordedEvent, alias: str) -> list[Notice]:
+    async def _reminder_of_consent(self, process_id: str, event: RecordedEvent, id: str) -> list[Notice]:
         """The question for their consent once more, to whoever was asked and has not answered."""
-        number = int(alias.removeprefix("invited/"))
-        asked = await self._library.inbox.get(f"{process_id}/{Ask.CONSENT}/{alias}/{number}")
+        asked = await self._library.inbox.get(process_id, id)
         if asked is None or asked.person is None or asked.closed_at is not None:
             return []
-        about = {"what": Ask.CONSENT.value, "alias": alias, "round": number}
+        about = {"what": asked.ask, "id": id, "alias": asked.alias, "round": asked.round}
         source = f"event/{process_id}/{event.epoch}.{event.seq}"
         return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]
 
@@ -166,9 +168,9 @@ class NotificationSender:
         channel = await self._channel(one)
         what = str(one.about["what"])
         due: datetime | None = None
+        waiting: InboxRow | None = None
         if what in ASKS or what == EventKind.REMINDER:
-            ask = Ask.PROJECTION if what == EventKind.REMINDER else Ask(what)
-            waiting = await self._library.inbox.get(f"{one.process_id}/{ask}/{one.about['alias']}/{one.about['round']}")
+            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["id"]))
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at
@@ -184,10 +186,9 @@ class NotificationSender:
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(what, one.about, language),
+            subject=notification_texts.subject(about := notification_texts.said(what, one.about, waiting, language)),
             text=notification_texts.text(
-                what,
-                one.about,
+                about,
                 process=one.process_id or "",
                 due=due,
                 where=await self._where(one, channel, links),

@@ -1,4 +1,4 @@
-"""Steps whose model calls wait for answers from outside (docs/protocol.md §8.4).
+"""Steps whose model calls wait for answers from outside (docs/protocol.md §8.5).
 
 Such a step returns `Pending` and is parked: it is not wanted, until a message says of each of its calls that it is answered. Then it
 runs again, under a key that counts the tries; the ledger has the answers under keys that do not.
@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.contracts.process import PROJECT, Pending
+from tongyao.protocol.contracts.process import Pending
 from tongyao.protocol.life import clock
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import rounds, turns
+from tongyao.protocol.life.rounds import NOT_ANSWERED
 from tongyao.protocol.life.state import Cause, Deadline, Parked, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import CallAnswered
-from tongyao.protocol.model.projection import Outcome
-
-NOT_ANSWERED: Final = "not_answered"
-"""The reason of a turn, and the code of a suspension, when nobody answered in time."""
 
 _TRY: Final = "~"
 
@@ -40,10 +36,8 @@ def with_tries(state: State, steps: Mapping[str, Step]) -> dict[str, Step]:
     }
 
 
-def park(state: State, key: str, step: Step, pending: Pending, now: datetime) -> None:
-    """A step has returned without its answers. Turns of one step get a step of their own each: one does not wait for another."""
-    if step.contract is PROJECT and rounds.split(state, int(key.rsplit("/", 1)[1])):
-        return  # each of them finds its own call in the ledger
+def park(state: State, key: str, pending: Pending, now: datetime) -> None:
+    """A step has returned without its answers. `key`: without its try."""
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
     waits = tuple(call for call in pending.waiting_calls if call not in early)
@@ -69,26 +63,24 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
     state.answered_calls = (*state.answered_calls, message.call)
 
 
-def time_over(state: State, deadline: Deadline, now: datetime) -> bool:
+def waits_until(state: State, deadline: Deadline) -> bool:
+    """Whether it is the deadline of model calls."""
+    return any(parked.deadline is deadline for parked in state.parked.values())
+
+
+def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: datetime) -> None:
     """Nobody answered in time: a turn has failed; any other step suspends the process, and asks again when it is resumed.
 
-    Returns whether the deadline is one of these.
+    `steps`: that are wanted in the phase, by their keys without tries.
     """
-    key = next((key for key, parked in state.parked.items() if parked.deadline is deadline), None)
-    if key is None:
-        return False
-    parked = state.parked[key]
+    key, parked = next((key, parked) for key, parked in state.parked.items() if parked.deadline is deadline)
     parked.deadline = None
-    if key.startswith(f"{PROJECT.name}/"):
-        batch = int(key.rsplit("/", 1)[1])
-        for turn in [turn for turn in state.turns.values() if turn.open and turn.batch == batch]:
-            turn.reason = NOT_ANSWERED
-            turns.end(state, turn, Outcome.FAILED, now)
-        return True
+    if (unanswered := steps[key].unanswered) is not None:
+        unanswered(state, now)
+        return
     reason = f"nobody answered the model calls of step {key}: answer them (`tongyao calls`), or `resume` to wait anew"
     cause = Cause(kind="operator", code=NOT_ANSWERED, reason=reason, since=now)
     clock.suspend(state, f"{key}{_TRY}{parked.tries}", cause, now, since=now)
-    return True
 
 
 def drop(state: State, wanted: Mapping[str, Step]) -> None:

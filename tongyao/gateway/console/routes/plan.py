@@ -19,8 +19,8 @@ from tongyao.gateway.console.afterwards import afterwards, answered_until, say_w
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.model.ids import child_id, hole_of
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.rules.plans.lineage import child_id, hole_of
 from tongyao.protocol.rules.read_access import PartyView
 
 router = APIRouter(prefix="/processes/{process_id}")

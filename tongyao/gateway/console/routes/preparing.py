@@ -61,9 +61,9 @@ async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Respons
         if do == "stop":
             message: dict[str, Any] = {"kind": "extend_deadline", "alias": DEMANDER, "seconds": _STOP_SECONDS}
         elif do == "revise":
-            message = {"kind": "revise_tension", "tension": _written(form)}
+            message = {"kind": "revise_tension", "tension": _written(form), "ask": text_in(form, "ask")}
         else:
-            message = {"kind": "confirm_tension"}
+            message = {"kind": "confirm_tension", "ask": text_in(form, "ask")}
         receipt = await _send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return await _tension_page(visit, process_id, problem=problem, written=form)
@@ -179,7 +179,8 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
         speaks |= {one: text_in(form, "endpoint-others") for one in named}
         people = [{"profile_id": one, "endpoint": endpoint or None} for one, endpoint in speaks.items()]
         await _check_number(visit, process_id, len(people))
-        receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
+        message = {"kind": "select_participants", "participants": people, "ask": text_in(form, "ask")}
+        receipt = await _send(visit, process_id, message, form)
     except BadInput as problem:
         if unknown := problem.details.get("ids"):
             problem = _in_words("unknown_profiles", "people.unknown", ids=", ".join(unknown), own=visit.caller.person)

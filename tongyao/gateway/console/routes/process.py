@@ -32,7 +32,7 @@ from tongyao.gateway.console.operations import in_temporal
 from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
-from tongyao.protocol.model.messages import ask_of
+from tongyao.protocol.life.asks import moment
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
@@ -139,7 +139,8 @@ async def _page(
         matrix=reading.matrix(view),
         sources=reading.sources_of(view),
         cited=reading.cited,
-        concludes=ask_of("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        concludes=moment("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        own_turn=f"/asks/{process_id}/{asks.own_turn(access, view.round).id}",
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),

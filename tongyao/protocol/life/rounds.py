@@ -3,43 +3,64 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
+from typing import Final
 
 from tongyao.protocol.contracts.process import (
     OBSERVE,
     PROJECT,
+    PROPOSE,
+    DiscoverOutput,
     ObserveInput,
     ObserveOutput,
     ProjectInput,
     ProjectOutput,
+    ProposeInput,
     TurnInput,
-    TurnOutput,
 )
+from tongyao.protocol.life import turns
 from tongyao.protocol.life.clock import process_time, suspend
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import deciding, planning, turns
+from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Cause, State, Turn
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, DecidingCause, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.rules.convergence import Course, RoundResult, asks_everybody, course
+from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, RoundResult, asks_everybody, course
+
+NOT_ANSWERED: Final = "not_answered"
+"""The reason of a turn, and the code of a suspension, when nobody answered a model call in time."""
 
 ENDPOINTS_FAILED = "endpoints_failed"
 """The cause of a suspension when every endpoint of a round failed for one reason."""
 
 
+def open(state: State, now: datetime) -> None:
+    """The first round opens, or the next one after the demander has decided: two more, unless only the budget was in the way.
+
+    After too few people, one is enough.
+    """
+    if state.round:
+        if state.deciding_cause is DecidingCause.QUORUM:
+            state.quorum_waived = True
+        if state.decision is not Decision.RAISE_BUDGET:
+            state.round_limit = max(state.round_limit, state.round) + MORE_ROUNDS
+        state.budget_refused = False
+        state.deciding_cause = None
+    _open_round(state, now)
+
+
 def wanted(state: State) -> dict[str, Step]:
-    if state.phase is not Phase.CRYSTALLIZING:
-        return {}
+    """Turns while the gate is open; then the catalyst, or where the rounds have stopped people who could be added."""
     if state.gate_open:
         return _projections(state)
     if state.deciding_cause is not None:
-        return deciding.proposals_wanted(state)
+        return _proposals(state)
     observe = ObserveInput(process_id=state.process_id, round=state.round)
-    return {
-        f"observe/{state.round}": Step(OBSERVE, observe, f"catalyst · round {state.round} · {len(state.seats)} people")
-    }
+    summary = f"catalyst · round {state.round} · {len(state.seats)} people"
+    return {f"observe/{state.round}": Step(OBSERVE, observe, summary, take=_observed)}
 
 
 def _projections(state: State) -> dict[str, Step]:
@@ -60,11 +81,40 @@ def _projections(state: State) -> dict[str, Step]:
         )
         ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
         summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
-        steps[f"project/{state.round}/{batch}"] = Step(PROJECT, ask, summary)
+        steps[f"project/{state.round}/{batch}"] = Step(
+            PROJECT,
+            ask,
+            summary,
+            take=partial(_projected, batch),
+            split=partial(_split, batch),
+            unanswered=partial(_unanswered, batch),
+        )
     return steps
 
 
-def open_round(state: State, now: datetime) -> None:
+def _proposals(state: State) -> dict[str, Step]:
+    start = state.start
+    seated = tuple(seat.profile.profile_id for seat in state.seats.values() if seat.profile)
+    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
+    find = ProposeInput(
+        process_id=start.process_id,
+        scene=start.scene,
+        round=state.round,
+        limit=start.settings.max_others - len(state.others),
+        excluded=(*start.excluded, *seated, *own),
+    )
+    summary = "find people near what is open"
+    return {f"propose/{state.round}": Step(PROPOSE, find, summary, take=_proposed, optional=True)}
+
+
+def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Phase:
+    """`output`: None where the field could not be asked; that keeps nobody from deciding."""
+    if output is not None:
+        note_found(state, output, now)
+    return Phase.DECIDING
+
+
+def _open_round(state: State, now: datetime) -> None:
     """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
     state.round += 1
     state.gate_open = True
@@ -119,22 +169,21 @@ def _ask_demander(state: State, now: datetime) -> None:
     state.ask_demander = False
 
 
-def advance(state: State, now: datetime) -> None:
+def advance(state: State, now: datetime) -> Phase | None:
     """Give open turns to steps, and close the gate when every turn has an outcome."""
-    if state.phase is not Phase.CRYSTALLIZING or not state.gate_open:
-        return
+    if not state.gate_open:
+        return None
     if state.correcting_until is not None and process_time(state, now) >= state.correcting_until:
         state.correcting_until = None
     _assign(state, now)
     if any(turn.open for turn in state.turns.values()):
-        return
+        return None
     if (reason := _one_reason_of_failure(state)) is not None:
         _suspend_for(state, reason, now)
-        return
+        return None
     state.gate_open = False
     note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
-    if not _anyone_spoke(state):
-        _close_round(state, Verdict.MORE, now)
+    return None if _anyone_spoke(state) else _close_round(state, Verdict.MORE, now)
 
 
 def _assign(state: State, now: datetime) -> None:
@@ -160,26 +209,28 @@ def _give_to_step(state: State, members: list[Turn]) -> None:
         turn.batch = state.batches
 
 
-def projected(state: State, batch: int, output: ProjectOutput, now: datetime) -> None:
+def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -> None:
     """Outcomes of one step. A turn in which something was said meanwhile stays open."""
     for one in output.turns:
         turn = state.turns.get(one.alias)
         if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
-            _take(state, turn, one, now)
+            turn.reason = one.reason
+            turns.end(state, turn, one.outcome, now, items=one.items, struck=one.struck)
 
 
-def _take(state: State, turn: Turn, output: TurnOutput, now: datetime) -> None:
-    turn.reason = output.reason
-    turns.end(state, turn, output.outcome, now, items=output.items, struck=output.struck)
-
-
-def split(state: State, batch: int) -> bool:
-    """Give each open turn of a step a step of its own, so that one does not hold up the others. False: it has only one."""
+def _split(batch: int, state: State) -> None:
+    """Give each open turn of a step a step of its own, so that one does not hold up the others."""
     members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
     if len(members) > 1:
         for turn in members:
             _give_to_step(state, [turn])
-    return len(members) > 1
+
+
+def _unanswered(batch: int, state: State, now: datetime) -> None:
+    """Nobody answered in time: the turn has failed."""
+    for turn in [turn for turn in state.turns.values() if turn.open and turn.batch == batch]:
+        turn.reason = NOT_ANSWERED
+        turns.end(state, turn, Outcome.FAILED, now)
 
 
 def _one_reason_of_failure(state: State) -> str | None:
@@ -209,7 +260,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
     _assign(state, now)
 
 
-def observed(state: State, output: ObserveOutput, now: datetime) -> None:
+def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | None:
     figures = output.model_dump(include={"relations", "notes", "gaps", "items", "struck"})
     note(
         state,
@@ -222,10 +273,10 @@ def observed(state: State, output: ObserveOutput, now: datetime) -> None:
     )
     state.concerned = tuple(sorted({*state.concerned, *output.concerned}))
     state.ask_demander = state.ask_demander or output.asks_demander
-    _close_round(state, output.verdict, now)
+    return _close_round(state, output.verdict, now)
 
 
-def _close_round(state: State, verdict: Verdict, now: datetime) -> None:
+def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     """Add the round to the results, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
 
     What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
@@ -238,14 +289,33 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> None:
     if cause is None and reached.converged:
         note(state, EventKind.CONVERGED, now, urgent=False, round=state.round, reason=reached.value)
         state.unconverged = False
-        planning.begin(state, now)
-    elif state.concluded:
+        return Phase.PLANNING
+    if state.concluded:
         state.unconverged = True
-        planning.begin(state, now)
-    elif cause is None and reached is Course.GO_ON:
-        open_round(state, now)
-    else:
-        deciding.prepare(state, cause or DecidingCause.LIMIT, now)
+        return Phase.PLANNING
+    if cause is None and reached is Course.GO_ON:
+        _open_round(state, now)
+        return None
+    state.deciding_cause = cause or DecidingCause.LIMIT
+    may_add = bool(state.start.scene) and len(state.others) < state.start.settings.max_others
+    return None if may_add else Phase.DECIDING
+
+
+def conclude(state: State, now: datetime) -> Phase | None:
+    """No further round opens. Where the rounds have stopped already, the plan follows."""
+    if state.deciding_cause is None:
+        return None
+    state.unconverged = True
+    return Phase.PLANNING
+
+
+def end(state: State, now: datetime) -> None:
+    """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
+    unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
+    for alias in sorted(unused):
+        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
+    state.late_words = {}
+    state.demander_asked, state.ask_demander = 0, False
 
 
 def _why_decide(state: State) -> DecidingCause | None:

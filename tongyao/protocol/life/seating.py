@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from pydantic import JsonValue
-
 from tongyao.protocol.contracts.process import (
     CONSENT,
     DISCOVER,
@@ -22,40 +20,65 @@ from tongyao.protocol.contracts.process import (
     people_of,
 )
 from tongyao.protocol.life.clock import ask_until
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import deciding, rounds
+from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
-from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import DEMANDER, Choice, Phase, next_alias
+from tongyao.protocol.model.ids import next_alias
+from tongyao.protocol.model.messages import Consent, SelectParticipants
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 
 
+def discovery(state: State) -> dict[str, Step]:
+    start, tension = state.start, state.tension
+    assert tension is not None  # confirmed before anybody is looked for
+    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
+    find = DiscoverInput(
+        process_id=start.process_id,
+        scene=start.scene,
+        tension_text_id=tension.text_id,
+        limit=start.settings.max_others,
+        excluded=(*start.excluded, *own),
+    )
+    summary = f"find people near a tension of grade {tension.grade.value}, scene {start.scene or 'none'}"
+    return {"discover": Step(DISCOVER, find, summary, take=_discovered)}
+
+
+def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
+    """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
+    note_found(state, output, now)
+    settings = state.start.settings
+    found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
+    nearest = tuple(found.values())[: settings.max_others]
+    if settings.auto_start and len(nearest) >= settings.quorum:
+        state.selected = nearest
+        return Phase.CONSENTING
+    return Phase.SELECTING
+
+
+def select(state: State, message: SelectParticipants, now: datetime) -> Phase:
+    state.selected = message.participants
+    return Phase.CONSENTING
+
+
+def open(state: State, now: datetime) -> None:
+    """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
+    state.seatings += 1
+    state.invitations = []
+    state.consents_known = False
+    state.others_expected = len(state.others) + len(state.selected)
+    state.refused = 0
+    state.without_proxy = ()
+
+
 def wanted(state: State) -> dict[str, Step]:
+    """The consents are looked up, then, once everybody has answered, those who said yes are seated."""
     start = state.start
-    if state.phase is Phase.DISCOVERING:
-        assert state.tension is not None  # confirmed before anybody is looked for
-        find = DiscoverInput(
-            process_id=start.process_id,
-            scene=start.scene,
-            tension_text_id=state.tension.text_id,
-            limit=start.settings.max_others,
-            excluded=(*start.excluded, *_demander_profile(state)),
-        )
-        return {
-            "discover": Step(
-                DISCOVER,
-                find,
-                f"find people near a tension of grade {state.tension.grade.value}, scene {start.scene or 'none'}",
-            )
-        }
-    if state.phase is not Phase.CONSENTING:
-        return {}
     if not state.consents_known:
         ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
         summary = f"look up the consent of {len(state.selected)} people"
-        return {f"consent/{state.seatings}": Step(CONSENT, ask, summary)}
+        return {f"consent/{state.seatings}": Step(CONSENT, ask, summary, take=_consents_found)}
     if any(invitation.waits for invitation in state.invitations):
         return {}
     choices, aliases = _seats(state)
@@ -66,67 +89,30 @@ def wanted(state: State) -> dict[str, Step]:
         round=state.round + 1,
         fallback=start.settings.fallback,
     )
-    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}")}
+    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
 
 
-def find_participants(state: State, now: datetime) -> None:
-    """Ask those who were named at the start, or let the field find somebody."""
-    if state.start.participants:
-        ask_consent(state, state.start.participants, now)
-    else:
-        enter(state, Phase.DISCOVERING, now)
-
-
-def discovered(state: State, output: DiscoverOutput, now: datetime) -> None:
-    """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
-    note_candidates(state, output, now)
-    settings = state.start.settings
-    found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
-    nearest = tuple(found.values())[: settings.max_others]
-    if settings.auto_start and len(nearest) >= settings.quorum:
-        ask_consent(state, nearest, now)
-    else:
-        enter(state, Phase.SELECTING, now)
-
-
-def note_candidates(state: State, found: DiscoverOutput, now: datetime) -> None:
-    candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
-    if state.round:
-        note(state, EventKind.FIELD_ACTIVATED, now, candidates=candidates, round=state.round)
-    else:
-        note(state, EventKind.FIELD_ACTIVATED, now, candidates=candidates)
-
-
-def ask_consent(state: State, choices: tuple[Choice, ...], now: datetime) -> None:
-    """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked."""
-    enter(state, Phase.CONSENTING, now)
-    state.selected = choices
-    state.seatings += 1
-    state.invitations = []
-    state.consents_known = False
-    state.others_expected = len(state.others) + len(choices)
-    state.refused = 0
-    state.without_proxy = ()
-
-
-def consents_found(state: State, output: ConsentOutput, now: datetime) -> None:
+def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase | None:
     state.consents_known = True
     state.without_proxy = output.without_proxy
     taking_part = tuple(choice for choice in state.selected if choice.profile_id not in output.refused)
     state.refused = len(state.selected) - len(taking_part)
-    state.selected = taking_part
-    for choice in state.selected:
+    for choice in taking_part:
         if choice.profile_id in output.ask:
             state.invited += 1
             deadline = ask_until(state, state.start.settings.turn_seconds, now)
             state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
             note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
     asked = [invitation.choice for invitation in state.invitations]
-    state.selected = tuple(choice for choice in state.selected if choice not in asked)
-    _close_if_answered(state, now)
+    state.selected = tuple(choice for choice in taking_part if choice not in asked)
+    return _close_if_answered(state, now)
 
 
-def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, now: datetime) -> None:
+def consent(state: State, message: Consent, now: datetime) -> Phase | None:
+    return answer_invitation(state, message.invitation, message.endpoint if message.allow else None, now)
+
+
+def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
     """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
 
     None: it is a no. No answer in time is a no.
@@ -140,13 +126,13 @@ def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, 
                 state.selected = (*state.selected, invitation.choice)
                 if endpoint is not EndpointKind.PROXY:
                     state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
-    _close_if_answered(state, now)
+    return _close_if_answered(state, now)
 
 
-def _close_if_answered(state: State, now: datetime) -> None:
+def _close_if_answered(state: State, now: datetime) -> Phase | None:
     """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
     if any(invitation.waits for invitation in state.invitations):
-        return
+        return None
     asked = len(state.invitations) + state.refused
     if asked:
         allowed = sum(invitation.allowed is True for invitation in state.invitations)
@@ -154,16 +140,14 @@ def _close_if_answered(state: State, now: datetime) -> None:
     others, expected = len(state.others), state.others_expected
     quorum = state.start.settings.quorum
     if len(state.selected) < fewest_seated(quorum, later=state.round > 0, others=others, expected=expected):
-        _too_few(state, now)
+        return _too_few(state)
+    return None
 
 
-def _too_few(state: State, now: datetime) -> None:
+def _too_few(state: State) -> Phase:
     """The demander goes on otherwise."""
     state.selected = ()
-    if state.round:
-        deciding.ask(state, now)
-    else:
-        enter(state, Phase.SELECTING, now)
+    return Phase.DECIDING if state.round else Phase.SELECTING
 
 
 def enough(state: State, newcomers: int) -> bool:
@@ -185,11 +169,10 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
     return tuple(choices), tuple(aliases)
 
 
-def seated(state: State, output: FreezeOutput, now: datetime) -> None:
+def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
     """The rounds begin, or go on, with those who were seated. Who was erased or withdrew since they were chosen is not among them."""
     if not output.seats:
-        _too_few(state, now)
-        return
+        return _too_few(state)
     for seat in output.seats:
         seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
         state.seats[seat.alias] = seat
@@ -199,12 +182,4 @@ def seated(state: State, output: FreezeOutput, now: datetime) -> None:
     state.selected = ()
     state.without_proxy = ()
     state.invitations = []
-    if state.round:
-        deciding.go_on(state)
-    enter(state, Phase.CRYSTALLIZING, now)
-    rounds.open_round(state, now)
-
-
-def _demander_profile(state: State) -> tuple[str, ...]:
-    profile = state.start.demander_profile
-    return (profile.profile_id,) if profile else ()
+    return Phase.CRYSTALLIZING
