@@ -15,7 +15,7 @@ from mcp.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 from temporalio.client import Client
 
-from tests.gateway.conftest import UNLIMITED, GatewayHarness, said_by, until_served
+from tests.gateway.conftest import UNLIMITED, GatewayHarness, said_by, text_of, until_served
 from tests.support.answering import answer_to
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
@@ -34,7 +34,7 @@ PEOPLE = {
 async def delegating(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     """A gateway of a stack whose model calls wait for answers."""
     async with open_stack(temporal, database_url, DelegatedEngine()) as stack:
-        context = replace(stack.context, options=GatewayOptions(**UNLIMITED), call_answers=CallAnswers())  # type: ignore[arg-type]
+        context = replace(stack.context, options=GatewayOptions(**UNLIMITED), call_answers=CallAnswers())
         yield GatewayHarness(stack, context, application(context), ScriptedEngine(Script()))
 
 
@@ -69,7 +69,7 @@ async def test_an_assistant_over_mcp_answers_every_call_of_five_people(delegatin
         prompts = await client.list_prompts()
         assert [prompt.name for prompt in prompts.prompts] == ["answer_calls"]
         told = await client.get_prompt("answer_calls", {})
-        assert "next_call" in told.messages[0].content.text and "answer_call" in told.messages[0].content.text
+        assert "`next_call`" in str(told.messages[0].content) and "`answer_call`" in str(told.messages[0].content)
         while True:
             found = said_by(await client.call_tool("next_call", {"process_id": pid, "wait_seconds": 5}))
             if (call := found.get("call")) is None:
@@ -80,7 +80,7 @@ async def test_an_assistant_over_mcp_answers_every_call_of_five_people(delegatin
             assert call["answer_schema"]["required"] and "<data" in call["input"]
             if len(asked) == 1:
                 refused = await client.call_tool("answer_call", {"call": call["id"], "answer": "I cannot say."})
-                assert refused.is_error and "holds no JSON object" in refused.content[0].text
+                assert refused.is_error and "holds no JSON object" in text_of(refused)
                 again = said_by(await client.call_tool("next_call", {"process_id": pid}))
                 assert again["call"]["id"] == call["id"], "a refused answer leaves the call with who has it"
             text = answer_to(call["step"], call["input"], round=call["round"])

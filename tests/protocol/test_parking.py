@@ -1,4 +1,4 @@
-"""Steps whose model calls wait for answers from outside (docs/protocol.md §8.4)."""
+"""Steps whose model calls wait for answers from outside (docs/protocol.md §8.5)."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from itertools import combinations
 from typing import Any
 
@@ -36,3 +37,16 @@ def _draft(step: str, text: str, round: int) -> dict[str, Any]:
             return {"date": claim, "possible": [claim], "roles": [], "tasks": [], "residuals": [], "offsets": []}
         case _:
             return {"about": [], "asked": [], "gains": [], "conditions": [], "open": []}
+
+
+def main() -> None:
+    """Read a request, print its answer: a program that a documented client can call."""
+    asked = sys.stdin.read()
+    properties = json.loads(asked.splitlines()[-1])["properties"]
+    names = {"transition": "formulate", "items": "project", "verdict": "observe", "tasks": "plan"}
+    step = next((names[name] for name in properties if name in names), "deliver")
+    print(answer_to(step, asked))
+
+
+if __name__ == "__main__":
+    main()
