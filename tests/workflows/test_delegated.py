@@ -86,3 +86,23 @@ async def test_five_people_and_an_assistant_that_answers_every_call(opened: Open
     assert {row.model for row in rows} == {"ann"}
     assert all(row.tokens and row.prompt_hash and "tokens_estimated" in row.labels for row in rows)
     assert manifest["answerers"] == {"ann": dict.fromkeys(("formulate", "project", "observe", "plan", "deliver"), True)}
+
+
+async def test_a_worker_that_dies_between_answer_and_settling_loses_nothing(
+    temporal: Client, database_url: str, opened: Opened
+) -> None:
+    """The answer is stored while no worker runs; another worker reads it, and nobody is asked twice."""
+    async with opened() as here:
+        pid = await here.start(await here.people(PEOPLE), auto_confirm=True)
+        first = await taken(here, pid)
+    async with open_stack(temporal, database_url, DelegatedEngine(), workers_run=False) as bare:
+        alone = Stack(replace(bare.context, call_answers=CallAnswers()))
+        await answered(alone, first)
+        [row] = await alone.repositories.ledger.calls(pid)
+        assert row.state == "answered"
+    async with opened() as here:
+        asked = await answer_all(here, pid)
+        rows = await here.repositories.ledger.calls(pid)
+    assert "formulate/0/" not in asked and asked[0] == "formulate/0//repair"
+    assert [row.state for row in rows if row.step == "formulate"] == ["settled", "settled"]
+    assert {row.attempt for row in rows} == {1}, "no call was made twice"
