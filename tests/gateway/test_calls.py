@@ -21,6 +21,7 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tests.support.until import until
 from tongyao.app.context import GatewayOptions
+from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application, listen, serve, url_of
 from tongyao.llm.delegated import CallAnswers, DelegatedEngine
 
@@ -202,6 +203,9 @@ async def test_nobody_is_shown_two_peoples_profiles_nor_a_profile_and_the_table(
     assert all(one["withheld"] for one in later), "who read the table reads no profile"
     manifest = await stack.repositories.seats.manifest(pid)
     assert set(manifest["answerers"]) == {"ann", "bob", "cas", "eve"}
+    async with McpClient(make_server(delegating.context)) as client:
+        told = said_by(await client.call_tool("status", {"process_id": pid, "token": joined[0]["token"]}))
+    assert told["process"]["answered_by"] == ["ann", "bob", "cas", "eve"], "those concerned are told who answered"
     await stack.say(pid, "cancel")
 
 
