@@ -8,7 +8,7 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import model_step
+from activities.llm.model_calls import model_step, parks
 from tongyao.heavy_work import READINGS
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
@@ -38,6 +38,7 @@ class Formulating:
         self._deps = deps
 
     @activity.defn(name=FORMULATE.name)
+    @parks
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
         """Formulate the intent, and store the tension under the id that the process has for it."""
         repositories, calls = self._deps.repositories, self._deps.model_calls

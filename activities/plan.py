@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import Question, model_step
+from activities.llm.model_calls import Question, model_step, parks
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_page import plan_markdown
@@ -38,6 +38,7 @@ class Planning:
         self._deps = deps
 
     @activity.defn(name=PLAN.name)
+    @parks
     async def plan(self, what: PlanInput) -> PlanOutput:
         """Make one revision of the plan. It is never empty: without an answer it is assembled from the record."""
         repositories, calls = self._deps.repositories, self._deps.model_calls

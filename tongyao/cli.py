@@ -34,6 +34,7 @@ MODULES: Final = {
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
+    "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
     "keys": ("keys",),
@@ -45,7 +46,7 @@ _PANELS: Final = {
     "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback"),
     "speak": MODULES["messages"],
     "people": ("field", "token", "gateway", "mcp"),
-    "models": ("prompts", "estimate", "cost", "record", "eval"),
+    "models": ("calls", "prompts", "estimate", "cost", "record", "eval"),
 }
 """Panels of the help and their commands; all others are for operators."""
 

@@ -71,6 +71,12 @@ _API: Final = {
     Action.LIST_TOKENS: ("get /tokens",),
     Action.REVOKE_TOKEN: ("delete /tokens/{token_id}",),
     Action.READ_OPERATIONS: ("get /operations",),
+    Action.ANSWER_CALLS: (
+        "get /calls",
+        "post /calls/next",
+        "post /calls/{call_id}/answer",
+        "delete /calls/{call_id}/lease",
+    ),
     Action.DECODE_PAYLOADS: (
         "post /codec/decode",
         "post /codec/encode",
@@ -88,11 +94,10 @@ _PAGES: Final = {
     ),
     Action.READ_INBOX: (
         "GET /",
-        "GET /asks/{process_id}/{ask}/{number}",
+        "GET /asks/{process_id}/{ask:path}",
     ),
     Action.SEND_MESSAGE: (
-        "POST /asks/{process_id}/projection/{number}",
-        "POST /asks/{process_id}/{ask}/{number}",
+        "POST /asks/{process_id}/{ask:path}",
         "POST /processes/{process_id}",
         "POST /processes/{process_id}/residuals",
         "POST /processes/{process_id}/tension",
@@ -131,6 +136,11 @@ _PAGES: Final = {
         "GET /operators/{state}",
         "POST /operators/resume",
     ),
+    Action.ANSWER_CALLS: (
+        "GET /calls",
+        "GET /calls/{call_id}",
+        "POST /calls/{call_id}",
+    ),
 }
 _TOOLS: Final = {
     Action.LIST_SCENES: ("scenes",),
@@ -163,6 +173,10 @@ _TOOLS: Final = {
         "set_source",
         "remove_source",
         "fetch_profile",
+    ),
+    Action.ANSWER_CALLS: (
+        "next_call",
+        "answer_call",
     ),
 }
 

@@ -73,7 +73,11 @@ def next_input(rng: Random, state: State, *, down: bool, jumps: bool) -> Input:
         return ["quiet"]
     if jumps and rng.random() < 0.15:
         return ["pass", rng.choice((600, 40_000, 86_400, 259_200))]
-    kind = rng.choice([kind for kind in m.KINDS if kind != "child_ended"]) if rng.random() < 0.12 else ""
+    kind = (
+        rng.choice([kind for kind in m.KINDS if kind not in ("child_ended", "call_answered")])
+        if rng.random() < 0.12
+        else ""
+    )
     message = talk.message(rng, state, kind)
     message.pop("number", None)
     if message["kind"] in ("cancel", "leave") and rng.random() < 0.8:

@@ -137,6 +137,8 @@ def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:
         return {"role": "operator", "alias_of_author": ""}
     if kind == "consent":
         return {"role": "invited", "alias_of_author": f"invited/{fields['invitation']}"}
+    if kind == "call_answered":
+        return {"role": "answerer", "alias_of_author": m.CALLS_LANE}
     if kind == "child_ended":
         return {"role": "child", "alias_of_author": fields["child"]}
     if kind in _BY_SEAT or (kind == "extend_deadline" and x < 0.6):
@@ -290,6 +292,7 @@ _FIELDS: Final[dict[str, Callable[[Random, State], Fields]]] = {
     "replan": _replan,
     "consent": _consent,
     "child_ended": _child,
+    "call_answered": lambda rng, state: {"call": f"call-{rng.randint(1, 3)}"},
     "cancel": _cancel,
 }
 

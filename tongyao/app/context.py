@@ -188,6 +188,18 @@ class IntentReader(Protocol):
         ...
 
 
+class CallAnswers(Protocol):
+    """What the engines know of answers to model calls, for those that come from outside."""
+
+    def schema(self, step: str) -> Mapping[str, object]:
+        """The JSON schema of the answers of a step."""
+        ...
+
+    def problem_with(self, step: str, text: str) -> str:
+        """Why a text cannot be taken as an answer of a step; empty where it can."""
+        ...
+
+
 @dataclass(frozen=True)
 class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
@@ -195,7 +207,7 @@ class AppContext:
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
-    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`,
+    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `call_answers`: None where no calls are answered here. `public_url`, `gateway_host`,
     `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `fair_by`: whose processes share the workers evenly.
     """
 
@@ -223,6 +235,7 @@ class AppContext:
     public_url: str = ""
     gateway_host: str = "127.0.0.1"
     behind_proxy: bool = False
+    call_answers: CallAnswers | None = None
     fair_by: FairBy = "demander"
 
     @cached_property

@@ -70,6 +70,7 @@ class ProcessSummary(Value):
     parent: str | None = None
     suspended: tuple[str, ...] | None = None
     suspended_reason: str | None = None
+    answered_by: tuple[str, ...] | None = None
     tokens: int | None = None
     cost: Decimal | None = None
     demander: str | None = None
@@ -129,7 +130,10 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
-    return (await _summaries(context, [access]))[0]
+    """One process; with the names of those outside who answered model calls of it, which all in it are shown."""
+    manifest = await context.repositories.seats.manifest(access.process.id)
+    names = tuple(sorted(manifest.get("answerers", {})))
+    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names or None})
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:

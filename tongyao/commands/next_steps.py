@@ -21,6 +21,7 @@ def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
     who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
+    who = say("waits.answerer") if ask.ask == "calls" else who
     line = say("waits.line", who=who, what=does(ask, language()) + reason)
     if ask.due_at is None:
         return line
@@ -39,6 +40,8 @@ async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
             commands.append(_command(ask, message, await _people(repositories, ask, message)))
     if ask.ask == "consent":  # without a choice the command asks at the terminal
         commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
+    if ask.ask == "calls":  # no message of anybody answers it
+        commands += ["tongyao calls next", "tongyao calls connect NAME"]
     return commands
 
 

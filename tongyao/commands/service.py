@@ -77,6 +77,8 @@ async def up() -> None:
             console.print(say("up.come_in"), style="dim", highlight=False, soft_wrap=True)
             if started.context.registration_open:
                 console.print(say("up.come_in_open"), style="dim", highlight=False, soft_wrap=True)
+            if config.delegates:
+                console.print(say("up.delegated"), highlight=False, soft_wrap=True)
             console.print(say("up.running"), style="dim")
             await stop.wait()
             console.print(say("up.stopping"), style="dim")

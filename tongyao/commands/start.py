@@ -199,3 +199,5 @@ async def _print_started(
     owner = (await context.repositories.processes.get(process)).demander
     link = await link_of(context, config, owner)
     console.print(say("started.owner", link=link, days=LINK_DAYS), markup=False, highlight=False, soft_wrap=True)
+    if config.delegates:
+        console.print(say("started.delegated"), markup=False, highlight=False, soft_wrap=True)

@@ -48,6 +48,20 @@ class Transient(EngineError):
         self.reason = reason
 
 
+class AnswerPending(EngineError):
+    """Somebody outside answers this call, later: its step is parked, and made again when the answer is there.
+
+    `request`: what they are shown, as JSON (`tongyao.llm.delegated`); empty where the call waits already. `tokens`: of it, estimated.
+    `calls`: ids of the calls that wait, once they are known.
+    """
+
+    reason = "answer_pending"
+
+    def __init__(self, request: str = "", *, tokens: int = 0, calls: tuple[str, ...] = ()) -> None:
+        super().__init__(f"waits for an answer from outside: {', '.join(calls)}")
+        self.request, self.tokens, self.calls = request, tokens, calls
+
+
 class StepFailed(EngineError):
     """This request cannot be answered, however often it is sent; the message says what to do."""
 

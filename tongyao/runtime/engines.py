@@ -34,6 +34,10 @@ def _engine(name: str, settings: Settings) -> Engine:
         from tongyao.llm.extractive.engine import ExtractiveEngine
 
         return ExtractiveEngine()
+    if name == "delegated":
+        from tongyao.llm.delegated import DelegatedEngine
+
+        return DelegatedEngine(prompts_folder=settings.prompts)
     if name == "recorded":
         from tongyao.llm.recorded import RecordedEngine
 

@@ -141,7 +141,8 @@ class Settings(BaseSettings):
     engine: EngineName = Field(
         default="auto",
         description="Who answers: auto (models where a step's model is `provider:model`, anthropic when a key or an address is "
-        "set, else extractive), anthropic, models, extractive, recorded, or package.module:factory.",
+        "set, else extractive), anthropic, models, extractive, delegated (an assistant or a person answers, docs/models.md), "
+        "recorded, or package.module:factory.",
     )
     engine_steps: dict[str, EngineName] = Field(
         default_factory=dict,
@@ -299,6 +300,11 @@ class Settings(BaseSettings):
     def chosen_engine(self) -> EngineName:
         """`engine`, with `auto` decided: by the model of the plan."""
         return self.engine if self.engine != "auto" else self._by_model("plan")
+
+    @property
+    def delegates(self) -> bool:
+        """Whether any step is answered from outside."""
+        return any(self.engine_of(step) == "delegated" for step in STEPS)
 
     @property
     def models_by_step(self) -> dict[str, str]:

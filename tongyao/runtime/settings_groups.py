@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.contracts.maintenance import Duty
 
-ENGINES = ("auto", "anthropic", "models", "extractive", "recorded")
+ENGINES = ("auto", "anthropic", "models", "extractive", "delegated", "recorded")
 PROVIDERS = (
     "alibaba", "azure", "azure-responses", "bedrock", "cerebras", "cohere", "deepseek", "fireworks", "github", "google",
     "google-cloud", "groq", "heroku", "huggingface", "litellm", "mistral", "moonshotai", "nebius", "ollama", "openai",

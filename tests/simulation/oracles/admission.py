@@ -82,7 +82,7 @@ class Admission(Oracle):
             return {"ended"}
         if not self._theirs(message):
             return {"not_yours"}
-        bounded = message.author.role not in ("operator", "child") and message.kind not in NEVER_TOO_MANY
+        bounded = message.author.role not in ("operator", "child", "answerer") and message.kind not in NEVER_TOO_MANY
         if bounded and message.number > 1000:
             return {"too_many_messages"}
         if message.kind in ONLY_IN and state.phase.value not in ONLY_IN[message.kind]:
@@ -137,6 +137,8 @@ class Admission(Oracle):
             return role == "child" and alias == message.child
         if isinstance(message, m.Consent):
             return role == "invited" and alias == f"invited/{message.invitation}" and message.number > 0
+        if isinstance(message, m.CallAnswered):
+            return role == "answerer"
         if role in ("child", "invited"):
             return False
         if role == "operator":

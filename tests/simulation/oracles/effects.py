@@ -33,6 +33,7 @@ MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "approve_residual": frozenset({"residuals"}),
     "replan": frozenset({"replan", "left_out", "replanned"}),
     "child_ended": frozenset({"residuals"}),
+    "call_answered": frozenset({"answered_calls"}),
     "cancel": frozenset({"cancel_branch"}),
     "upgrade": frozenset({"upgrade_wanted"}),
 }
@@ -284,6 +285,9 @@ class Effects(Oracle):
         check((one["status"], one["child"], one["outcome"]) == ("ended", message.child, message.outcome), one)
         told = [event.data for event in events if event.kind is EventKind.CHILD_FINISHED]
         check([(data["child"], data["outcome"]) for data in told] == [(message.child, message.outcome)], events)
+
+    def _call_answered(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
+        check(after["answered_calls"] == (*before["answered_calls"], message.call), "kept for a step that still runs")
 
     def _upgrade(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
         check(after["upgrade_wanted"], "an upgrade is wanted")

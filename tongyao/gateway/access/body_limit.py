@@ -25,7 +25,7 @@ TOO_MANY_PARTS: Final = HttpProblem(
 )
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
-_WORDS: Final = re.compile(r"/processes/[^/]+/messages")
+_WORDS: Final = re.compile(r"/processes/[^/]+/messages|/calls/[^/]+/answer")
 
 
 class BodyLimit:

@@ -22,6 +22,7 @@ from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
+    calls,
     channels,
     events,
     messages,
@@ -59,6 +60,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         messages,
         events,
         tokens,
+        calls,
         operations,
     ):
         app.include_router(resource.router, dependencies=[Depends(known_query)])

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from tongyao.app.action_permissions import Role
 from tongyao.app.errors import Problem
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import dates
@@ -121,6 +122,7 @@ def _of(visit: Visit) -> dict[str, Any]:
     return {
         "signed_in": visit.signed_in,
         "operator": visit.caller.operator,
+        "answerer": visit.caller.role is Role.ANSWERER,
         "moment": with_date(dates.moment),
         "day": with_date(dates.day),
         "duration": lambda seconds: dates.duration(seconds, visit.language),

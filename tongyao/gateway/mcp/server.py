@@ -22,7 +22,7 @@ from tongyao.app.people import search as people_search
 from tongyao.app.people.scenes import list_scenes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.mcp import account
+from tongyao.gateway.mcp import account, calls
 from tongyao.gateway.mcp.answers import with_answers
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
 from tongyao.gateway.mcp.tool_arguments import ToolServer
@@ -34,7 +34,7 @@ T = TypeVar("T")
 INSTRUCTIONS: Final = (
     "Tongyao turns a raw intent into a plan with other people. `join` a scene with a self-introduction to get a token; "
     "`demand` starts a process; `pending` lists what waits for you, `respond` answers a turn, `decide` a decision. "
-    "Nothing blocks: look again with `status`."
+    "Nothing blocks: look again with `status`. Whoever answers model calls here begins with the prompt `answer_calls`."
 )
 
 
@@ -214,8 +214,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
     for function in tools:
         tool(function)
-    for function in account.own_tools(context, callers):
+    for function in (*account.own_tools(context, callers), *calls.call_tools(context, callers)):
         tool(function)
+    server.add_prompt(calls.call_prompt())
     return server
 
 

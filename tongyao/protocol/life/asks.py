@@ -39,7 +39,7 @@ class AskKind:
 
     kind: Ask
     name: str
-    whom: Literal["demander", "participant", "invited", "operator"]
+    whom: Literal["demander", "participant", "invited", "operator", "answerer"]
     open: Callable[[State], Iterable[Open]]
     answers: tuple[Body, ...]
 
@@ -164,6 +164,14 @@ def _resume(state: State) -> Iterator[Open]:
         yield Waiting(id="resume", ask=Ask.RESUME, alias=""), None
 
 
+def _calls(state: State) -> Iterator[Open]:
+    """One for all model calls that wait: the aliases of single ones would tell for whom a proxy speaks."""
+    if calls := sorted(call for parked in state.parked.values() for call in parked.calls):
+        running = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
+        first = min(running, key=lambda deadline: deadline.due, default=None)
+        yield Waiting(id="calls", ask=Ask.CALLS, alias="", subject=" ".join(calls)), first
+
+
 _TENSION: Final = {"transition": TEXT, "initial_state": TEXT, "barriers": [TEXT], "exchange": TEXT}
 _SAY: Final = ({"kind": "submit_projection", "text": TEXT}, {"kind": "submit_projection", "nothing_new": True})
 _BRANCH: Final = ({"kind": "approve_residual", "approve": True}, {"kind": "approve_residual", "approve": False})
@@ -190,6 +198,7 @@ _TABLE: Final = (
     AskKind(Ask.RESIDUAL, "residual", "demander", _residual, _BRANCH),
     AskKind(Ask.HOLE, "residual", "demander", _hole, _BRANCH),
     AskKind(Ask.RESUME, "resume", "operator", _resume, ({"kind": "resume"},)),
+    AskKind(Ask.CALLS, "calls", "answerer", _calls, ()),
 )  # fmt: skip
 
 KINDS: Final[Mapping[Ask, AskKind]] = {row.kind: row for row in _TABLE}
@@ -304,4 +313,4 @@ def _text(ask: Told, language: str, part: str) -> str:
     named = ask.ask == Ask.CONFIRM_TENSION and ask.others
     variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
     key = variant if variant in _TEXTS else f"asks.{ask.ask}_{part}"
-    return words(key, language, round=ask.round, subject=ask.subject)
+    return words(key, language, round=ask.round, subject=ask.subject, count=len(ask.subject.split()))

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from tongyao.protocol.contracts.process import CHECK_DEADLINE, CheckDeadlineInput, CheckDeadlineOutput
-from tongyao.protocol.life import seating, turns
+from tongyao.protocol.life import parking, seating, turns
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import PHASES
@@ -18,6 +18,7 @@ from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invited_alias
+from tongyao.protocol.model.messages import CALLS_LANE
 from tongyao.protocol.model.process import DEMANDER, Phase
 
 
@@ -39,6 +40,8 @@ def _lanes(state: State, deadline: Deadline) -> tuple[str, ...]:
     """Lanes of everybody whose word could still change what the deadline ends."""
     if deadline is not state.deadline:
         name = _of(state, deadline)
+        if name == CALLS_LANE:
+            return (name,)
         return (name, f"{name}/agent", f"{name}/control", DEMANDER)
     people = [DEMANDER]
     if state.phase is Phase.ANSWERING:
@@ -51,6 +54,8 @@ def _of(state: State, deadline: Deadline) -> str:
     for turn in state.turns.values():
         if turn.deadline is deadline:
             return turn.alias
+    if parking.waits_until(state, deadline):
+        return CALLS_LANE
     return next(invited_alias(one.number) for one in state.invitations if one.deadline is deadline)
 
 
@@ -74,11 +79,16 @@ def _checked(number: int, state: State, output: CheckDeadlineOutput, now: dateti
 
 def _note_moved(state: State, deadline: Deadline, now: datetime) -> None:
     whose = DEMANDER if deadline is state.deadline else _of(state, deadline)
+    if whose == CALLS_LANE:
+        return
     due = wall_time(state, deadline.due).isoformat()
     note(state, EventKind.DEADLINE_EXTENDED, now, alias=whose, due=due)
 
 
 def _person_over(state: State, deadline: Deadline, now: datetime) -> Phase | None:
+    if parking.waits_until(state, deadline):
+        parking.time_over(state, deadline, PHASES[state.phase].wanted(state), now)
+        return None
     for turn in list(state.turns.values()):
         if turn.deadline is deadline:
             turns.fall_back(state, turn, now)
@@ -103,7 +113,8 @@ def next_due(state: State) -> timedelta:
     """Process time at which something is due by itself: at the latest the end of the whole process."""
     due = [timedelta(seconds=state.start.settings.process_seconds)]
     for deadline in deadlines(state):
-        if (at := next_event(deadline, reminds=deadline is not state.deadline)) is not None:
+        reminds = deadline is not state.deadline and not parking.waits_until(state, deadline)
+        if (at := next_event(deadline, reminds=reminds)) is not None:
             due.append(at)
     if state.correcting_until is not None:
         due.append(state.correcting_until)

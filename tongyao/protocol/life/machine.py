@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from tongyao.protocol.contracts.process import RECORD, ModelOutput, ProcessInput, RecordInput
-from tongyao.protocol.life import clock, deadline_checks, message_kinds, residuals, rounds
+from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
+from tongyao.protocol.life import clock, deadline_checks, message_kinds, parking, residuals, rounds
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import PHASES, enter
@@ -73,7 +73,11 @@ def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> N
         if isinstance(ended.output, ModelOutput):
             _spend(state, ended.output, now)
         clock.succeeded(state, key, now)
-        if step is not None:
+        if step is not None and isinstance(ended.output, Pending):
+            if not _was_split(state, key, step):  # the parts find their own calls in the ledger
+                parking.park(state, parking.without_try(key), ended.output, now)
+        elif step is not None:
+            state.parked.pop(parking.without_try(key), None)
             enter(state, step.take(state, ended.output, now), now)
     _settle(state, now)
     if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
@@ -98,7 +102,7 @@ def tick(state: State, now: datetime) -> None:
 
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
-    steps = dict(PHASES[state.phase].wanted(state))
+    steps = parking.with_tries(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
         steps = deadline_checks.wanted(state) | steps | residuals.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
@@ -135,6 +139,8 @@ def _settle(state: State, now: datetime) -> None:
     """Take every transition that the state itself decides, and drop causes whose step is not wanted any more."""
     while (target := PHASES[state.phase].advance(state, now)) is not None:
         enter(state, target, now)
+    if state.parked:
+        parking.drop(state, PHASES[state.phase].wanted(state))
     if state.causes:
         steps = wanted(state)
         mended_by = {rounds.ENDPOINTS_FAILED} if any(step.split is not None for step in steps.values()) else set()
@@ -151,14 +157,20 @@ def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime)
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
         return  # it failed of what has been mended since: it is made again
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
-    if kind == "operator" and step.split is not None:
-        step.split(state)
-        if key not in wanted(state):
-            return  # each of its parts is tried alone
+    if kind == "operator" and _was_split(state, key, step):
+        return  # each of its parts is tried alone
     clock.suspend(
         state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
         since=failure.began,
     )  # fmt: skip
+
+
+def _was_split(state: State, key: str, step: Step) -> bool:
+    """Whether smaller steps take the place of this one now."""
+    if step.split is None:
+        return False
+    step.split(state)
+    return key not in wanted(state)
 
 
 def _spend(state: State, output: ModelOutput, now: datetime) -> None:

@@ -16,6 +16,7 @@ from tongyao.protocol.life import (
     clock,
     confirming,
     deciding,
+    parking,
     phases,
     refusing,
     residuals,
@@ -87,7 +88,7 @@ def _is_open(ask: str, open_now: str) -> bool:
 
 def _too_many(message: m.Message) -> Refusal | None:
     """The number within its lane is the count: nobody fills a process up. Some are always heard."""
-    exempt = message.author.role in ("operator", "child") or message.kind in m.CONTROL_KINDS
+    exempt = message.author.role in m.UNBOUNDED_ROLES or message.kind in m.CONTROL_KINDS
     return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
 
 
@@ -122,6 +123,10 @@ def _invited(message: m.Message) -> bool:
 def _child(message: m.Message) -> bool:
     child = message.child if isinstance(message, m.ChildEnded) else ""
     return message.author.role == "child" and message.author.alias == child
+
+
+def _answerer(message: m.Message) -> bool:
+    return message.author.role == "answerer"
 
 
 # ---- what it does
@@ -222,6 +227,8 @@ _TABLE: Final = (
          "Make the plan anew, once: {without, proposals, ask}.", lambda state, _: asks.replan_ask(state)),
     Kind(m.ChildEnded, _child, refusing.end_of_child, residuals.ended,
          "A child process has ended: {child, outcome}."),
+    Kind(m.CallAnswered, _answerer, refusing.nothing, parking.answered,
+         "A model call that waited is answered: {call}."),
     Kind(m.Resume, _demander, refusing.resume, _resume,
          "Go on after a suspension."),
     Kind(m.Upgrade, _operator, refusing.nothing, _upgrade,

@@ -126,7 +126,7 @@ PHASES: Final[dict[Phase, Rules]] = {
 }
 """Every open phase may also end as cancelled or expired. Children that are approved are started in every open phase."""
 
-ALWAYS: Final = (Ask.RESUME,)
+ALWAYS: Final = (Ask.RESUME, Ask.CALLS)
 """Asks that may be open in every phase that is open."""
 
 

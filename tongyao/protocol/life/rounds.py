@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 from tongyao.protocol.contracts.process import (
     OBSERVE,
@@ -28,6 +29,9 @@ from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, DecidingCause, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, RoundResult, asks_everybody, course
+
+NOT_ANSWERED: Final = "not_answered"
+"""The reason of a turn, and the code of a suspension, when nobody answered a model call in time."""
 
 ENDPOINTS_FAILED = "endpoints_failed"
 """The cause of a suspension when every endpoint of a round failed for one reason."""
@@ -78,7 +82,12 @@ def _projections(state: State) -> dict[str, Step]:
         ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
         summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
         steps[f"project/{state.round}/{batch}"] = Step(
-            PROJECT, ask, summary, take=partial(_projected, batch), split=partial(_split, batch)
+            PROJECT,
+            ask,
+            summary,
+            take=partial(_projected, batch),
+            split=partial(_split, batch),
+            unanswered=partial(_unanswered, batch),
         )
     return steps
 
@@ -210,11 +219,18 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
 
 
 def _split(batch: int, state: State) -> None:
-    """Give each open turn of a failed step a step of its own, so that one does not hold up the others."""
+    """Give each open turn of a step a step of its own, so that one does not hold up the others."""
     members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
     if len(members) > 1:
         for turn in members:
             _give_to_step(state, [turn])
+
+
+def _unanswered(batch: int, state: State, now: datetime) -> None:
+    """Nobody answered in time: the turn has failed."""
+    for turn in [turn for turn in state.turns.values() if turn.open and turn.batch == batch]:
+        turn.reason = NOT_ANSWERED
+        turns.end(state, turn, Outcome.FAILED, now)
 
 
 def _one_reason_of_failure(state: State) -> str | None:

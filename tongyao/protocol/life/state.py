@@ -121,6 +121,14 @@ class Invitation(BaseModel):
         return self.allowed is None and self.deadline is not None
 
 
+class Parked(BaseModel):
+    """A step whose model calls wait for answers from outside. It is wanted again when none of them waits."""
+
+    calls: tuple[str, ...] = Field(default=(), description="Ids of the calls that wait.")
+    tries: int = Field(default=1, description="How often the step has run; the key of the next try names it.")
+    deadline: Deadline | None = Field(default=None, description="None once it is over, or nothing waits.")
+
+
 class Residual(BaseModel):
     """What becomes of one residual tension of a plan."""
 
@@ -186,6 +194,10 @@ class State(BaseModel):
     turns: dict[str, Turn] = Field(default_factory=dict)
     batches: int = 0
     correcting_until: timedelta | None = Field(default=None, description="Until when words may be corrected.")
+    parked: dict[str, Parked] = Field(default_factory=dict, description="Steps that wait for answers, by key.")
+    answered_calls: tuple[str, ...] = Field(
+        default=(), description="Calls that were answered before their step had returned."
+    )
     late_words: dict[str, list[Words]] = Field(default_factory=dict, description="Alias → words for the next round.")
     concerned: tuple[str, ...] = Field(
         default=(), description="Aliases that observations have concerned since they were last asked."

@@ -26,7 +26,8 @@ class Step:
     """A step that should be running. `input` is complete but for the outbox, which whoever starts it adds.
 
     `take`: brings its output into the state, and returns the phase that follows; the output is None of an optional step that was passed over.
-    `split`: called when it failed for what an operator has to mend: it may want smaller steps in its place.
+    `split`: called when it failed for what an operator has to mend, or waits for answers: it may want smaller steps in its place.
+    `unanswered`: called when nobody answered its model calls in time; without it the process is suspended.
     `held`: it may go on if it runs, and may not be started now, because the process is suspended.
     `optional`: the process can do without it; a failure is noted and passed over.
     """
@@ -36,6 +37,7 @@ class Step:
     summary: str
     take: Callable[[State, Any, datetime], Phase | None] = field(default=_take_nothing, compare=False, repr=False)
     split: Callable[[State], None] | None = field(default=None, compare=False, repr=False)
+    unanswered: Callable[[State, datetime], None] | None = field(default=None, compare=False, repr=False)
     optional: bool = False
     held: bool = False
 

@@ -20,10 +20,11 @@ from tongyao.protocol.model.value import Value
 class Author(Value):
     """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
 
-    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id.
+    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id; `answerer`: whoever answers model
+    calls, `calls`.
     """
 
-    role: Literal["demander", "participant", "operator", "invited", "child"]
+    role: Literal["demander", "participant", "operator", "invited", "child", "answerer"]
     alias: str = ""
 
 
@@ -168,6 +169,13 @@ class ChildEnded(_Message):
     outcome: str
 
 
+class CallAnswered(_Message):
+    """A model call that waited is no longer waited for: its answer is stored, or it is to be asked anew. Inserted with that."""
+
+    kind: Literal["call_answered"] = "call_answered"
+    call: str
+
+
 class Upgrade(_Message):
     """Continue as new under the newest rules."""
 
@@ -192,6 +200,7 @@ Message = Annotated[
     | Replan
     | Consent
     | ChildEnded
+    | CallAnswered
     | Upgrade,
     Field(discriminator="kind"),
 ]
@@ -207,6 +216,10 @@ KINDS: Final[dict[str, type[Message]]] = {
 def is_own(message: Message) -> bool:
     """Whether a person sends it for themself. A signal's author is what its sender wrote, so a signal never counts as one."""
     return message.author.role != "operator" and message.number > 0
+
+
+CALLS_LANE: Final = "calls"
+"""The lane, and the author's alias, of `call_answered`."""
 
 
 def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
@@ -228,6 +241,9 @@ MAX_SAID: Final = 10
 
 MAX_TAKEN_BACK: Final = 3
 """How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""
+
+UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
+"""Authors who are exempt from it: what they may send is bounded otherwise."""
 
 MAX_MESSAGES: Final = 1_000
 """Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""

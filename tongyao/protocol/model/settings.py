@@ -83,6 +83,9 @@ class ProcessSettings(Value):
 
     confirm_seconds: int = Field(default=300, ge=1, description="After them a tension confirms itself; grade C never.")
     proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
+    delegated_seconds: int = Field(
+        default=7 * DAY, ge=1, description="For the answer to a model call that waits for one from outside."
+    )
     turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
     correcting_seconds: int = Field(
         default=2 * MINUTE,

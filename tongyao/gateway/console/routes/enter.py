@@ -102,8 +102,9 @@ async def join(visit: AnyVisit, form: Form) -> Response:
 
 async def begin_session(visit: Visit, secret: str) -> RedirectResponse:
     """Open a session with a link or a token; an earlier session of this browser ends. Raises `Unauthenticated`."""
-    response = go_to("/")
-    _keep_session(response, visit, await _opened(visit, secret))
+    issued = await _opened(visit, secret)
+    response = go_to("/calls" if issued.token.role == "calls" else "/")
+    _keep_session(response, visit, issued)
     return response
 
 

@@ -114,6 +114,7 @@ def _mandate(form: FormData) -> profiles.MandateBody:
             "topics": lines_in(form, "topics"),
             "never": lines_in(form, "never"),
             "addition": text_in(form, "addition"),
+            "answerers": lines_in(form, "answerers"),
         }
     )
 
