@@ -22,7 +22,7 @@ from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
 from tongyao.heavy_work import on_behalf_of
 from tongyao.llm import prompts
-from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Reply
+from tongyao.llm.engine import Bound, Call, CallKey, Engine, OutsideReply, Reask
 from tongyao.llm.errors import (
     AnswerPending,
     DayBudgetUsed,
@@ -208,7 +208,7 @@ class ModelCalls:
                     raise _pending(question, claim.call_id)
                 reply = None
                 if isinstance(claim, RepliedCall):
-                    reply, claim = Reply(claim.text, claim.answerer), claim.claim
+                    reply, claim = OutsideReply(claim.text, claim.answerer), claim.claim
                 call = Call(
                     key=key,
                     reask=reask,

@@ -11,7 +11,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("tongyao", "workflows", "activities", "crystalline_highway")
 
 STILL_TWICE: Final = frozenset(
-    """Answer Ask Candidate Claim Connection Consent ConsentBody Draft Encoder Ended Entry Event Failure Feedback Finding
+    """Answer Ask Candidate Claim Consent ConsentBody Draft Encoder Ended Entry Event Failure Feedback Finding
     Footnotes Invitation Layout Lineage Memory Note Page Piece Reason Recitation Refused Replan Residual Role Row
     Scene Seat Section Settings Shown Source Standing Step Tokens Touch Verdict Words Written""".split()
 )

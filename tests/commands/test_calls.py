@@ -17,7 +17,7 @@ from tests.commands.conftest import MASTER_KEY, encrypting
 from tests.commands.test_documented_scripts import gateway, ran
 from tests.support.answering import answer_to
 from tests.support.stack import Stack, open_stack
-from tongyao.llm.delegated import CallAnswers, DelegatedEngine
+from tongyao.llm.delegated import DelegatedAnswers, DelegatedEngine
 from tongyao.records.privacy.keys import Keyring
 
 README = Path(__file__).parents[2] / "README.md"
@@ -31,7 +31,7 @@ PEOPLE = {
 async def delegating(temporal: Client, named_database: str) -> AsyncIterator[Stack]:
     keys = Keyring.read(MASTER_KEY)
     async with open_stack(await encrypting(temporal), named_database, DelegatedEngine(), keys=keys) as here:
-        yield Stack(replace(here.context, call_answers=CallAnswers()))
+        yield Stack(replace(here.context, call_answers=DelegatedAnswers()))
 
 
 @pytest.mark.timeout(400)

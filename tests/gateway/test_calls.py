@@ -23,7 +23,7 @@ from tests.support.until import until
 from tongyao.app.context import GatewayOptions
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application, listen, serve, url_of
-from tongyao.llm.delegated import CallAnswers, DelegatedEngine
+from tongyao.llm.delegated import DelegatedAnswers, DelegatedEngine
 
 PEOPLE = {
     name: f"I live by the harbour. I can offer ten years of readings of {name}. I will not travel."
@@ -35,7 +35,7 @@ PEOPLE = {
 async def delegating(temporal: Client, database_url: str) -> AsyncIterator[GatewayHarness]:
     """A gateway of a stack whose model calls wait for answers."""
     async with open_stack(temporal, database_url, DelegatedEngine()) as stack:
-        context = replace(stack.context, options=GatewayOptions(**UNLIMITED), call_answers=CallAnswers())
+        context = replace(stack.context, options=GatewayOptions(**UNLIMITED), call_answers=DelegatedAnswers())
         yield GatewayHarness(stack, context, application(context), ScriptedEngine(Script()))
 
 

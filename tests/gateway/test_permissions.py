@@ -25,6 +25,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/scenes/{scene}/search"): {"text": "honey"},
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
     ("post", "/tokens"): {"role": "operator"},
+    ("post", "/calls/next"): {},
+    ("post", "/calls/{call_id}/answer"): {"text": "{}"},
     ("put", "/processes/{process_id}/feedback"): {"usefulness": 3},
     ("put", "/processes/{process_id}/contact"): {"text": "At the quay."},
     ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
@@ -85,7 +87,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(gate
                 names = {
                     "process_id": pid if own else other_pid,
                     "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
-                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none",
+                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none", "call_id": "call-none",
                 }  # fmt: skip
                 where = path.format(**names)
                 if where.endswith("/events"):

@@ -16,7 +16,7 @@ from tongyao.app import calls
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.calls import AnswerCallBody, CallRequest, NextCallBody
-from tongyao.llm.delegated import CallAnswers, DelegatedEngine
+from tongyao.llm.delegated import DelegatedAnswers, DelegatedEngine
 
 NAMES = ("ada", "bo", "cy", "di", "ed")
 PEOPLE = {
@@ -36,7 +36,7 @@ def opened(temporal: Client, database_url: str) -> Opened:
     @asynccontextmanager
     async def stack() -> AsyncIterator[Stack]:
         async with open_stack(temporal, database_url, DelegatedEngine()) as here:
-            yield Stack(replace(here.context, call_answers=CallAnswers()))
+            yield Stack(replace(here.context, call_answers=DelegatedAnswers()))
 
     return stack
 
@@ -96,7 +96,7 @@ async def test_a_worker_that_dies_between_answer_and_settling_loses_nothing(
         pid = await here.start(await here.people(PEOPLE), auto_confirm=True)
         first = await taken(here, pid)
     async with open_stack(temporal, database_url, DelegatedEngine(), workers_run=False) as bare:
-        alone = Stack(replace(bare.context, call_answers=CallAnswers()))
+        alone = Stack(replace(bare.context, call_answers=DelegatedAnswers()))
         await answered(alone, first)
         [row] = await alone.repositories.ledger.calls(pid)
         assert row.state == "answered"

@@ -27,7 +27,7 @@ MOST_WAIT_SECONDS: Final = 60.0
 _DELIVERY_SECONDS: Final = 2.0
 
 
-class AnswerRefused(Problem):
+class CallRefused(Problem):
     """The call does not take an answer from this caller now; nothing was stored."""
 
 
@@ -162,7 +162,7 @@ async def next_call(
 async def answer_call(context: AppContext, caller: Caller, call_id: str, body: AnswerCallBody) -> CallReceipt:
     """Answer a call that the caller was given. What cannot be read is refused, with what is wrong, and nothing is stored.
 
-    Raises `BadInput` for such an answer, `AnswerRefused` where the call takes none, and other `Problem`s.
+    Raises `BadInput` for such an answer, `CallRefused` where the call takes none, and other `Problem`s.
     """
     answerer, answers = _answerer(caller), _answers(context)
     calls = context.repositories.waiting_calls
@@ -178,12 +178,12 @@ async def answer_call(context: AppContext, caller: Caller, call_id: str, body: A
     except CallUnknown as error:
         raise NotFound("no_such_call", f"{error}: take it first (`tongyao calls next`, over MCP `next_call`)") from None
     except CallOver:
-        raise AnswerRefused(
+        raise CallRefused(
             "call_over",
             "this call no longer waits: it is answered, or the process went on without it. Nothing was stored",
         ) from None
     except CallLeased as error:
-        raise AnswerRefused("call_on_lease", f"{error}; nothing was stored") from None
+        raise CallRefused("call_on_lease", f"{error}; nothing was stored") from None
     if message is not None:
         await context.relay.forward(message, wait=_DELIVERY_SECONDS)
     rows = await calls.waiting(answerer, _filter(caller, WhichCalls()))

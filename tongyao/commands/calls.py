@@ -42,14 +42,14 @@ async def list_calls(
         print_json([call.model_dump(mode="json") for call in found])
         return
     if not found:
-        console.print(say("calls.none"))
+        console.print(say("waiting_calls.none"))
         return
     for call in found:
         state = "withheld" if call.withheld else "yours" if call.yours else "on_lease" if call.on_lease else "free"
-        since = say("calls.since", at=f"{call.since:%Y-%m-%d %H:%M}", tokens=f"{call.tokens:,}")
-        told = f"{call.id}  {_about(call)}  {since}  {say(f'calls.{state}')}"
+        since = say("waiting_calls.since", at=f"{call.since:%Y-%m-%d %H:%M}", tokens=f"{call.tokens:,}")
+        told = f"{call.id}  {_about(call)}  {since}  {say(f'waiting_calls.{state}')}"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
-    errors.print(say("calls.how"), markup=False, highlight=False, soft_wrap=True)
+    errors.print(say("waiting_calls.how"), markup=False, highlight=False, soft_wrap=True)
 
 
 @calls.command("next")
@@ -81,12 +81,12 @@ async def next_call(
         sys.stdout.write(f"call {taken.id}: {_about(taken)}\n\n{taken.plain}\n")
         sys.stdout.flush()
         who = f" --as {name}" if name else ""
-        told = say("calls.answer_with", id=taken.id, who=who, until=f"{taken.leased_until:%H:%M}")
+        told = say("waiting_calls.answer_with", id=taken.id, who=who, until=f"{taken.leased_until:%H:%M}")
         errors.print(told, markup=False, highlight=False, soft_wrap=True)
     if found.call is None:
         if not as_json:
             key = "none_left" if not (found.on_lease or found.withheld) else "none_now"
-            told = say(f"calls.{key}", on_lease=found.on_lease, withheld=found.withheld, n=found.open_processes)
+            told = say(f"waiting_calls.{key}", on_lease=found.on_lease, withheld=found.withheld, n=found.open_processes)
             errors.print(told, markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(EXIT_FAILED)
 
@@ -104,7 +104,7 @@ async def answer_call(
 
     text = read_text(file, field="file") if file is not None else sys.stdin.read()
     if not text.strip():
-        fail(say("calls.empty"), EXIT_BAD_INPUT)
+        fail(say("waiting_calls.empty"), EXIT_BAD_INPUT)
 
     async with app_context() as context:
         body = validated(use_cases.AnswerCallBody, {"text": text})
@@ -113,7 +113,7 @@ async def answer_call(
         print_json(receipt.model_dump(mode="json"))
     else:
         key = "repeated" if receipt.repeated else "taken"
-        console.print(say(f"calls.{key}", id=receipt.id, n=receipt.waiting), highlight=False)
+        console.print(say(f"waiting_calls.{key}", id=receipt.id, n=receipt.waiting), highlight=False)
 
 
 @calls.command("connect")
@@ -146,12 +146,12 @@ async def connect(
         print_json({"token": secret, "console": f"{address}/console/enter", **config})
         return
     lines = (
-        say("calls.claude"),
+        say("waiting_calls.claude"),
         f'  claude mcp add --transport http tongyao {address}/mcp --header "Authorization: Bearer {secret}"',
-        say("calls.other_clients"),
+        say("waiting_calls.other_clients"),
         f"  {json.dumps(config)}",
-        say("calls.then_prompt"),
-        say("calls.by_hand", address=f"{address}/console/enter", token=secret),
+        say("waiting_calls.then_prompt"),
+        say("waiting_calls.by_hand", address=f"{address}/console/enter", token=secret),
     )
     for text in lines:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -164,7 +164,7 @@ async def give_back(call: Annotated[str, typer.Argument(help="The id of the call
 
     async with app_context() as context:
         await use_cases.give_back_call(context, _caller(name), call)
-    console.print(say("calls.given_back", id=call), highlight=False)
+    console.print(say("waiting_calls.given_back", id=call), highlight=False)
 
 
 @calls.command("follow")
@@ -182,10 +182,10 @@ async def follow(process: OfProcess = None, name: Name = "") -> None:
                     for call in found:
                         if shown is None or call.id not in shown:
                             console.print(f"{call.id}  {_about(call)}", highlight=False)
-                    console.print(say("calls.waiting", n=len(found)), highlight=False)
+                    console.print(say("waiting_calls.waiting", n=len(found)), highlight=False)
                     shown = waits
                 if not await context.repositories.waiting_calls.open_processes(process or ""):
-                    console.print(say("calls.no_process"), highlight=False)
+                    console.print(say("waiting_calls.no_process"), highlight=False)
                     return
                 await watch.wait(5)
 

@@ -74,7 +74,7 @@ class DelegatedEngine:
         return json.dumps(asked, ensure_ascii=False)
 
 
-class CallAnswers:
+class DelegatedAnswers:
     """What doors need to know of answers that come from outside."""
 
     def schema(self, step: str) -> dict[str, object]:

@@ -28,7 +28,7 @@ class Reask:
 
 
 @dataclass(frozen=True)
-class Reply:
+class OutsideReply:
     """An answer that came from outside: its text, and the name of who gave it."""
 
     text: str
@@ -49,7 +49,7 @@ class Call:
     seconds: float | None = None
     beat: Callable[[], None] = field(default=lambda: None)
     hear: Callable[[str], None] | None = None
-    reply: Reply | None = None
+    reply: OutsideReply | None = None
 
 
 @dataclass(frozen=True)

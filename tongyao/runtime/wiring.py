@@ -80,7 +80,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         gateway_host=settings.gateway_host,
         behind_proxy=settings.behind_proxy,
         fair_by=settings.fair_by,
-        call_answers=delegated.CallAnswers(),
+        call_answers=delegated.DelegatedAnswers(),
     )
 
 

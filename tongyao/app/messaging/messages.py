@@ -105,13 +105,8 @@ async def send_message(
 async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
     """A plan is made anew once; one that would be the same is not made. Raises `BadInput`."""
     if not await takes_up_proposals(context.repositories, process_id):
-        raise BadInput(
-            "proposals_not_used",
-            "the plan is written without a language model here, which cannot work in what was proposed: the new plan would be the "
-            "same. Nothing was done, and the one new plan is still possible",
-            field="proposals",
-            zh="这里的方案不是由语言模型写的，写不进别人提的修改：新方案会和现在的一样。什么都没有做，仍然可以重写一次",
-        )
+        en, zh = in_both("app", "refusal.proposals_not_used")
+        raise BadInput("proposals_not_used", en, field="proposals", zh=zh)
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:

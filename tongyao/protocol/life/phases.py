@@ -34,7 +34,7 @@ def _never(state: State) -> None:
 
 
 @dataclass(frozen=True)
-class Rules:
+class PhaseRules:
     """What holds in one phase. `advance`: what the state itself decides, asked after every input."""
 
     follows: tuple[Phase, ...] = ()
@@ -49,12 +49,12 @@ class Rules:
 
 
 P = Phase
-PHASES: Final[dict[Phase, Rules]] = {
-    P.FORMULATING: Rules(
+PHASES: Final[dict[Phase, PhaseRules]] = {
+    P.FORMULATING: PhaseRules(
         follows=(P.CONFIRMING,),
         wanted=confirming.formulation,
     ),
-    P.CONFIRMING: Rules(
+    P.CONFIRMING: PhaseRules(
         follows=(P.DISCOVERING, P.CONSENTING),
         opens=confirming.open,
         asks=(Ask.CONFIRM_TENSION,),
@@ -62,29 +62,29 @@ PHASES: Final[dict[Phase, Rules]] = {
         time_over=confirming.time_over,
         waits=True,
     ),
-    P.DISCOVERING: Rules(
+    P.DISCOVERING: PhaseRules(
         follows=(P.SELECTING, P.CONSENTING),
         wanted=seating.discovery,
     ),
-    P.SELECTING: Rules(
+    P.SELECTING: PhaseRules(
         follows=(P.CONSENTING,),
         asks=(Ask.SELECT_PARTICIPANTS,),
         waits=True,
     ),
-    P.CONSENTING: Rules(
+    P.CONSENTING: PhaseRules(
         follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
         opens=seating.open,
         wanted=seating.wanted,
         asks=(Ask.CONSENT,),
     ),
-    P.CRYSTALLIZING: Rules(
+    P.CRYSTALLIZING: PhaseRules(
         follows=(P.DECIDING, P.PLANNING),
         opens=rounds.open,
         wanted=rounds.wanted,
         asks=(Ask.GAP, Ask.PROJECTION),
         advance=rounds.advance,
     ),
-    P.DECIDING: Rules(
+    P.DECIDING: PhaseRules(
         follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
         opens=deciding.open,
         asks=(Ask.DECISION,),
@@ -92,16 +92,16 @@ PHASES: Final[dict[Phase, Rules]] = {
         time_over=deciding.time_over,
         waits=True,
     ),
-    P.PLANNING: Rules(
+    P.PLANNING: PhaseRules(
         follows=(P.DELIVERING,),
         opens=planning.open,
         wanted=planning.plan,
     ),
-    P.DELIVERING: Rules(
+    P.DELIVERING: PhaseRules(
         follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
         wanted=planning.deliveries,
     ),
-    P.ANSWERING: Rules(
+    P.ANSWERING: PhaseRules(
         follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
         asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
         advance=answering.advance,
@@ -109,7 +109,7 @@ PHASES: Final[dict[Phase, Rules]] = {
         time_over=answering.time_over,
         waits=True,
     ),
-    P.AWAITING_CHILDREN: Rules(
+    P.AWAITING_CHILDREN: PhaseRules(
         follows=(P.PLANNING, P.COMPLETED),
         opens=children.open,
         asks=(Ask.RESIDUAL, Ask.HOLE),
@@ -118,11 +118,11 @@ PHASES: Final[dict[Phase, Rules]] = {
         time_over=children.time_over,
         waits=True,
     ),
-    P.COMPLETED: Rules(wanted=children.remembering),
-    P.ABANDONED: Rules(),
-    P.CANCELLED: Rules(wanted=children.cancelling),
-    P.EXPIRED: Rules(),
-    P.FAILED: Rules(),
+    P.COMPLETED: PhaseRules(wanted=children.remembering),
+    P.ABANDONED: PhaseRules(),
+    P.CANCELLED: PhaseRules(wanted=children.cancelling),
+    P.EXPIRED: PhaseRules(),
+    P.FAILED: PhaseRules(),
 }
 """Every open phase may also end as cancelled or expired. Children that are approved are started in every open phase."""
 
