@@ -96,8 +96,13 @@ class Parts:
         return self._translated(self._services[name]["command"])
 
     def _translated(self, command: list[str]) -> list[str]:
-        program = {"python": sys.executable, "tongyao": str(Path(sys.executable).parent / "tongyao")}
-        return [program[command[0]], *command[1:]]
+        """What stands in the image, where it is on this machine: the interpreter, the command, the worker's file."""
+        here = {
+            "python": sys.executable,
+            "tongyao": str(Path(sys.executable).parent / "tongyao"),
+            "/opt/tongyao/worker.py": str(REPOSITORY / "worker.py"),
+        }
+        return [here.get(word, word) for word in command]
 
     def _environment(self, name: str) -> dict[str, str]:
         """As in the file; only the addresses are those of this machine, where one port is not enough for all."""
