@@ -6,7 +6,7 @@ TOOLS := .venv-tools
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check format histories setup lock sbom audit clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills nightly mutants live check format histories setup lock sbom audit clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -45,6 +45,9 @@ simulate-workflow: $(VENV)/.dev ## Run 5,000 generated schedules through the rea
 
 kills: servers ## Run 20 generated schedules through a real server with a worker that is killed (about 20 minutes)
 	@$(BIN)/python -m tests.kills
+
+nightly: servers ## Run all that takes too long for a change, in at most 80 minutes on two cores; ARGS="--only kills" for a part
+	@$(BIN)/python -m tests.nightly $(ARGS)
 
 mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
 	@$(BIN)/python -m tests.simulation.mutants
