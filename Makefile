@@ -1,6 +1,7 @@
 # `make help` lists the targets. Each installs what it needs into .venv, once. `make` alone is `make demo`.
 PYTHON ?= python3
-JOBS ?= 2
+# More than there are processors: a test waits for servers most of its time.
+JOBS ?= 4
 VENV := .venv
 TOOLS := .venv-tools
 BIN := $(VENV)/bin
@@ -31,7 +32,7 @@ LIVE_MODEL := claude-sonnet-5-5
 setup: $(VENV)/.dev ## Install everything for tests and checks
 
 test: servers ## Run the tests that take seconds; ARGS="tests/field -q" for a part
-	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: servers ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)

@@ -44,6 +44,8 @@ SLOW_SECONDS = 900
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The simulation comes first: its longest test would else run alone at the end, while the other workers have nothing to do."""
+    items.sort(key=lambda item: "/simulation/" not in item.path.as_posix())
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))

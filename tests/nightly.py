@@ -55,7 +55,7 @@ SLOW_TESTS: Final[dict[str, tuple[Lane, float, tuple[str, ...]]]] = {
     "crashes": ("servers", 20, ("tests/workflows",)),
     "pages": ("servers", 20, ("tests/console",)),
     "kills-of-everything": ("servers", 60, ("tests/kills",)),
-    "growth": ("processor", 60, ("tests/security",)),
+    "growth": ("processor", 60, ("tests/security", "tests/llm/extractive")),
 }
 """Slow tests by folder: lane, minutes, folders. Those of all other folders are the part `other`."""
 
