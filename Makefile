@@ -7,7 +7,7 @@ TOOLS := .venv-tools
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow kills nightly mutants live check format histories setup lock sbom audit clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills nightly mutants live check size format histories setup lock sbom audit clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -62,6 +62,9 @@ check: $(VENV)/.dev ## Check style (ruff), types (mypy) and imports between pack
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+size: ## Count the lines of each package, beside the goals of the design
+	@$(PYTHON) -m bench.code_size
 
 format: $(VENV)/.dev ## Format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
-from typing import Final, Protocol
+from typing import Protocol
 
 from activities.llm.model_calls import ModelCalls
 from activities.maintain import RunDuty
 from activities.recite import ReciteLevel
 from activities.reindex import Indexing
-from tongyao.fair_threads import FairThreads
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
@@ -19,9 +18,6 @@ from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
-
-NAME_THREADS: Final = FairThreads(2, "names")
-"""For `Deps.find_names`: a long text takes seconds."""
 
 
 class Retriever(Protocol):

@@ -7,8 +7,9 @@ from functools import partial
 
 from temporalio import activity
 
-from activities.dependencies import NAME_THREADS, Deps
+from activities.dependencies import Deps
 from activities.llm.model_calls import model_step
+from tongyao.heavy_work import READINGS
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
 from tongyao.protocol.model.process import TensionRef
@@ -54,7 +55,7 @@ class Formulating:
                 names = await self._names(draft, (record.intent, profile))
                 tension, fallback = from_draft(draft, language=record.language, spans=spans, names=names), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
-                names = tuple(await NAME_THREADS.run(partial(self._deps.find_names, record.intent)))[:MOST_NAMES]
+                names = tuple(await READINGS.run(partial(self._deps.find_names, record.intent)))[:MOST_NAMES]
                 tension, fallback = from_raw(record.intent, language=record.language, names=names), True
         stored = process_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
@@ -70,7 +71,7 @@ class Formulating:
         """Those that the engine listed, and those that code finds in the lines that others will read."""
         lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
         listed = names_of(draft, texts)
-        found = await NAME_THREADS.run(partial(self._deps.find_names, lines))
+        found = await READINGS.run(partial(self._deps.find_names, lines))
         return (*listed, *(name for name in found if all(name.name not in other.name for other in listed)))[:MOST_NAMES]
 
     async def _profile(self, record: Record) -> str:

@@ -10,11 +10,10 @@ from typing import Final
 
 from temporalio import activity
 
-from activities.dependencies import NAME_THREADS, Deps
+from activities.dependencies import Deps
 from activities.llm import scene_prompts
 from activities.record import write_outbox
-from tongyao.fair_threads import on_behalf_of
-from tongyao.kept_results import KeptResults
+from tongyao.heavy_work import READINGS, on_behalf_of
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
@@ -28,6 +27,7 @@ from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
 from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
+from tongyao.single_flight import SingleFlight
 
 _MOST_KEPT: Final = 512
 """Profiles whose names a worker keeps: whoever seats the same people again and again makes no work by it."""
@@ -36,7 +36,7 @@ _MOST_KEPT: Final = 512
 class Freezing:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._found = KeptResults[Sequence[NameFound]](_MOST_KEPT)
+        self._found = SingleFlight[Sequence[NameFound]](keep=_MOST_KEPT)
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
@@ -139,7 +139,7 @@ class Freezing:
     async def _names_in(self, text: str) -> Sequence[NameFound]:
         """The names in a profile: found once, and kept under the digest of its text."""
         find = partial(self._deps.find_names, text)
-        return await self._found.get(sha256(text.encode()).digest(), lambda: NAME_THREADS.run(find))
+        return await self._found.get(sha256(text.encode()).digest(), lambda: READINGS.run(find))
 
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
         """Alias → who is seated under it; empty where too few newcomers are left. The demander stays in any case.

@@ -17,25 +17,25 @@ from tests.support.stack import Stack
 from tongyao import commands
 from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
-from tongyao.commands.shared.doctor import examine
-from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.help_words import RUN, breakable
-from tongyao.commands.shared.words import TEXTS, known, language
-from tongyao.gateway.console.texts import catalogue, worded
+from tongyao.commands.chinese_help import RUN, breakable
+from tongyao.commands.doctor import examine
+from tongyao.commands.expected_errors import message_of
+from tongyao.commands.words import known, language
 from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.phase import Phase
 from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.settings import Settings
+from tongyao.texts.catalogue import catalogue, worded
 
 FOLDER = Path(commands.__file__).parent
 LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
 
 
 def test_every_text_has_both_languages_and_the_same_values() -> None:
-    own = catalogue(TEXTS)
-    assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue()}
+    own = catalogue("commands")
+    assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue("console")}
     for key, (english, chinese) in own.items():
         assert english.strip() and chinese.strip(), key
         assert set(re.findall(r"\{(\w+)\}", english)) == set(re.findall(r"\{(\w+)\}", chinese)), key
@@ -66,7 +66,7 @@ def every_help() -> Iterator[tuple[str, str]]:
 
 def test_the_help_in_chinese_is_of_help_that_there_is() -> None:
     shown = dict(every_help())
-    english = {en: key for key, (en, _) in catalogue(TEXTS).items() if key.startswith("help.")}
+    english = {en: key for key, (en, _) in catalogue("commands").items() if key.startswith("help.")}
     assert english.keys() - set(shown.values()) == set()
     assert {name for name, said in shown.items() if said not in english} == set(), (
         "every command and every option says in Chinese what it does"

@@ -13,10 +13,10 @@ from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao.app.errors import BadInput, Refused
 from tongyao.cli import app
-from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.next_steps import commands_for
-from tongyao.commands.shared.profile_files import profile_id_of
-from tongyao.commands.shared.references import alias_in, digest_of_file, find_person, find_process
+from tongyao.commands.expected_errors import message_of
+from tongyao.commands.next_steps import commands_for
+from tongyao.commands.profile_files import profile_id_of
+from tongyao.commands.references import alias_in, digest_of_file, find_person, find_process
 from tongyao.protocol.model.process import Choice
 
 TEXTS = {

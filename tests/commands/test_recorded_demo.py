@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.actions.demo import EXAMPLES, RECORDED
+from tongyao.commands.demo import EXAMPLES, RECORDED
 from tongyao.llm.recorded import read_recording
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.processes import read_process
-from tongyao.commands.actions.export import report_of
+from tongyao.commands.export import report_of
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.rules.read_access import PartyView

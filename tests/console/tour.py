@@ -27,7 +27,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.commands.actions.export import report_of
+from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent

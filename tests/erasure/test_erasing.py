@@ -19,7 +19,7 @@ from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.app.start import start_child
-from tongyao.commands.shared.next_steps import commands_for
+from tongyao.commands.next_steps import commands_for
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind

@@ -22,13 +22,12 @@ from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
+from tongyao.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from tongyao.app.backlog import ModelsBacklog
     from tongyao.app.messaging.message_relay import MessageRelay
-    from tongyao.app.process_states import ProcessStates
     from tongyao.protocol.life.state import State
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -229,23 +228,14 @@ class AppContext:
         return MessageRelay(self.repositories, self.client, self.signer)
 
     @cached_property
-    def models_backlog(self) -> ModelsBacklog:
-        """How long model steps wait."""
-        from tongyao.app.backlog import ModelsBacklog
-
-        return ModelsBacklog(self.client)
+    def states(self) -> SingleFlight[State]:
+        """States of open processes by id, run and transition: many readers ask a workflow once. A state holds ids and no texts."""
+        return SingleFlight(keep=200, seconds=2.0)
 
     @cached_property
-    def states(self) -> ProcessStates:
-        """What workflows tell of their processes."""
-        from tongyao.app.operators.project_again import state_of
-        from tongyao.app.process_states import ProcessStates
-
-        async def ask(process_id: str) -> State:
-            state, _ = await state_of(self.client, process_id)
-            return state
-
-        return ProcessStates(ask)
+    def backlog_seconds(self) -> SingleFlight[float]:
+        """How long the oldest model step has waited for a worker (`app/quotas.py`)."""
+        return SingleFlight(keep=1, seconds=5.0)
 
     @property
     def registration_open(self) -> bool:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
-from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
@@ -17,6 +14,7 @@ from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, authorize_in_row, permit
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.reading import Reading
+from tongyao.heavy_work import READINGS
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
@@ -30,9 +28,7 @@ from tongyao.records.repositories import Repositories
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
 """Characters of a record of which a view takes no more than some tens of milliseconds."""
-_BESIDE: Final = ThreadPoolExecutor(2, thread_name_prefix="views")
 """Two threads of their own: others wait for the common ones with registrations and searches."""
-_ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 class WaitsFor(Value):
@@ -218,8 +214,7 @@ async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()
-    async with _ONE_OF_EACH.setdefault(person, asyncio.Lock()):
-        return await asyncio.get_running_loop().run_in_executor(_BESIDE, make)
+    return await READINGS.run(make, person=person)
 
 
 def _words_in(record: Record) -> int:

@@ -11,11 +11,11 @@ from temporalio.service import RPCError
 
 from crystalline_highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
-from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.start_recitation import Recite
+from tongyao.single_flight import SingleFlight
 
 ASK_SECONDS: Final = 5
 """How long a turn waits for a re-indexing to be queued; the next search asks again."""
@@ -45,7 +45,7 @@ class HighwayRetriever:
         self._highway = highway
         self._recite = recite
         self._budget = budget_chars
-        self._reciting = KeptResults[None](0)
+        self._reciting = SingleFlight[None]()
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.

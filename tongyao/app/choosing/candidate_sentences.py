@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
-from weakref import WeakValueDictionary
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.reading import FindNames, Reading
-from tongyao.fair_threads import FairThreads
+from tongyao.heavy_work import READINGS, one_at_a_time
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import NameFound
@@ -42,8 +40,6 @@ _LONGEST_SENTENCE: Final = 2_000
 """Characters before and behind a span in which the edges of its sentences are looked for."""
 _BLOCK_CHARS: Final = 10_000
 """The names of a profile are looked for in blocks of so many characters: those in which the span stands, and one more on either side."""
-_BESIDE: Final = FairThreads(2, "candidates")
-_ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 async def matching_sentences(
@@ -75,7 +71,7 @@ async def matching_sentences(
         return {}
     record = await repositories.record(access.process)
     found: dict[Reason, str] = {}
-    async with _ONE_OF_EACH.setdefault(caller.person, asyncio.Lock()):
+    async with one_at_a_time(f"candidates/{caller.person}"):
         for version in unchanged:
             text = (await repositories.texts.get_many([version.text_id], erased=""))[version.text_id]
             reasons = [
@@ -85,7 +81,7 @@ async def matching_sentences(
                 for reason in one.reasons
             ]
             make = partial(_sentences, text, reasons, record, parts, context.find_names)
-            found |= await _BESIDE.run(make, person=caller.person)
+            found |= await READINGS.run(make, person=caller.person)
     return found
 
 

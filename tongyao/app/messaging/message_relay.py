@@ -31,6 +31,7 @@ from tongyao.records.process.changes import SAFETY_SECONDS, Watch
 from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
+from tongyao.texts.catalogue import in_both
 
 log = structlog.get_logger()
 
@@ -202,13 +203,8 @@ class MessageRelay:
             named = [choice.profile_id for choice in message.participants]
             known = await self._library.profiles.known(named)
             if unknown := [one for one in named if one not in known]:
-                raise BadInput(
-                    "unknown_profiles",
-                    f"there is no profile {', '.join(unknown)}",
-                    field="participants",
-                    ids=unknown,
-                    zh=f"没有档案 {'、'.join(unknown)}",
-                )
+                en, zh = in_both("app", "refusal.unknown_in_message", ids=", ".join(unknown))
+                raise BadInput("unknown_profiles", en, field="participants", ids=unknown, zh=zh)
 
     async def _take(self, stored: StoredMessage, wait: float) -> StoredMessage | None:
         return await self._library.messages.take(stored.id, lease=wait + LEASE_SECONDS)

@@ -21,7 +21,6 @@ from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import list_processes, party_view, read_process, summary
-from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import session_of
@@ -36,6 +35,7 @@ from tongyao.protocol.model.messages import ask_of
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
+from tongyao.single_flight import SingleFlight
 
 router = APIRouter(prefix="/processes")
 
@@ -67,9 +67,9 @@ async def show_process(
     message: Annotated[str, Query(max_length=200)] = "",
     sure: Annotated[str, Query(pattern="^(leave|cancel|)$")] = "",
 ) -> Response:
-    shared: SharedWork[SharedPage] = visit.request.app.state.process_pages
+    shared: SingleFlight[SharedPage] = visit.request.app.state.process_pages
     key = (visit.reader, process_id, message, sure)
-    made = await shared.of(key, lambda: _page(visit, process_id, message=message, sure=sure))
+    made = await shared.get_later(key, lambda: _page(visit, process_id, message=message, sure=sure))
     return made.of(visit)
 
 
