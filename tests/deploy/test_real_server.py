@@ -181,7 +181,7 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
     """One proxy, one person: killed while it waits for the person, and again on its way to the plan."""
     people = await stack.people(PROFILES)
     choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
-    process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
+    process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1, correcting_seconds=0)
 
     async def only_the_person_is_waited_for() -> bool:
         asks = await stack.repositories.inbox.of_process(process_id, open_only=True)
