@@ -91,7 +91,8 @@ sbom: $(TOOLS)/.installed ## Write sbom.json (CycloneDX): what the image install
 	@echo 'sbom.json: what requirements/runtime.txt installs'
 
 audit: $(TOOLS)/.installed ## Compare what the image installs with published advisories (needs the network)
-	@$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/runtime.txt
+	@echo "Asks the public advisory database about $$(grep -c '^[a-z].*==' requirements/runtime.txt) libraries, one request each, 15 s at most for each."
+	@$(TOOLS)/bin/pip-audit --progress-spinner on --timeout 15 --strict --disable-pip --require-hashes -r requirements/runtime.txt
 
 clean: ## Remove .venv, .venv-tools and all caches; never .tongyao, which holds the data
 	rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

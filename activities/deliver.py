@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import StepRun, model_step
+from activities.llm.model_calls import StepRun, model_step, parks
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
 from tongyao.protocol.guards.deliveries import settle_delivery
@@ -25,6 +25,7 @@ class Delivering:
         self._deps = deps
 
     @activity.defn(name=DELIVER.name)
+    @parks
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
         """All deliveries of one revision; those already written are not asked for again.
 

@@ -8,10 +8,11 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import model_step
+from activities.llm.model_calls import model_step, parks
 from tongyao.heavy_work import READINGS
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
@@ -24,7 +25,6 @@ from tongyao.protocol.model.tension import (
     from_raw,
     within_limits,
 )
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 from tongyao.protocol.rules.identity.pseudonyms import names_of
@@ -38,6 +38,7 @@ class Formulating:
         self._deps = deps
 
     @activity.defn(name=FORMULATE.name)
+    @parks
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
         """Formulate the intent, and store the tension under the id that the process has for it."""
         repositories, calls = self._deps.repositories, self._deps.model_calls

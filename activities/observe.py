@@ -10,7 +10,7 @@ from functools import partial
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import model_step
+from activities.llm.model_calls import model_step, parks
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
@@ -27,6 +27,7 @@ class Observing:
         self._deps = deps
 
     @activity.defn(name=OBSERVE.name)
+    @parks
     async def observe(self, what: ObserveInput) -> ObserveOutput:
         """Observe one round. Without a readable answer nothing is stated and the verdict is `more`."""
         repositories, calls = self._deps.repositories, self._deps.model_calls

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from activities.dependencies import Deps
-from activities.llm.model_calls import TIMED_OUT, StepRun, model_step
-from tongyao.llm.errors import DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
+from activities.llm.model_calls import TIMED_OUT, StepRun, model_step, parks
+from tongyao.llm.errors import AnswerPending, DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.checks import complaints_of, strike
 from tongyao.protocol.guards.items import item_checks, items_of, own_items
@@ -73,6 +73,7 @@ class Projecting:
         self._deps = deps
 
     @activity.defn(name=PROJECT.name)
+    @parks
     async def project(self, what: ProjectInput) -> ProjectOutput:
         """Write turns to the record, side by side, and return their outcomes. One failure does not cancel the others.
 
@@ -107,13 +108,13 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
-        """One turn, not written yet. Raises what should be tried again, `OperatorNeeded` and `DayBudgetUsed`."""
+        """One turn, not written yet. Raises what should be tried again, `OperatorNeeded`, `DayBudgetUsed` and `AnswerPending`."""
         guards: Counter[str] = Counter()
         reason = ""
         began = time.monotonic()
         try:
             projection = await self._spoken(what, turn, room, guards)
-        except (OperatorNeeded, DayBudgetUsed):
+        except (OperatorNeeded, DayBudgetUsed, AnswerPending):
             raise
         except TextErased:
             projection = _silent(what, turn, Outcome.LEFT)
@@ -271,7 +272,9 @@ def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection
 
 
 def _weight(error: BaseException) -> tuple[int, float]:
-    """Orders failures by what decides the activity's: one for an operator first, then the longest wait asked for."""
+    """Orders failures by what decides the activity's: one for an operator first, then the longest wait asked for, last what waits."""
+    if isinstance(error, AnswerPending):
+        return -1, 0.0
     if isinstance(error, Transient):
         return 0, error.retry_after or 0.0
     return 1 + isinstance(error, OperatorNeeded), 0.0

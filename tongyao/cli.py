@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 MODULES: Final = {
     "demo": ("demo",),
     "service": ("up", "prepare", "doctor", "reconcile"),
-    "start": ("start",),
+    "start": ("start", "suggest"),
     "processes": ("watch", "show", "why", "list"),
     "messages": (
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
@@ -34,11 +34,21 @@ MODULES: Final = {
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
+    "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
     "keys": ("keys",),
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with what the modules add."""
+
+_PANELS: Final = {
+    "try": ("demo", "up", "doctor"),
+    "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback"),
+    "speak": MODULES["messages"],
+    "people": ("field", "token", "gateway", "mcp"),
+    "models": ("calls", "prompts", "estimate", "cost", "record", "eval"),
+}
+"""Panels of the help and their commands; all others are for operators."""
 
 _MODULE_OF: Final = {command: module for module, commands in MODULES.items() for command in commands}
 
@@ -47,14 +57,21 @@ class _Commands(TyperGroup):
     """Imports the module of a command when the command is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_MODULE_OF)
+        return sorted(
+            _MODULE_OF, key=lambda name: next((at for at, names in enumerate(_PANELS.values()) if name in names), 9)
+        )
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands and cmd_name in _MODULE_OF:
             part = import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").app
             self.commands.update(typer.main.get_group(part).commands)
         command = self.commands.get(cmd_name)
-        return command if command is None else _in_language(command)
+        if command is None:
+            return None
+        panel = next((panel for panel, names in _PANELS.items() if cmd_name in names), "operate")
+        shown = _in_language(command)
+        shown.rich_help_panel = _panel_title(panel)
+        return shown
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super(_Commands, _in_language(self)).format_help(ctx, formatter)
@@ -116,6 +133,12 @@ def _in_language(command: Any) -> Any:
     from tongyao.commands.chinese_help import in_chinese
 
     return in_chinese(command)
+
+
+def _panel_title(panel: str) -> str:
+    from tongyao.commands.words import say
+
+    return say(f"typed.panel_{panel}")
 
 
 app = typer.Typer(

@@ -19,6 +19,7 @@ from tongyao.protocol.contracts.process import (
     CRYSTALLIZATION,
     STATE_QUERY,
     ModelActivity,
+    Pending,
     ProcessInput,
     ProcessResult,
     queue_of,
@@ -148,10 +149,11 @@ class Crystallization(MessageHandlers):
         )
 
     async def _run(self, step: Step, what: Any) -> Any:
+        returned: Any = step.contract.output
         output = await workflow.execute_activity(
             step.contract.name,
             what,
-            result_type=step.contract.output,
+            result_type=returned | Pending if isinstance(step.contract, ModelActivity) else returned,
             summary=Readable(step.summary),
             **options.of(step, self.state.start.settings),
         )

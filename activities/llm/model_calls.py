@@ -6,13 +6,13 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Final, Generic, NoReturn, Protocol
+from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -22,8 +22,9 @@ from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
 from tongyao.heavy_work import on_behalf_of
 from tongyao.llm import prompts
-from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask
+from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask, Reply
 from tongyao.llm.errors import (
+    AnswerPending,
     DayBudgetUsed,
     EngineError,
     OperatorNeeded,
@@ -32,7 +33,7 @@ from tongyao.llm.errors import (
     Transient,
     Unreadable,
 )
-from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput
+from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput, Pending
 from tongyao.protocol.guards.checks import Checks, complaints_of, merged, strike
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model import steps
@@ -41,7 +42,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import Claim, Ledger, SettledCall
+from tongyao.records.model_calls import Claim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 
@@ -54,7 +55,10 @@ UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
 
 @dataclass(frozen=True)
 class Question(Generic[RequestT, DraftT]):
-    """What is asked of a step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call."""
+    """What is asked of a step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call.
+
+    `waiting`: ids of the calls of this execution that wait for an answer from outside.
+    """
 
     step: Step[RequestT, DraftT]
     key: CallKey
@@ -62,6 +66,7 @@ class Question(Generic[RequestT, DraftT]):
     owner: str
     seconds: float
     prompt_override: str | None = None
+    waiting: list[str] = field(default_factory=list)
 
     @cached_property
     def request_json(self) -> str:
@@ -199,12 +204,18 @@ class ModelCalls:
             async with self._claimed(question, key, reask, repair) as claim:
                 if isinstance(claim, SettledCall):
                     return _read(question, claim), claim.reask > key.reask
+                if isinstance(claim, WaitingCall):
+                    raise _pending(question, claim.call_id)
+                reply = None
+                if isinstance(claim, RepliedCall):
+                    reply, claim = Reply(claim.text, claim.answerer), claim.claim
                 call = Call(
                     key=key,
                     reask=reask,
                     prompt_override=question.prompt_override,
                     seconds=seconds,
                     beat=activity.heartbeat,
+                    reply=reply,
                 )
                 try:
                     async with asyncio.timeout(seconds):
@@ -212,6 +223,13 @@ class ModelCalls:
                 except TimeoutError:
                     await self._ledger.fail(key, claim, TIMED_OUT)
                     raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
+                except AnswerPending as asked:
+                    shows = "table" if step.name in _OF_THE_TABLE else f"person/{question.owner}"
+                    request, tokens = asked.request, asked.tokens
+                    call_id = await self._ledger.wait(
+                        key, claim, owner=question.owner, shows=shows, request=request, tokens=tokens
+                    )
+                    raise _pending(question, call_id) from None
                 except EngineError as error:
                     await self._ledger.fail(key, claim, error.reason, usage=error.usage, cost=error.cost)
                     raise
@@ -237,7 +255,7 @@ class ModelCalls:
     @asynccontextmanager
     async def _claimed(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
-    ) -> AsyncIterator[Claim | SettledCall]:
+    ) -> AsyncIterator[Claim | SettledCall | WaitingCall | RepliedCall]:
         """A claim within the limits, in one of the slots for the block, or the answer that is settled already.
 
         Where the budget has no room only because of calls in flight, waits for them without a slot, at most as long as a call
@@ -302,6 +320,7 @@ class StepRun(Generic[RequestT, DraftT]):
     process: StepRow
     settings: ProcessSettings
     prompt_override: str | None
+    waiting: list[str] = field(default_factory=list)
 
     def question(
         self, request: RequestT, *, owner: str = "", round: int = 0, alias: str = "", revision: int = 1
@@ -314,7 +333,28 @@ class StepRun(Generic[RequestT, DraftT]):
             owner=owner or f"process:{self.process.id}",
             seconds=self.step.call_seconds(self.settings.proxy_seconds),
             prompt_override=self.prompt_override,
+            waiting=self.waiting,
         )
+
+
+ActivityT = TypeVar("ActivityT")
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+
+
+def parks(
+    run: Callable[[ActivityT, InputT], Awaitable[OutputT]],
+) -> Callable[[ActivityT, InputT], Awaitable[OutputT | Pending]]:
+    """Of an activity that asks a model: it returns `Pending` where calls of it wait for answers from outside."""
+
+    @wraps(run)
+    async def parked(self: ActivityT, what: InputT) -> OutputT | Pending:
+        try:
+            return await run(self, what)
+        except AnswerPending as pending:
+            return Pending(waiting_calls=tuple(sorted(set(pending.calls))))
+
+    return parked
 
 
 @asynccontextmanager
@@ -330,6 +370,7 @@ async def model_step(
     row = await repositories.processes.at_step(what.process_id)
     await calls.set_limits(what, row)
     heartbeats = asyncio.create_task(_heartbeats())
+    waiting: list[str] = []
     try:
         on_behalf_of(row.demander)
         yield StepRun(
@@ -337,7 +378,10 @@ async def model_step(
             process=row,
             settings=ProcessSettings.model_validate(row.settings),
             prompt_override=await scene_prompts.override(repositories, row, step.name),
+            waiting=waiting,
         )
+    except AnswerPending:
+        raise AnswerPending(calls=tuple(waiting)) from None
     except EngineError as error:
         _raise(error)
     finally:
@@ -365,6 +409,15 @@ def _raise(error: EngineError) -> NoReturn:
     if isinstance(error, StepFailed | Unreadable):
         raise ApplicationError(f"{error.reason}: {error}", type=STEP_FAILED, non_retryable=True) from error
     raise error
+
+
+_OF_THE_TABLE: Final = frozenset({steps.OBSERVE.name, steps.PLAN.name, steps.DELIVER.name})
+"""Steps whose requests hold what everybody said. Each of the others is made of one person's profile."""
+
+
+def _pending(question: Question[RequestT, DraftT], call_id: str) -> AnswerPending:
+    question.waiting.append(call_id)
+    return AnswerPending(calls=(call_id,))
 
 
 def _key(question: Question[RequestT, DraftT], reask: Reask | None) -> CallKey:

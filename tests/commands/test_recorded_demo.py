@@ -28,12 +28,31 @@ def test_the_recorded_demo_ends_in_a_plan(short_home: Path) -> None:
     short_home.chmod(0o711)  # PostgreSQL runs as another user where the tests run as root
     environment = {**os.environ, "TONGYAO_HOME": str(short_home / "recorded"), "TONGYAO_GATEWAY_PORT": "0"}
     command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "zh", "--recorded"]
-    shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    again = short_home / "again.jsonl"
+    environment["COLUMNS"] = "80"
+    recording = EXAMPLES / "recorded" / f"{Path(RECORDED['zh']).name}.jsonl"
+    rerun = [*command[:-1], "--record", str(again)]
+    environment |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}
+    shown = subprocess.run(
+        [*command, "--crash"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500
+    )
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert "第 3 轮" in shown.stdout
-    assert "现在可能的" in shown.stdout
+    lines = [line for line in shown.stdout.splitlines() if "还在等" not in line]
+    assert len(lines) <= 58, shown.stdout
+    assert not shown.stderr.strip(), "a newcomer meets no warning"
+    assert "第 2 轮" in shown.stdout and "在一轮的中途杀掉 worker" in shown.stdout
+    assert "每个一份" in shown.stdout and "report.html" in shown.stdout
+    assert "推翻" not in shown.stdout and "审计" not in shown.stdout
+    for way in ("ANTHROPIC_API_KEY=", "TONGYAO_ENGINE=delegated", "TONGYAO_MODEL=ollama", "只用人"):
+        assert way in shown.stdout
     plan = next((short_home / "recorded" / "exports").glob("*/plan.md")).read_text(encoding="utf-8")
     assert "由记录直接拼成" not in plan, "the recorded plan, not one assembled from the record"
+
+    made = subprocess.run(rerun, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500)
+    assert made.returncode == 0, made.stdout + made.stderr
+    header, answers = read_recording(again)
+    before, _ = read_recording(recording)
+    assert (header.seats, len(answers) > 10) == (before.seats, True), "what --record writes can be played again"
 
 
 @pytest.mark.slow  # it brings up servers and a worker of its own
@@ -56,5 +75,5 @@ def test_a_demo_that_reaches_the_limit_of_rounds_says_what_waits_and_which_comma
     command = [sys.executable, "-c", "from tongyao.cli import main; main()", "demo", "--lang", "en", *how]
     shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert shown.returncode == 1, shown.stdout + shown.stderr
-    assert "how it goes on is to be decided" in shown.stderr
+    assert "decide how the process goes on" in shown.stderr
     assert "  tongyao decide c-" in shown.stderr and "tongyao up" in shown.stderr

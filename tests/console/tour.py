@@ -157,7 +157,7 @@ async def in_the_rounds(look: Looker, house: Ferry, folder: Path) -> None:
     await look.at("inbox-round-1", "/console/", human)
     await look.at("process-round-1", here, human)
     await house.until_round(3)
-    ask = f"/console/asks/{house.pid}/projection/3"
+    ask = f"/console/asks/{house.pid}/say/3/{house.human}"
     await look.at("inbox", "/console/", human)
     await look.at("inbox-preview", ask, human, act=_preview)
     await look.at("inbox-leaving", ask, human, act=lambda page: page.locator("button[value=leave]").click())

@@ -189,7 +189,7 @@ async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_eras
         assert (await here.repositories.record(row.id)).tension == before.tension
         assert await nearest_first(here.repositories, row.id) == people[1:]
         [ask] = await here.repositories.inbox.of_process(row.id, open_only=True)
-        [command] = await commands_for(here.repositories, ask, row)
+        [command] = await commands_for(here.repositories, ask)
         assert people[0] not in command
         assert people[1] in command
         await here.handle(row.id).cancel()

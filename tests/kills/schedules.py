@@ -19,7 +19,6 @@ from tests.kills.house import SCENE
 from tests.simulation import generator, talk
 from tests.simulation.script import Input
 from tongyao.app.start import process_id_of
-from tongyao.protocol.life.phases.answering import open_points
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -74,7 +73,11 @@ def next_input(rng: Random, state: State, *, down: bool, jumps: bool) -> Input:
         return ["quiet"]
     if jumps and rng.random() < 0.15:
         return ["pass", rng.choice((600, 40_000, 86_400, 259_200))]
-    kind = rng.choice([kind for kind in m.KINDS if kind != "child_ended"]) if rng.random() < 0.12 else ""
+    kind = (
+        rng.choice([kind for kind in m.KINDS if kind not in ("child_ended", "call_answered")])
+        if rng.random() < 0.12
+        else ""
+    )
     message = talk.message(rng, state, kind)
     message.pop("number", None)
     if message["kind"] in ("cancel", "leave") and rng.random() < 0.8:
@@ -144,7 +147,7 @@ def next_help(state: State) -> list[dict[str, Any]]:
                             **author,
                         }
                     )
-            if not said and open_points(state):
+            if not said and state.open_points:
                 said.append({"kind": "conclude", **demander})
         case Phase.AWAITING_CHILDREN:
             said.append({"kind": "conclude", **demander})

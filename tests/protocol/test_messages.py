@@ -12,7 +12,7 @@ from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.message_kinds import refuse
-from tongyao.protocol.life.snapshot import asks, snapshot
+from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, Invitation, Residual, State, Turn
 from tongyao.protocol.model.messages import KINDS, MESSAGE
 from tongyao.protocol.model.process import Choice, DecidingCause, Phase, ProfileRef, Seat, TensionRef
@@ -30,6 +30,7 @@ AUTHORS = (
     {"role": "operator", "alias": ""},
     {"role": "invited", "alias": "invited/1"},
     {"role": "child", "alias": "p.1-2"},
+    {"role": "answerer", "alias": "calls"},
 )
 FIELDS: dict[str, dict[str, Any]] = {
     "revise_tension": {"tension": TensionRef(text_id="t", grade=Grade.A, barriers=1)},
@@ -38,6 +39,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "switch_endpoint": {"alias": "P01", "endpoint": "agent"},
     "consent": {"invitation": 1, "allow": True, "number": 1},
     "child_ended": {"child": "p.1-2", "outcome": "completed"},
+    "call_answered": {"call": "call-1"},
     "extend_deadline": {"alias": "P01", "seconds": 60},
     "leave": {"alias": "P01"},
     "decide": {"decision": "extend"},
@@ -57,7 +59,7 @@ OF_THE_DEMANDER = {
     "cancel",
     "resume",
 }
-OF_NOBODY_ELSE = {"consent": "invited", "child_ended": "child", "upgrade": "operator"}  # fmt: skip
+OF_NOBODY_ELSE = {"consent": "invited", "child_ended": "child", "call_answered": "answerer", "upgrade": "operator"}  # fmt: skip
 WAITING = (Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN)
 IN_PHASE: dict[str, tuple[Phase, ...]] = {
     "revise_tension": (Phase.CONFIRMING,),
@@ -115,7 +117,7 @@ def may_not_say(kind: str, author: dict[str, str]) -> bool:
     role, alias = author["role"], author["alias"]
     if kind in OF_NOBODY_ELSE:
         return role != OF_NOBODY_ELSE[kind]
-    if role in ("invited", "child"):
+    if role in ("invited", "child", "answerer"):
         return True
     if role == "demander":
         return alias != "P00" or kind not in OF_THE_DEMANDER | {"extend_deadline"}
@@ -146,7 +148,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
             continue
         machine.hear(state, sent, NOW)
         assert State.model_validate_json(state.model_dump_json()) == state
-        assert snapshot(state, NOW).inbox == asks(state, NOW)
+        assert snapshot(state, NOW).inbox == inbox(state, NOW)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ from tests.support.erasing import destroy_key
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, Reservation
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, SettledCall
+from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.privacy.texts import TextErased
 from tongyao.records.repositories import Repositories
 
@@ -111,6 +111,7 @@ async def test_a_claim_beside_a_settling_is_an_attempt_of_its_own_or_finds_the_a
         claimed = await ledger.claim(key, input_hash="h1", engine="e", model="m", worker=f"w{number}")
         if isinstance(claimed, SettledCall):
             return claimed
+        assert isinstance(claimed, Claim)
         return await settle(ledger, key, claimed, f"answer {number}")
 
     answers = await asyncio.gather(*(call(number) for number in range(6)))
@@ -225,7 +226,7 @@ async def test_a_claim_finds_a_settled_answer_or_the_repair_of_it(pool: Pool, an
     repair = replace(key, reask=1)
     mended = await settle(ledger, repair, await claim(ledger, repair, input_hash="unreadable"), "mended")
 
-    async def again(input_hash: str, repair_hash: str = "") -> Claim | SettledCall:
+    async def again(input_hash: str, repair_hash: str = "") -> Claim | SettledCall | WaitingCall | RepliedCall:
         return await ledger.claim(
             key, input_hash=input_hash, repair_hash=repair_hash, engine="e", model="m", worker="w2"
         )
@@ -242,7 +243,7 @@ async def test_concurrent_claims_never_reserve_more_than_the_budget_has(pool: Po
     ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
     await budgets.open(process, tokens=1_000)
 
-    async def ask(number: int) -> Claim | SettledCall:
+    async def ask(number: int) -> Claim | SettledCall | WaitingCall | RepliedCall:
         key = CallKey(process, "project", round=1, alias=f"P{number:02}")
         most = Reservation(tokens=300, keep=(50, Decimal(0)))
         return await ledger.claim(key, input_hash="h", engine="e", model="m", worker="w", reserve=most)

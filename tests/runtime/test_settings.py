@@ -49,6 +49,27 @@ def test_a_key_may_come_from_a_file_and_chooses_the_engine(monkeypatch: pytest.M
     assert settings.engine_of("observe") == "anthropic"
 
 
+@pytest.mark.parametrize(
+    ("variables", "chosen"),
+    [
+        ({"TONGYAO_MODEL": "openai:gpt-5-mini"}, {"*": "models"}),
+        ({"TONGYAO_MODEL": "ollama:qwen3:8b", "ANTHROPIC_API_KEY": "k"}, {"*": "models"}),
+        ({"TONGYAO_MODELS__OBSERVE": "google:gemini-3-pro", "ANTHROPIC_API_KEY": "k"}, {"observe": "models", "*": "anthropic"}),
+        ({"TONGYAO_MODEL": "qwen3:8b", "ANTHROPIC_BASE_URL": "http://127.0.0.1:11434"}, {"*": "anthropic"}),
+        ({"TONGYAO_MODEL": "qwen3:8b"}, {"*": "extractive"}),
+        ({"TONGYAO_MODEL": "openai:gpt-5", "TONGYAO_ENGINE": "extractive"}, {"*": "extractive"}),
+    ],
+)  # fmt: skip
+def test_the_model_of_a_step_chooses_its_engine(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], chosen: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert {step: settings.engine_of(step) for step in STEPS} == {step: chosen.get(step, chosen["*"]) for step in STEPS}
+    assert settings.chosen_engine == chosen["*"]
+
+
 def test_the_file_of_an_engine_is_not_read_for_the_name_of_the_engine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -80,7 +101,7 @@ def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytes
         ({"TEMPORAL_ADDRESS": "http://h:7233"}, "TEMPORAL_ADDRESS: must be host:port, without http://"),
         (
             {"TONGYAO_ENGINE": "oracle"},
-            "TONGYAO_ENGINE: must be one of auto, anthropic, extractive, recorded, or package",
+            "TONGYAO_ENGINE: must be one of auto, anthropic, models, extractive, recorded, or package",
         ),
         ({"TONGYAO_QUORUM": "3"}, "Unknown setting: TONGYAO_QUORUM"),
         ({"TONGYAO_PROCESS__QUORUMS": "3"}, "Unknown setting: TONGYAO_PROCESS__QUORUMS"),

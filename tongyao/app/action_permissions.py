@@ -19,6 +19,7 @@ class Role(StrEnum):
     PARTICIPANT = "participant"
     INVITED = "invited"  # asked whether a proxy may speak for them, and without a seat
     OPERATOR = "operator"
+    ANSWERER = "calls"  # answers model calls that wait, and sees nothing else
 
 
 class Action(StrEnum):
@@ -52,12 +53,13 @@ class Action(StrEnum):
     READ_INBOX = "read_inbox"
     READ_OPERATIONS = "read_operations"
     DECODE_PAYLOADS = "decode_payloads"
+    ANSWER_CALLS = "answer_calls"
     ISSUE_TOKEN = "issue_token"
     LIST_TOKENS = "list_tokens"
     REVOKE_TOKEN = "revoke_token"
 
 
-_EVERYBODY: Final = frozenset(Role)
+_EVERYBODY: Final = frozenset(Role) - {Role.ANSWERER}
 _OWN: Final = frozenset({Role.OWNER})
 _OWN_OR_OPERATOR: Final = frozenset({Role.OWNER, Role.OPERATOR})
 _ANY_TOKEN: Final = frozenset({Role.PERSON, Role.PARTICIPANT, Role.OPERATOR})
@@ -69,7 +71,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.LIST_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
     Action.SEARCH_PEOPLE: frozenset({Role.PERSON, Role.OPERATOR}),
     Action.JOIN: _EVERYBODY,
-    Action.WHO_AM_I: _EVERYBODY,
+    Action.WHO_AM_I: frozenset(Role),
     Action.READ_PROFILE: _OWN_OR_OPERATOR,
     Action.READ_PROFILE_TEXT: _OWN,
     Action.WRITE_PROFILE: _OWN,
@@ -92,6 +94,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.READ_INBOX: _ANY_TOKEN,
     Action.READ_OPERATIONS: frozenset({Role.OPERATOR}),
     Action.DECODE_PAYLOADS: frozenset({Role.OPERATOR}),
+    Action.ANSWER_CALLS: frozenset({Role.ANSWERER}),
     Action.ISSUE_TOKEN: _OWN_OR_OPERATOR,
     Action.LIST_TOKENS: _OWN_OR_OPERATOR,
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,
@@ -122,13 +125,11 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "replan": _DEMANDERS,
     "consent": frozenset({Role.INVITED}),
     "child_ended": frozenset(),
+    "call_answered": frozenset(),
     "upgrade": frozenset({Role.OPERATOR}),
 }
 """Which roles may send a message of this kind; none: the service sends it. The process itself refuses a demander who has no seat to speak for. Operators
 do not speak or answer for others here; those who must send signals, which are shown as an operator's."""
-
-PARTICIPANT_ASKS: Final = frozenset({"projection", "answer"})
-"""What a process asks of those who have a seat. Everything else is asked of the demander, or of operators."""
 
 
 def is_permitted(role: Role, action: Action) -> bool:

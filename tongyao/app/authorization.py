@@ -25,7 +25,8 @@ class Caller:
     """Who calls a use case.
 
     `role`: anonymous, person, participant or operator. A participant is limited to one process (and one `alias`).
-    `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log.
+    `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log; of who answers model calls
+    their name. These may be limited to one process, alias and `step`.
     `on_the_machine`: whoever runs a command there, mostly as operator; they may do for others what no operator may over the network,
     and the installation's ceilings do not limit them.
     """
@@ -37,6 +38,7 @@ class Caller:
     id: str = ""
     login: str = ""
     on_the_machine: bool = False
+    step: str = ""
 
     @property
     def anonymous(self) -> bool:
@@ -180,7 +182,7 @@ def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> No
     """Raises unless the caller may do this to a profile. For others' profiles it raises `NotFound`, as for unknown ones."""
     if caller.role is Role.PERSON and caller.person == profile_id:
         permit(caller, action, Role.OWNER)
-    elif caller.operator or caller.anonymous:
+    elif caller.operator or caller.anonymous or caller.person == profile_id:
         permit(caller, action)
     else:
         raise NotFound("no_such_profile", f"you have no profile {profile_id!r}")

@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from tongyao.protocol.model.file_kinds import not_text
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.people.profiles import ProfileUnknown
@@ -177,3 +178,9 @@ def reason(error: ErrorDetails) -> str:
 def _encodable(text: str) -> str:
     """`text` without lone surrogates, which no answer could carry."""
     return text.encode("utf-8", "replace").decode()
+
+
+def refuse_file(given: str | bytes, *, field: str) -> None:
+    """Raises `BadInput` where a file of another kind was given as text, for instance a PDF."""
+    if (found := not_text(given)) is not None:
+        raise BadInput(f"is_{found.kind}", found.en, field=field, zh=found.zh)

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
-from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, authorize_in_row, permit
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.reading import Reading
 from tongyao.heavy_work import READINGS
+from tongyao.protocol.life.asks import FOR_PARTICIPANTS, does
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
@@ -32,10 +33,16 @@ SOON_READ: Final = 30_000
 
 
 class WaitsFor(Value):
-    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan."""
+    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan.
 
+    `id`: by which messages name it. `en`, `zh`: what is asked, in a sentence.
+    """
+
+    id: str
     alias: str
     ask: str
+    en: str
+    zh: str
     round: int
     subject: str = ""
     due_at: datetime | None = None
@@ -63,6 +70,7 @@ class ProcessSummary(Value):
     parent: str | None = None
     suspended: tuple[str, ...] | None = None
     suspended_reason: str | None = None
+    answered_by: tuple[str, ...] | None = None
     tokens: int | None = None
     cost: Decimal | None = None
     demander: str | None = None
@@ -122,7 +130,10 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
-    return (await _summaries(context, [access]))[0]
+    """One process; with the names of those outside who answered model calls of it, which all in it are shown."""
+    manifest = await context.repositories.seats.manifest(access.process.id)
+    names = tuple(sorted(manifest.get("answerers", {})))
+    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names or None})
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
@@ -156,7 +167,16 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "demander": row.demander,
             "waiting": row.waiting,
             "waits": [
-                WaitsFor(alias=one.alias, ask=one.ask, round=one.round, subject=_shown(one), due_at=one.due_at)
+                WaitsFor(
+                    id=one.ask_id,
+                    alias=one.alias,
+                    ask=one.ask,
+                    en=does(one, "en"),
+                    zh=does(one, "zh"),
+                    round=one.round,
+                    subject=_shown(one),
+                    due_at=one.due_at,
+                )
                 for one in open_asks
             ],
             "root": row.root_id,
@@ -174,7 +194,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
         round=row.round,
         participants=row.participants,
         waits_for_you=any(
-            ask.alias == access.alias and (access.role is not Role.PARTICIPANT or ask.ask in PARTICIPANT_ASKS)
+            ask.alias == access.alias and (access.role is not Role.PARTICIPANT or ask.ask in FOR_PARTICIPANTS)
             for ask in open_asks
         ),
         created_at=row.created_at,

@@ -24,8 +24,17 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.each_alone import each_alone
-from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
+from tongyao.app.errors import (
+    ADD_PEOPLE,
+    LIST_SCENES,
+    BadInput,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+    location,
+    reason,
+    refuse_file,
+)
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
 from tongyao.app.people.acting import tell_acted_for
@@ -36,16 +45,17 @@ from tongyao.app.quotas import (
     check_open_processes,
     check_storage,
 )
+from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
@@ -187,7 +197,7 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
     waiting = await Reconciliation(context.repositories.pool).never_started(older_than)
     manifests = {drift.id: await context.repositories.seats.manifest(drift.id) for drift in waiting}
     announced = [id for id, manifest in manifests.items() if START in manifest]
-    return await each_alone(announced, start, what="the start of a process")
+    return await try_each(announced, start, what="the start of a process")
 
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:
@@ -304,6 +314,7 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
     """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
+    refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")
     named = [choice.profile_id for choice in chosen(body.participants)]

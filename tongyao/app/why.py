@@ -60,7 +60,10 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
-    reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, datetime.now(UTC)))
+    reasons = (
+        *(Reason(waits_for="a worker", moved_by=one) for one in missing),
+        *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
+    )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
 
 

@@ -108,5 +108,5 @@ async def _show_question(process: str, person: str) -> None:
         if question.tension is not None:
             console.print(markdown(tension_markdown(question.tension, language())))
         console.print(Text(question.discloses_zh if zh else question.discloses_en))
-        for command in await commands_for(context.repositories, row, await context.repositories.processes.get(process)):
+        for command in await commands_for(context.repositories, row):
             console.print(Text(f"  {command}"))

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
-from rich.cells import cell_len, set_cell_size
-from rich.table import Table
 
 from tongyao.commands.context import settings
 from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, fail
-from tongyao.commands.words import language, say, say_in
+from tongyao.commands.words import language, say
 
 if TYPE_CHECKING:
-    from tongyao.protocol.model.requests import Language
     from tongyao.records.repositories import Repositories
     from tongyao.runtime.installation import Installation
 
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
 CASES: Final = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 RECORDED: Final = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
-"""Cases of which `examples/recorded/<case>.jsonl` holds a run."""
+"""Cases of which `examples/recorded/<case>.jsonl` holds a run (made anew as examples/README.md says)."""
 
 app = CommandGroup()
 
@@ -41,42 +37,57 @@ async def demo(
         bool,
         typer.Option(
             "--recorded",
-            help="Play a run in Chinese whose answers were written by hand in place of a model (no key needed).",
+            help="Play a run whose answers are recorded: no key is needed and no model is asked.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Run the case of --recorded with the engine of the settings, and write its recording there."),
+    ] = None,
 ) -> None:
     """Run one example process on a real Temporal server and a real PostgreSQL. Prints its rounds live and a summary of the result."""
-    lang = lang or language()
+    os.environ["TONGYAO_LANGUAGE"] = lang = lang or language()
     if lang not in CASES:
         fail(say("demo.lang", given=repr(lang)), 2)
-    if recorded and lang not in RECORDED:
-        fail(say("demo.no_recording", languages=", ".join(RECORDED)), 2)
-    folder = EXAMPLES / (RECORDED if recorded else CASES)[lang]
+    if recorded and record:
+        fail(say("demo.record_and_play"), 2)
+    folder = EXAMPLES / (RECORDED if recorded or record else CASES)[lang]
     if not folder.is_dir():
         fail(say("demo.no_examples", folder=folder), 2)
     recording = EXAMPLES / "recorded" / f"{folder.name}.jsonl" if recorded else None
     if recording is not None:  # the worker process reads its settings from the environment, too
         os.environ |= {"TONGYAO_ENGINE": "recorded", "TONGYAO_ENGINE_FILE": str(recording)}
-    await _run(folder, "zh" if lang == "zh" else "en", crash, recording)
+    await _run(folder, lang, crash, recording, record_to=record)
 
 
-async def _run(folder: Path, lang: Language, crash: bool, recording: Path | None) -> None:
+async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, record_to: Path | None = None) -> None:
+    """`recording`: played in place of asking an engine. `record_to`: where the recording of this run is written."""
     from tongyao.app.choosing.findings import nothing_found
-    from tongyao.commands.demo_screen import follow_rounds, screenful
+    from tongyao.commands.demo_screen import follow_rounds, found, introduction, progress, sources_of
     from tongyao.commands.export import write_export
-    from tongyao.commands.process_view import audited
+    from tongyao.commands.gateway import link_of
+    from tongyao.commands.models import write_record
     from tongyao.commands.profile_files import start_from_files
     from tongyao.protocol.model.phase import Phase
     from tongyao.protocol.rules import read_access
     from tongyao.runtime import installation
+    from tongyao.runtime.local.processes import make_private
+    from tongyao.runtime.observability import logs
 
     config = settings()
-    console.print(f"[bold]{folder.name}[/bold]: {(folder / 'intent.txt').read_text(encoding='utf-8').strip()}\n")
-    if config.chosen_engine == "extractive":
-        console.print(say_in(lang, "demo.no_model") + "\n", style="dim")
-    if recording is not None:
-        console.print(say_in(lang, "demo.recording") + "\n", style="dim")
-    async with installation.brought_up(config) as installed:
+    make_private(config.home)
+    logs.configure(config, file=config.home / "logs" / "demo.log")
+    console.print(say("demo.purpose"))
+    console.print(
+        say("demo.answers_recorded" if recording else f"demo.answers_{_kind_of(config.chosen_engine)}"), style="dim"
+    )
+    people = {f"P{number:02}": path for number, path in enumerate(_profiles(folder, recording), 1)}
+    intent = (folder / "intent.txt").read_text(encoding="utf-8").strip()
+    for part in introduction(intent, people, console.width):
+        console.print(part, highlight=False)
+    console.print()
+    async with progress(console) as starts, installation.brought_up(config, starts=starts) as installed:
+        starts("process")
         if recording is not None and installed.joined:
             fail(say("demo.needs_worker"))
         context, repositories = installed.context, installed.context.repositories
@@ -86,13 +97,12 @@ async def _run(folder: Path, lang: Language, crash: bool, recording: Path | None
             "scene": scene,
             "intent": f"@{folder / 'intent.txt'}",
             "demander": str(folder / "demander.md"),
-            "participants": [{"profile_id": str(path)} for path in _profiles(folder, recording)],
-            "settings": {"auto_confirm": True, "aliases_as_named": recording is not None},
+            "participants": [{"profile_id": str(path)} for path in people.values()],
+            "settings": {"auto_confirm": True, "aliases_as_named": bool(recording or record_to)},
         }
         pid, _ = await start_from_files(context, given)
         crashing = asyncio.create_task(_kill_in_a_round(installed, pid)) if crash else None
-        language: Language = "zh" if (await repositories.processes.get(pid)).language == "zh" else "en"
-        phase = await follow_rounds(console, repositories, pid, language)
+        phase = await follow_rounds(console, repositories, pid, starts)
         if not phase.ended and phase is not Phase.ANSWERING:
             if crashing is not None:
                 crashing.cancel()
@@ -102,18 +112,29 @@ async def _run(folder: Path, lang: Language, crash: bool, recording: Path | None
         if phase not in (Phase.COMPLETED, Phase.ANSWERING):
             fail(say("demo.ended_as", phase=say(f"phase.{phase.value}"), command=f"`tongyao show {pid}`"), EXIT_FAILED)
         if crash:
-            await _print_ledger(repositories, pid)
+            answers = [call for call in await repositories.ledger.calls(pid) if call.state == "settled"]
+            keys = {(call.step, call.round, call.alias, call.revision, call.reask) for call in answers}
+            console.print(say("demo.once" if len(keys) == len(answers) else "demo.not_once", n=len(answers)))
+        if record_to is not None:
+            console.print(say("demo.rerecorded", n=await write_record(repositories, pid, record_to), file=record_to))
         out = config.home / "exports" / pid
         await write_export(repositories, pid, out)
         view = read_access.for_export(await repositories.record(pid))
-        then = await _next_steps(installed, pid, out, language)
         if said := await nothing_found(repositories, await repositories.processes.get(pid)):
-            console.print(f"\n{said}", style="yellow", markup=False, highlight=False)
-        console.print(
-            screenful(view, await audited(repositories, pid), language=language, width=console.width), highlight=False
-        )
-        for line in then:  # whole, however narrow the terminal: links are copied
-            console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
+            console.print(f"\n{said}", markup=False, highlight=False)
+        for shown in found(view, console.width):
+            console.print(shown, highlight=False)
+        demander = (await repositories.processes.get(pid)).demander
+        link = await link_of(context, config, demander)
+        console.print(say("demo.report", n=sources_of(view)))
+        console.print(f"  {out / 'report.html'}", soft_wrap=True, markup=False, highlight=False)
+        console.print(say("demo.console"), highlight=False)
+        console.print(f"  {link}", soft_wrap=True, markup=False, highlight=False)
+        console.print("\n" + say("demo.own_case"), soft_wrap=True, highlight=False)
+
+
+def _kind_of(engine: str) -> str:
+    return "extractive" if engine == "extractive" else "model"
 
 
 async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
@@ -134,28 +155,6 @@ def _profiles(folder: Path, recording: Path | None) -> list[Path]:
     return [folder / "profiles" / f"{name}.md" for name in header.seats]
 
 
-async def _next_steps(installed: Installation, pid: str, out: Path, language: Language) -> list[str]:
-    """Where everything is, with a personal link for the demander, good once and for seven days; the page of the process last."""
-    from tongyao.commands.gateway import gateway_address, link_of
-
-    config, context = installed.settings, installed.context
-    demander = (await context.repositories.processes.get(pid)).demander
-    where = gateway_address(config)
-    servers = say_in(language, "demo.servers_run" if installed.joined else "demo.servers_stop")
-    if ":PORT" in where:
-        servers += say_in(language, "demo.servers_port")
-    steps = {
-        "files": out,
-        "page": out / "report.html",
-        "servers": servers,
-        "link": await link_of(context, config, demander),
-        "process_page": f"{where}/console/processes/{pid}",
-    }
-    names = {name: say_in(language, f"demo.{name}") for name in steps}
-    widest = max(map(cell_len, names.values()))
-    return [f"{set_cell_size(names[name], widest)}  {step}" for name, step in steps.items()]
-
-
 async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
     """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
     if installed.worker is None:
@@ -168,20 +167,5 @@ async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
         if (await repositories.processes.get(process_id)).ended_at is not None:
             return
         await asyncio.sleep(0.005)
-    pid = installed.worker.pid
     installed.worker.kill()
-    console.print(say("demo.killed", pid=pid))
-
-
-async def _print_ledger(repositories: Repositories, process_id: str) -> None:
-    calls = await repositories.ledger.calls(process_id)
-    keys = Counter(
-        (call.step, call.round, call.alias, call.revision, call.reask) for call in calls if call.state == "settled"
-    )
-    orphans = [f"{call.step} R{call.round} {call.alias}".strip() for call in calls if call.state == "orphaned"]
-    table = Table(title=say("demo.ledger"), title_justify="left", box=None, show_header=False)
-    table.add_row(say("demo.attempts"), str(len(calls)))
-    table.add_row(say("demo.settled"), str(sum(keys.values())))
-    table.add_row(say("demo.most"), str(max(keys.values(), default=0)))
-    table.add_row(say("demo.orphaned"), ", ".join(orphans) or say("demo.no_orphans"))
-    console.print(table)
+    console.print(say("demo.killed"))

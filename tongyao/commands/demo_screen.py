@@ -1,138 +1,163 @@
-"""What the demo prints of a process: a line for each round as it closes, and at the end one screenful."""
+"""What the demo prints: progress of the servers, three of the people, a line for each round, what was found, and how to go on."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
-from rich.cells import chop_cells
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tongyao.commands.words import say_in
-from tongyao.gateway.console.reading import matrix
+from tongyao.commands.words import say
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.observation import RelationKind
 from tongyao.protocol.model.process import Phase
-from tongyao.protocol.model.projection import Outcome
-from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.audit import Finding, Result
+from tongyao.protocol.model.projection import Item
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
-from tongyao.texts.catalogue import Language
 
+TOLD_SECONDS: Final = 20.0
+"""Between two lines that say what is still waited for."""
+_SENTENCE: Final = re.compile(r"(?<=[。！？.!?])\s*")
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
-_STYLES: Final = {"complementary": "green", "aligned": "blue", "offsetting": "yellow"}
-_MARKS: Final = {Outcome.NOTHING_NEW: "○", Outcome.LAPSED: "–", Outcome.FAILED: "×", Outcome.LEFT: "left"}
+PHASES_SHOWN: Final = (Phase.PLANNING, Phase.COMPLETED)
 
 
-async def follow_rounds(console: Console, repositories: Repositories, process_id: str, language: Language) -> Phase:
-    """Print a line for each phase as it begins and each round as it closes, until the process ends or somebody is asked; returns its phase."""
+@asynccontextmanager
+async def progress(console: Console) -> AsyncIterator[Callable[[str], None]]:
+    """Yields what is told of each part that is started now; every twenty seconds a line says what is still waited for.
+
+    With an empty part nothing is waited for any more.
+    """
+    waiting = [""]
+    began = time.monotonic()
+
+    def starts(part: str) -> None:
+        waiting[0] = part
+        if part:
+            console.print(say("demo.starts", what=say(f"demo.part_{part}")), style="dim")
+
+    async def repeat() -> None:
+        while True:
+            await asyncio.sleep(TOLD_SECONDS)
+            if waiting[0]:
+                what, seconds = say(f"demo.part_{waiting[0]}"), round(time.monotonic() - began)
+                console.print(say("demo.still_waiting", what=what, seconds=seconds), style="dim")
+
+    repeated = asyncio.create_task(repeat())
+    try:
+        yield starts
+    finally:
+        repeated.cancel()
+
+
+async def follow_rounds(
+    console: Console, repositories: Repositories, process_id: str, starts: Callable[[str], None]
+) -> Phase:
+    """Print a line for each round as it closes, until the process ends or somebody is asked; returns its phase.
+
+    `starts` is told that nothing is waited for any more when the first round has closed.
+    """
     shown, closed = "", 0
     while True:
         asked = await repositories.inbox.of_process(process_id, open_only=True)
         row = await repositories.processes.get(process_id)
         ready = await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
         for event in ready[closed:]:
-            console.print(await _round(repositories, process_id, event.data, language))
+            starts("")
+            said = [
+                turn for turn in await repositories.rounds.projections(process_id) if turn.round == event.data["round"]
+            ]
+            counts = {"said": sum(turn.items for turn in said), "people": sum(1 for turn in said if turn.items)}
+            relations, gaps = event.data.get("relations", 0), event.data.get("gaps", 0)
+            told = say(
+                "demo.round" if counts["said"] else "demo.round_silent",
+                round=event.data["round"],
+                relations=relations,
+                gaps=gaps,
+                **counts,
+            )
+            console.print(told, highlight=False)
         closed = len(ready)
-        if row.phase not in (shown, Phase.CRYSTALLIZING):
-            console.print(Text(say_in(language, f"phase.{row.phase}"), style="dim"))
-            shown = row.phase
         phase = Phase(row.phase)
+        if phase != shown and phase in PHASES_SHOWN:
+            console.print(say(f"phase.{phase.value}"), style="dim")
+        shown = phase
         if phase.ended or asked:
             return phase
         await asyncio.sleep(0.2)
 
 
-async def _round(repositories: Repositories, process_id: str, data: Mapping[str, object], language: Language) -> Text:
-    number = data.get("round")
-    said = [row for row in await repositories.rounds.projections(process_id) if row.round == number]
-    turns = "  ".join(
-        f"{row.alias} {_MARKS.get(row.outcome, row.items)}" for row in sorted(said, key=lambda row: row.alias)
+def introduction(intent: str, people: Mapping[str, Path], width: int) -> list[RenderableType]:
+    """The wish in three lines, and three of the people in the first words of their profiles. `people`: their files by alias."""
+    shown: list[RenderableType] = [_heading(say("demo.wish")), _lines(intent, width, before="  ", rows=3)]
+    shown.append(_heading(say("demo.people", n=len(people))))
+    profiles = {alias: _first_words(file.read_text(encoding="utf-8")) for alias, file in people.items()}
+    for alias in sorted(profiles, key=lambda alias: (profiles[alias][1], alias))[:3]:
+        shown.append(_lines(profiles[alias][0], width, before=f"  {alias}  ", rows=2))
+    return shown
+
+
+def _first_words(profile: str) -> tuple[str, bool]:
+    """The first sentences of a profile below its headings, and whether it begins with a heading."""
+    paragraphs = [line.strip() for line in profile.splitlines() if line.strip()]
+    prose = [line for line in paragraphs if line[-1] in "。！？.!?" and not line.startswith("#")] or paragraphs[:1]
+    return " ".join(_SENTENCE.split(prose[0])[:3]), paragraphs[0].startswith(("#", "**"))
+
+
+def found(view: PartyView, width: int) -> list[RenderableType]:
+    """Two things that have become possible with the words of the room they rest on, and one collision."""
+    shown: list[RenderableType] = []
+    items = {item.id: item for turn in view.projections or () for item in turn.items}
+    for claim in view.plan.possible if view.plan is not None else ():
+        words = _words_behind(claim.sources, items)
+        if len(words) > 1 and len(shown) < 6:
+            shown += [
+                _lines(f"• {claim.text}", width, rows=2),
+                *(_lines(line, width, before="    ", rows=1) for line in words),
+            ]
+    relations = view.stands.relations if view.stands is not None else ()
+    collision = next(
+        (seen for seen in relations if seen.kind is RelationKind.OFFSETTING and seen.between[1].startswith("P")), None
     )
-    return Text.assemble(
-        (say_in(language, "demo.round", number=number), "bold"), f"  {turns}  ",
-        (say_in(language, "demo.relations", relations=data.get("relations", 0), gaps=data.get("gaps", 0)), "dim"),
-    )  # fmt: skip
+    if collision is not None:
+        between = say("demo.and").join(collision.between)
+        shown.append(_lines(collision.text, width, before=f"• {say('demo.collides', between=between)} ", rows=3))
+    return [_heading(say("demo.found")), *shown, Text()] if shown else []
 
 
-def screenful(view: PartyView, findings: Sequence[Finding], *, language: Language, width: int) -> RenderableType:
-    """Tension in five lines, the matrix, what is possible, two traced claims, the audit in a line, the heading of what to do next."""
-    words = partial(say_in, language)
-    parts: list[RenderableType] = []
-    if view.tension is not None:
-        parts += [_heading(words("demo.tension")), *_tension(view.tension, words, width)]
-    if view.stands is not None:
-        parts += [_heading(words("demo.pairs")), _matrix(view, words)]
-    if view.plan is not None:
-        possible = [_line(f"• {claim.text}", width, rows=4) for claim in view.plan.possible[:3]]
-        parts += [_heading(words("demo.possible")), *possible]
-        parts += [_heading(words("demo.traced")), *_traced(view.plan, width)]
-    counts = Counter(finding.result for finding in findings)
-    told = words("demo.apart").join(
-        f"{counts[result]} {words(f'demo.{result.name.lower()}')}" for result in Result if counts[result]
-    )
-    parts += [Text.assemble("\n", (words("demo.audit"), "bold"), f"  {told}"), _heading(words("demo.next"))]
-    return Group(*parts)
+def _words_behind(sources: tuple[str, ...], items: Mapping[str, Item]) -> list[str]:
+    """One sentence of each of two people that a claim rests on, verbatim out of their profiles or what they wrote."""
+    words: dict[str, str] = {}
+    for source in sources:
+        item = items.get(source)
+        if item is not None and item.quotes:
+            alias = source.split("/")[1]
+            words.setdefault(alias, say("demo.said", alias=alias, words=item.quotes[0]))
+    return list(words.values())[:2]
 
 
-def _tension(tension: Tension, words: Callable[..., str], width: int) -> list[Text]:
-    barriers = " ".join(f"B{number} {text}" for number, text in enumerate(tension.barriers, 1))
-    lines = [("T", tension.transition), ("I", tension.initial_state), ("B", barriers), ("E", tension.exchange)]
-    return [
-        *(_line(text, width, before=f"  {lens}  ") for lens, text in lines),
-        Text(f"  {words('demo.grade')} {tension.grade.value}"),
-    ]
-
-
-def _matrix(view: PartyView, words: Callable[..., str]) -> Table:
-    rows = matrix(view)
-    table = Table("", *(cell.a for cell in rows[-1]) if rows else (), box=None, padding=(0, 2))
-    for row in rows:
-        cells = [
-            Text(" + ".join(words(f"demo.{kind}") for kind in cell.kinds), style=_STYLES.get(cell.kinds[0], "dim"))
-            for cell in row
-        ]
-        table.add_row(f"[bold]{row[0].b}[/]", *cells)
-    return table
-
-
-def _traced(plan: Plan, width: int) -> list[Text]:
-    """Two claims that rest on what participants said, each with the first sentence behind it."""
-    laid_out = plan_page(plan)
-    notes = {note.number: note for note in laid_out.notes}
-    found: list[Text] = []
-    for section in laid_out.sections:
-        if section.kind not in ("possible", "roles"):
-            continue
-        for entry in (entry for group in section.groups for entry in group.entries):
-            lines = notes[entry.note].lines if entry.note else ()
-            said = next((line for line in lines if line.text and line.id.startswith("R") and "/P" in line.id), None)
-            if said is not None and len(found) < 4:
-                found += [
-                    _line(f"• {entry.text}", width, rows=4),
-                    _line(f"“{said.text}”", width, before=f"    ← {said.label}: ", rows=3),
-                ]
-                break
-    return found
+def sources_of(view: PartyView) -> int:
+    """How many numbered sources the plan lists."""
+    return len(plan_page(view.plan).notes) if view.plan is not None else 0
 
 
 def _heading(words: str) -> Text:
     return Text(f"\n{words}", style="bold")
 
 
-def _line(text: str, width: int, *, before: str = "", rows: int = 1) -> Text:
-    """At most `rows` lines of a terminal that is `width` wide."""
-    whole = " ".join(text.split())
-    line = Text.assemble((before, "dim"), whole)
-    line.truncate(width * rows - 4 * (rows - 1), overflow="ellipsis")
-    if rows > 1 and _CHINESE.search(whole):  # rich breaks lines at spaces alone, and Chinese has hardly any
-        return Text("\n  ".join(chop_cells(line.plain, width - 2)))
+def _lines(text: str, width: int, *, before: str = "", rows: int) -> Text:
+    """At most `rows` lines of a terminal that is `width` wide, indented like their first line."""
+    indent = " " * min(cell_len(before) or 2, 4)
+    line = Text.assemble((before, "dim"), " ".join(text.split()))
+    line.truncate((width - len(indent)) * rows - 6 * (rows - 1), overflow="ellipsis")
+    if rows > 1 and _CHINESE.search(line.plain):  # rich breaks lines at spaces alone, and Chinese has hardly any
+        return Text(f"\n{indent}".join(chop_cells(line.plain, width - len(indent) - 2)))
     return line

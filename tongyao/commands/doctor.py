@@ -40,7 +40,7 @@ from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.maintenance import Backups, DutyLog
 from tongyao.records.privacy import master_keys
-from tongyao.runtime.engines import engine_of_factory
+from tongyao.runtime.engines import engine_of, engine_of_factory
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import find_running
 from tongyao.runtime.local.postgres import MAJOR_VERSION, binaries
@@ -210,7 +210,16 @@ def _ports(settings: Settings) -> Iterator[Row]:
 
 def _engines(settings: Settings) -> Iterator[Row]:
     yield from own_engines(settings)
-    if all(":" in settings.engine_of(step) for step in STEPS):
+    if "models" in (used := {settings.engine_of(step) for step in STEPS}):
+        try:
+            made = engine_of("models", settings)
+            asked = ", ".join(
+                f"{step} {made.model_for(step)}" for step in STEPS if settings.engine_of(step) == "models"
+            )
+            yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_models", engine="models", models=asked))
+        except SettingsError as error:
+            yield Row(say("doctor.engine"), Finding.MISSING, "models", str(error))
+    if all(":" in name or name == "models" for name in used):
         return
     if settings.anthropic_api_key is not None:
         yield Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))

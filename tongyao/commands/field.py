@@ -24,7 +24,7 @@ from tongyao.commands.terminal import (
     print_json,
     print_table,
 )  # fmt: skip
-from tongyao.commands.words import language, say
+from tongyao.commands.words import language, say, say_in
 
 if TYPE_CHECKING:
     from tongyao.field.perspectives import Match
@@ -183,7 +183,7 @@ async def stats(as_json: AsJson = False) -> None:
                 for index in await store.indexes(scene.id)
             ]  # fmt: skip
             rows.append(
-                {"scene": scene.id, "profiles": len(versions), "characters": sum(one.chars for one in versions),
+                {"scene": scene.id, "profiles": len(versions), "characters": sum(version.chars for version in versions),
                  "indexes": indexes}
             )  # fmt: skip
     if as_json:
@@ -254,19 +254,22 @@ async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocomplet
 
 @scenes.command("load")
 async def load_scenes(
-    folder: Annotated[Path, typer.Option(help="The folder of scenes.")] = Path("scenes"),
+    folder: Annotated[Path | None, typer.Option(help="Another folder of scenes.")] = None,
 ) -> None:
-    """Load the four scenes, with their titles and settings."""
+    """Load the four scenes with invented people that are included, with their titles and settings."""
     from tongyao.field.profile_import import import_profiles
 
+    folder = folder or _included_scenes()
     found = sorted(folder.glob("*/scene.json"))
     if not found:
         fail(say("field.no_folder", folder=folder), EXIT_BAD_INPUT)
     async with migrated_records() as (_, repositories):
         for path in found:
             scene = json.loads(path.read_text(encoding="utf-8"))
-            kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
-            titles = scene["title"]
+            kept = {name: value for name, value in scene.items() if name not in ("id", "title")} | {"sample": True}
+            titles = {
+                tongue: say_in(tongue, "field.sample_title", title=title) for tongue, title in scene["title"].items()
+            }
             await repositories.scenes.put(scene["id"], titles["en"], {**kept, "titles": titles})
             report = await import_profiles(
                 repositories.profiles,
@@ -277,6 +280,14 @@ async def load_scenes(
             )
             counts = {"new": report.new, "all": report.stored, "refused": len(report.refused)}
             console.print(say("field.loaded", scene=scene["id"], **counts), markup=False)
+
+
+def _included_scenes() -> Path:
+    """The folder of the sample scenes: in the package as it is installed, or in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    return next(
+        (folder for folder in (package / "sample_scenes", package.parent / "scenes") if folder.is_dir()), package
+    )
 
 
 def _result(found: Match) -> dict[str, Any]:

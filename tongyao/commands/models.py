@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast, get_args
 
 import typer
 
@@ -12,6 +12,9 @@ from tongyao.commands.context import records_context, settings
 from tongyao.commands.options import AsJson, Process
 from tongyao.commands.terminal import CommandGroup, console, fail, print_json, print_table
 from tongyao.commands.words import say
+
+if TYPE_CHECKING:
+    from tongyao.records.repositories import Repositories
 
 Group = Literal["process", "step", "model", "day"]
 LANGUAGES: Final[tuple[Literal["zh", "en"], ...]] = ("zh", "en")
@@ -90,25 +93,29 @@ async def record(
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Write every settled answer of a process to a file, which the `recorded` engine can play without a key."""
+    async with records_context() as context:
+        count = await write_record(context.repositories, process, to)
+    console.print(say("models.recorded", n=count, file=to))
+
+
+async def write_record(repositories: Repositories, process: str, to: Path) -> int:
+    """Write a recording of the settled answers of a process; returns how many there are."""
     from tongyao.llm.engine import CallKey
     from tongyao.llm.recorded import Row, Tokens, write_recording
     from tongyao.protocol.model.process import DEMANDER
 
-    async with records_context() as context:
-        await context.repositories.processes.get(process)
-        rows = []
-        for call in await context.repositories.ledger.calls(process):
-            key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
-            if call.state != "settled":
-                continue
-            settled = await context.repositories.ledger.settled(key, call.input_hash)
-            if settled is None:
-                continue
-            counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
-            usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
-            rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-        seats = [seat.person for seat in await context.repositories.seats.seats(process) if seat.alias != DEMANDER]
-    console.print(say("models.recorded", n=write_recording(rows, to, title=process, seats=seats), file=to))
+    await repositories.processes.get(process)
+    rows = []
+    for call in await repositories.ledger.calls(process):
+        key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
+        settled = await repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
+        if settled is None:
+            continue
+        counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
+        usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
+        rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
+    seats = [seat.person for seat in await repositories.seats.seats(process) if seat.alias != DEMANDER]
+    return write_recording(rows, to, title=process, seats=seats)
 
 
 @prompts_app.command("show")

@@ -56,7 +56,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
         if alias not in ("", ask.alias):
             continue
         lines.append(waits_for(ask, row))
-        lines += [f"  {command}" for command in await commands_for(repositories, ask, row)]
+        lines += [f"  {command}" for command in await commands_for(repositories, ask)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
         lines.append(say("waits.last_answer"))
@@ -215,7 +215,7 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
         **seen[1],
         **await summary_as_json(context, process_id),
         "nothing_found": await nothing_found(repositories, row),
-        "commands": [command for ask in asks for command in await commands_for(repositories, ask, row)]
+        "commands": [command for ask in asks for command in await commands_for(repositories, ask)]
         + [command for _, command in await after_end(repositories, row)],
     }
 

@@ -21,6 +21,7 @@ from tongyao.protocol.model.phase import Phase
 if TYPE_CHECKING:
     from tongyao.app.processes import ProcessSummary, WaitsFor
     from tongyao.app.reading import Reading
+    from tongyao.records.repositories import Repositories
 
 app = CommandGroup()
 
@@ -132,11 +133,12 @@ async def list_processes(
         if wanted.get("person"):
             wanted = {**wanted, "person": await demander_or_profile(context, wanted["person"])}
         found = await found_processes(context, operator(), **wanted, limit=limit)
+        about = {} if as_json else await _titles_and_people(context.repositories, [row.id for row in found.processes])
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in found.processes])
         return
     none = say("show.none_like_this" if any(wanted.values()) else "show.none")
-    console.print(_listed(found.processes) if found.processes else Text(none))
+    console.print(_listed(found.processes, about) if found.processes else Text(none))
     if found.next:
         console.print(say("show.more_than", limit=limit), style="dim")
 
@@ -184,19 +186,37 @@ async def _print_why(process_id: str) -> None:
     except (NotFound, Unavailable, TemporalUnreachable) as error:
         console.print(Text(str(error), style="yellow"))
         return
-    sentences = [reason.sentence_zh if language() == "zh" else reason.sentence for reason in told.reasons]
+    sentences = [reason.sentence for reason in told.reasons]
     for line in sentences or [told.sentence]:
         console.print(Text(line))
 
 
-def _listed(shown: list[ProcessSummary]) -> RenderableType:
+async def _titles_and_people(repositories: Repositories, ids: list[str]) -> dict[str, tuple[str, str]]:
+    """By process: its title as the console has it, and the profiles of those who sit in it."""
+    from tongyao.gateway.console.reading import title_of_words
+    from tongyao.protocol.model.tension import Tension
+
+    rows = [await repositories.processes.get(id) for id in ids]
+    wanted = [text for row in rows for text in (row.intent_text_id, row.tension_text_id) if text]
+    texts = await repositories.texts.get_many([], known=wanted)
+    about: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        stored = texts.get(row.tension_text_id or "")
+        tension = Tension.model_validate_json(stored) if stored else None
+        people = [seat.profile_id for seat in await repositories.seats.seats(row.id) if seat.profile_id]
+        about[row.id] = title_of_words(None, texts.get(row.intent_text_id or ""), tension), ", ".join(people)
+    return about
+
+
+def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> RenderableType:
     """A line each, where that fits on the screen; else each with its parts on lines of their own. Ids are never cut."""
     rows = [
         {
             "id": row.id,
             "phase": _state(row.phase),
             "round": str(row.round),
-            "people": str(row.participants),
+            "title": about[row.id][0],
+            "people": about[row.id][1] or str(row.participants),
             "waits_for": "\n".join(_asked(ask) for ask in row.waits or ()),
             "suspended": ", ".join(row.suspended or ()),
             "outcome": _state(row.outcome) if row.outcome else "",
@@ -225,7 +245,7 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 
 
 def _asked(ask: WaitsFor) -> str:
-    return f"{ask.alias or say('waits.operator')}: {say(f'asked.{ask.ask}')}"
+    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.errors import BadInput, NotFound, refuse_file
 from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.commands.context import operator, validated
@@ -47,7 +47,9 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[
 def read_text(path: Path, *, field: str) -> str:
     """The text of a file. Raises `BadInput`."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        given = path.read_bytes()
+        refuse_file(given, field=field)
+        return given.decode("utf-8-sig")
     except IsADirectoryError:
         raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
     except OSError as error:

@@ -108,19 +108,23 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
     of_file = set(await ids_of_file(context, given)) & people.keys() if is_file else set()
     found = (
         sorted(of_file)
-        or [one for one in people if one == part]
-        or [one for one in people if one.startswith(part) or one.endswith((f"-{part}", f".{part}"))]
+        or [person for person in people if person == part]
+        or [person for person in people if person.startswith(part) or person.endswith((f"-{part}", f".{part}"))]
     )
     names: dict[str, str] = {}
     if not found and not is_file:
         known = await context.repositories.profiles.get_many(list(people))
         names = {id: profile.display_name for id, profile in known.items()}
         wanted = _plain(given)
-        found = [one for one in people if wanted and (wanted in _plain(one) or wanted in _plain(names.get(one, "")))]
+        found = [
+            person
+            for person in people
+            if wanted and (wanted in _plain(person) or wanted in _plain(names.get(person, "")))
+        ]
     if len(found) == 1:
         return people[found[0]]
     if found:
-        shown = [f"{one} ({names[one]})" if names.get(one) else one for one in found]
+        shown = [f"{person} ({names[person]})" if names.get(person) else person for person in found]
         raise BadInput("several", say("wrong.several_people", given=repr(given), found=_list(shown)), field="as")
     if not seats:
         raise NotFound(

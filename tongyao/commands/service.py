@@ -77,6 +77,8 @@ async def up() -> None:
             console.print(say("up.come_in"), style="dim", highlight=False, soft_wrap=True)
             if started.context.registration_open:
                 console.print(say("up.come_in_open"), style="dim", highlight=False, soft_wrap=True)
+            if config.delegates:
+                console.print(say("up.delegated"), highlight=False, soft_wrap=True)
             console.print(say("up.running"), style="dim")
             await stop.wait()
             console.print(say("up.stopping"), style="dim")
@@ -119,17 +121,30 @@ async def doctor(
             help="Check the running deployment instead: servers, schema, workers, schedules, backlog, keys, backup.",
         ),
     ] = False,
+    engine: Annotated[
+        bool,
+        typer.Option(
+            "--engine",
+            help="Make one small real call per step instead: its cost, and whether the answer can be read.",
+        ),
+    ] = False,
 ) -> None:
     """Say what is installed, what is missing, and what to do.
 
-    With --deployment: the state of the running deployment, in lines that can be pasted. Exit code 1 if something must be fixed.
+    With --deployment: the state of the running deployment, in lines that can be pasted. With --engine: the model of each step is
+    asked once, with a small made-up example. Exit code 1 if something must be fixed.
     """
     if every:
         _print_settings()
         return
     from tongyao.commands.doctor import Finding, examine, examine_deployment, is_well
 
-    rows = await examine_deployment(settings()) if deployment else examine(settings())
+    if engine:
+        from tongyao.commands.engine_check import check_engines
+
+        rows = await check_engines(settings())
+    else:
+        rows = await examine_deployment(settings()) if deployment else examine(settings())
     if deployment:  # what is to be mended first
         order = [Finding.FAILED, Finding.ATTENTION, Finding.MISSING, Finding.OK]
         rows.sort(key=lambda row: order.index(row.finding))

@@ -10,7 +10,7 @@ import typer
 from tongyao.commands.context import operator, settings
 from tongyao.commands.options import AsJson
 from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json
-from tongyao.commands.words import say
+from tongyao.commands.words import language, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,48 @@ if TYPE_CHECKING:
     from tongyao.runtime.settings import Settings
 
 app = CommandGroup()
+
+
+@app.command()
+async def suggest(person: Annotated[str, typer.Argument(help="The person: a profile id.")]) -> None:
+    """Read a profile and suggest, as questions, what its person could ask for. Needs a model; without one, shows sample intents."""
+    from dataclasses import replace
+
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.app.choosing.intent_help import suggest_from_profile
+    from tongyao.commands.references import find_person
+    from tongyao.runtime import installation, wiring
+
+    config = settings()
+    async with installation.running(config) as installed:
+        context = replace(installed.context, intent_reader=wiring.intent_reader(config, installed.context.repositories))
+        person = await find_person(context, person)
+        if context.intent_reader is None:
+            await _print_sample_intents(context)
+            return
+        caller = Caller(Role.PERSON, person=person, id="cli", on_the_machine=True)
+        suggestions = await suggest_from_profile(context, caller)
+        for found in suggestions:
+            console.print(f"• {found.question}", markup=False, highlight=False)
+            quoted = say("started.suggested_from", quote=found.quote)
+            console.print(f"  {quoted}", style="dim", markup=False, highlight=False)
+        if not suggestions:
+            console.print(say("started.suggested_none"))
+
+
+async def _print_sample_intents(context: AppContext) -> None:
+    """What is shown where no model suggests anything: what people of the sample scenes could ask for."""
+    from tongyao.app.people.scenes import list_scenes
+
+    console.print(say("started.no_model"))
+    for scene in await list_scenes(context):
+        examples = [words[language()] for words in scene.sample_intents if language() in words]
+        if examples:
+            title = scene.titles.get(language(), scene.title)
+            console.print(say("started.sample_intents", title=title), markup=False, highlight=False)
+        for words in examples:
+            console.print(f"• {words}", markup=False, highlight=False)
 
 
 @app.command()
@@ -157,3 +199,5 @@ async def _print_started(
     owner = (await context.repositories.processes.get(process)).demander
     link = await link_of(context, config, owner)
     console.print(say("started.owner", link=link, days=LINK_DAYS), markup=False, highlight=False, soft_wrap=True)
+    if config.delegates:
+        console.print(say("started.delegated"), markup=False, highlight=False, soft_wrap=True)

@@ -41,7 +41,7 @@ def tension_as_text(tension: Mapping[str, Any]) -> str:
     parts = [f"<!-- {say('file.edit_note')} -->"]
     for name, letter in _LETTERS.items():
         value = tension.get(name, "")
-        text = value if isinstance(value, str) else "\n".join(f"- {' '.join(one.split())}" for one in value)
+        text = value if isinstance(value, str) else "\n".join(f"- {' '.join(barrier.split())}" for barrier in value)
         parts.append(f"## {letter}: {say(f'file.edit_{name}')}\n\n{text}".rstrip())
     return "\n\n".join(parts) + "\n"
 
@@ -73,6 +73,6 @@ def edited(text: str) -> str:
 
 
 def _without_missing(tension: dict[str, Any]) -> dict[str, Any]:
-    barriers = [one for one in tension.get("barriers") or () if one.strip() and one != MISSING]
+    barriers = [barrier for barrier in tension.get("barriers") or () if barrier.strip() and barrier != MISSING]
     parts = {name: text for name, text in tension.items() if name != "barriers" and text.strip() and text != MISSING}
     return {**parts, **({"barriers": barriers} if barriers else {})}

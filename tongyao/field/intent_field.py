@@ -71,17 +71,19 @@ class IntentField:
         held = await self._scene(scene)
         lists = await held.lists(tension, limit=most, excluded=excluded, threshold=chosen.threshold)
         ranks = {
-            (one.perspective, one.profile_id): rank for found in lists.values() for rank, one in enumerate(found, 1)
+            (match.perspective, match.profile_id): rank
+            for found in lists.values()
+            for rank, match in enumerate(found, 1)
         }
         return [
             CandidateRow(
-                perspective=one.perspective,
-                rank=ranks[one.perspective, one.profile_id],
-                profile_id=one.profile_id,
-                score=one.score,
-                reasons=list(one.reasons),
+                perspective=match.perspective,
+                rank=ranks[match.perspective, match.profile_id],
+                profile_id=match.profile_id,
+                score=match.score,
+                reasons=list(match.reasons),
             )
-            for one in union(lists, most, chosen.shares)
+            for match in union(lists, most, chosen.shares)
         ]
 
     async def relevant(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
+from tongyao.protocol.model.file_kinds import not_text
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
@@ -76,7 +77,7 @@ class _NoProfile(ValueError):
 
 
 @dataclass
-class Report:
+class ImportReport:
     """What became of an import: how many are stored now, of these how many came in new and how many are a new version of one
     that was there; ids refused with the reason."""
 
@@ -95,7 +96,7 @@ async def import_profiles(
     max_chars: int = 2_000_000,
     sample: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> ImportReport:
     """Store every profile of `path` in `scene`, which is made when missing.
 
     A few hundred are one transaction, and what is there already is passed over: an import that was killed is repeated.
@@ -108,7 +109,7 @@ async def import_profiles(
     Raises:
         NotProfiles: no profile can be read from `path` at all.
     """
-    report = Report()
+    report = ImportReport()
     rows = list(_rows(path, report))
     if not rows and not report.refused:
         raise NotProfiles("nobody", path=path)
@@ -121,7 +122,7 @@ async def import_profiles(
     waiting = iter(rows)
     done = 0
 
-    def checked(row: _Row) -> NewProfile | None:
+    def checked(row: _FileEntry) -> NewProfile | None:
         """One row; None when it is refused, or is there as it is."""
         try:
             id, text = _checked(row, scene, seen, max_chars)
@@ -137,27 +138,27 @@ async def import_profiles(
             origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
 
-    async def alone(one: NewProfile) -> None:
+    async def alone(profile: NewProfile) -> None:
         try:
             await profiles.save(
-                one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
-                language=one.language, contact=one.contact, origin=one.origin,
+                profile.id, scene_id=scene, display_name=profile.display_name, text=profile.text, grade=profile.grade,
+                language=profile.language, contact=profile.contact, origin=profile.origin,
             )  # fmt: skip
         except DatabaseUnreachable:
             raise
         except RecordsError as error:
             key = "id_taken" if isinstance(error, ProfileUnknown) else "not_stored"
-            report.refused.append((one.id, ImportRefusal(key, error=error)))
+            report.refused.append((profile.id, ImportRefusal(key, error=error)))
         else:
             report.stored += 1
-            report.new += one.id not in there
-            report.changed += one.id in there
+            report.new += profile.id not in there
+            report.changed += profile.id in there
 
     async def store() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
-            wanted = [one for row in batch if (one := checked(row)) is not None]
-            new = [one for one in wanted if one.id not in there]
+            wanted = [profile for row in batch if (profile := checked(row)) is not None]
+            new = [profile for profile in wanted if profile.id not in there]
             try:
                 if new:
                     await profiles.add(scene, new)
@@ -167,10 +168,10 @@ async def import_profiles(
                 new = []
             report.stored += len(new)
             report.new += len(new)
-            stored = {one.id for one in new}
-            for one in wanted:
-                if one.id not in stored:
-                    await alone(one)
+            stored = {profile.id for profile in new}
+            for profile in wanted:
+                if profile.id not in stored:
+                    await alone(profile)
             done += len(batch)
             progress(done, len(rows))
 
@@ -180,7 +181,7 @@ async def import_profiles(
     return report
 
 
-class _Row(NamedTuple):
+class _FileEntry(NamedTuple):
     """One entry of a file. `named`: as it is called in the report. `id`: empty where the file gives none."""
 
     named: str
@@ -188,7 +189,7 @@ class _Row(NamedTuple):
     value: object
 
 
-def _checked(row: _Row, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
+def _checked(row: _FileEntry, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
     """The id and the text of one row. Raises `ValueError` that says what is wrong with it."""
     if row.id:
         _check_id(row.id, seen)
@@ -234,6 +235,8 @@ def profile_text(value: object) -> str:
     text = "\n".join(lines)
     if _BROKEN.search(text):
         raise _NoProfile("not_utf8")
+    if (found := not_text(text)) is not None:
+        raise _NoProfile(f"is_{found.kind}")
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
@@ -285,7 +288,7 @@ def _display_name(value: object) -> str:
     return "" if problem_with(given[:200]) else given
 
 
-def _rows(path: Path, report: Report) -> Iterator[_Row]:
+def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.is_dir():
         found = sorted(path.rglob("*.md"))
         if not found:
@@ -299,7 +302,9 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
                 report.refused.append((file.stem, ImportRefusal("link_out")))
                 continue
             try:
-                yield _Row(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
+                given = file.read_bytes()
+                text = "%PDF-" if given.startswith(b"%PDF-") else given.decode("utf-8-sig")
+                yield _FileEntry(file.stem, stem_id(file.stem), text)
             except UnicodeDecodeError as error:
                 report.refused.append((file.stem, ImportRefusal("not_utf8_at", byte=error.start)))
         return
@@ -309,6 +314,8 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
         raise NotProfiles("no_file", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotProfiles("utf16", path=path)
+    if (other := not_text(raw)) is not None:
+        raise NotProfiles(f"is_{other.kind}")
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
@@ -316,16 +323,16 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
             for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
                 row.pop(None, None)
                 id = _id_of(row)
-                yield _Row(id or f"line-{number}", id, row)
+                yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:
             raise NotProfiles("no_csv", path=path, error=error) from None
     elif path.suffix.lower() in (".md", ".txt"):
-        yield _Row(path.stem, stem_id(path.stem), text)
+        yield _FileEntry(path.stem, stem_id(path.stem), text)
     else:
         yield from _json_rows(path, text)
 
 
-def _json_rows(path: Path, text: str) -> Iterator[_Row]:
+def _json_rows(path: Path, text: str) -> Iterator[_FileEntry]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
         return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
@@ -339,11 +346,11 @@ def _json_rows(path: Path, text: str) -> Iterator[_Row]:
         loaded = next(iter(loaded.values()))
     if isinstance(loaded, dict | _Pairs):
         for id, value in loaded.items() if isinstance(loaded, dict) else loaded:
-            yield _Row(id or "(no id)", id, value)
+            yield _FileEntry(id or "(no id)", id, value)
     elif isinstance(loaded, list):
         for number, value in enumerate(loaded, 1):
             id = _id_of(value)
-            yield _Row(id or f"entry-{number}", id, value)
+            yield _FileEntry(id or f"entry-{number}", id, value)
     else:
         raise NotProfiles("other_value", path=path, kind=_kind(loaded))
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fastapi.responses import JSONResponse
 
+from tongyao.app.calls import AnswerRefused
 from tongyao.app.errors import (
     BadIdempotencyKey,
     BadInput,
@@ -29,6 +30,7 @@ STATUS: Final[Mapping[type[Problem], int]] = {
     NotFound: 404,
     Conflict: 409,
     Refused: 409,
+    AnswerRefused: 409,
     QuotaReached: 409,
     Gone: 410,
     BadInput: 422,

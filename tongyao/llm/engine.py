@@ -28,11 +28,19 @@ class Reask:
 
 
 @dataclass(frozen=True)
+class Reply:
+    """An answer that came from outside: its text, and the name of who gave it."""
+
+    text: str
+    answerer: str
+
+
+@dataclass(frozen=True)
 class Call:
     """What goes with a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
 
     `seconds`: the caller gives up then; None leaves the time-out to the engine. `hear`: told of the answer's text while it comes,
-    each time from its beginning; an engine that has it at once need not call it.
+    each time from its beginning; an engine that has it at once need not call it. `reply`: the answer of an earlier `AnswerPending`.
     """
 
     key: CallKey
@@ -41,6 +49,7 @@ class Call:
     seconds: float | None = None
     beat: Callable[[], None] = field(default=lambda: None)
     hear: Callable[[str], None] | None = None
+    reply: Reply | None = None
 
 
 @dataclass(frozen=True)

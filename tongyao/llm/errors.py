@@ -48,6 +48,20 @@ class Transient(EngineError):
         self.reason = reason
 
 
+class AnswerPending(EngineError):
+    """Somebody outside answers this call, later: its step is parked, and made again when the answer is there.
+
+    `request`: what they are shown, as JSON (`tongyao.llm.delegated`); empty where the call waits already. `tokens`: of it, estimated.
+    `calls`: ids of the calls that wait, once they are known.
+    """
+
+    reason = "answer_pending"
+
+    def __init__(self, request: str = "", *, tokens: int = 0, calls: tuple[str, ...] = ()) -> None:
+        super().__init__(f"waits for an answer from outside: {', '.join(calls)}")
+        self.request, self.tokens, self.calls = request, tokens, calls
+
+
 class StepFailed(EngineError):
     """This request cannot be answered, however often it is sent; the message says what to do."""
 
@@ -98,7 +112,7 @@ OPERATOR, RETRY, FAIL = "operator", "retry", "fail"
 
 STATUSES: Final[dict[int, tuple[str, str, str]]] = {
     400: (FAIL, "bad_request", "the service refuses this request: mend what it names"),
-    401: (OPERATOR, "unauthorized", "the key is missing or expired: set ANTHROPIC_API_KEY, then resume"),
+    401: (OPERATOR, "unauthorized", "the key is missing or expired: set it (for Claude ANTHROPIC_API_KEY), then resume"),
     402: (OPERATOR, "no_credit", "no credit or a billing problem at the service: mend it there, then resume"),
     403: (OPERATOR, "forbidden", "the key may not use this model: give it the right, then resume"),
     404: (OPERATOR, "not_found", "no such model or address: mend the setting, then resume"),

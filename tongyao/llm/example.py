@@ -1,4 +1,4 @@
-"""What `tongyao prompts show STEP --example` shows: a prompt with the data of a small made-up process, as a model gets it.
+"""A small made-up process: what `tongyao prompts show STEP --example` shows, and what `tongyao doctor --engine` asks.
 
 `example.<language>.json` holds the request of each step.
 """
@@ -31,6 +31,11 @@ def render_example(step: str, language: Language) -> str:
 
 def example_blocks(step: str, language: Language, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
     """The user's message of the example for `step`."""
+    return rendering.blocks(example_request(step, language), parts)
+
+
+def example_request(step: str, language: Language) -> Request:
+    """The request of the example for `step`."""
     stored = json.loads(files("tongyao.llm").joinpath(f"example.{language}.json").read_text("utf-8"))
     request: Request = STEPS[step].request.model_validate(stored[step])
-    return rendering.blocks(request, parts)
+    return request

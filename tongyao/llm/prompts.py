@@ -81,6 +81,11 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
     return "\n\n".join((body.replace("{{shape}}", shape_of(draft)), *told))
 
 
+def suggesting(language: Language, *, folder: Path | None = None) -> str:
+    """What the engine of formulations is told, in place of that step's own prompt, when it reads a profile to suggest what to ask for."""
+    return _file(language, "suggest", folder)
+
+
 def judging(language: Language, draft: type[Draft]) -> str:
     """The prompt of the judge of a finished process, with the frame of every step."""
     body = split_front_matter(_file(language, "judge", None))[1]

@@ -171,7 +171,7 @@ class RecordedEngine:
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """The recorded answer of this key. Raises `StepFailed` when there is none, or it is no draft of this step."""
+        """The recorded answer of this key, which costs nothing now. Raises `StepFailed` when there is none, or it is no draft of this step."""
         key = Key.of(call.key)
         row = self._rows.get(key)
         if row is None:
@@ -185,14 +185,17 @@ class RecordedEngine:
             raise StepFailed(
                 f"{self.path}: the answer for {row.key} is not a {step.draft.__name__}: {error}"
             ) from error
-        marks = (*row.labels, NAME, *((AUTHORED,) if self.header.authored else ()))
+        marks = (
+            *(label for label in row.labels if label != "price_unknown"),
+            NAME,
+            *((AUTHORED,) if self.header.authored else ()),
+        )
         return Answer(
             draft=draft,
             text=row.text or draft.model_dump_json(),
             engine=self.name,
             model=row.model,
             usage=Usage(**row.usage.model_dump()),
-            cost=row.cost,
             labels=tuple(dict.fromkeys(marks)),
         )
 

@@ -8,6 +8,7 @@ which the attempt ends. Each of the two is one statement: the SQL functions `cla
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ import psycopg
 from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
 from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session
+from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import (
     GONE,
@@ -29,6 +30,7 @@ from tongyao.records.privacy.texts import (
     active_key,
     get_texts,
     key_of,
+    put_text,
     sealed,
     text_id,
 )
@@ -66,7 +68,7 @@ class Attempt(Used):
     attempt: int
     input_hash: str
     prompt_hash: str
-    state: Literal["claimed", "settled", "failed", "orphaned"]
+    state: Literal["claimed", "waiting", "answered", "settled", "failed", "orphaned"]
     worker: str
     engine: str
     model: str
@@ -85,6 +87,20 @@ class Claim(NamedTuple):
     data_key: DataKey | None = None
 
 
+class WaitingCall(NamedTuple):
+    """A call that waits for an answer from outside, by its id."""
+
+    call_id: str
+
+
+class RepliedCall(NamedTuple):
+    """The answer from outside that the claimed attempt has: its text, and the name of who gave it."""
+
+    claim: Claim
+    text: str
+    answerer: str
+
+
 class SettledCall(Attempt):
     """The answer that counts: its raw text, and the draft that was read from it, as JSON."""
 
@@ -100,6 +116,7 @@ class Totals(Used):
     failed: int = 0
     orphaned: int = 0
     claimed: int = 0
+    waiting: int = 0
 
 
 class TotalsRow(Totals):
@@ -134,8 +151,10 @@ class Ledger:
         repair_hash: str = "",
         owner: str = "",
         reserve: Reservation = NOTHING_RESERVED,
-    ) -> Claim | SettledCall:
+    ) -> Claim | SettledCall | WaitingCall | RepliedCall:
         """Claim a call before it is made, and reserve what it may use; or return the answer that is settled already.
+
+        Where the same input waits for an answer from outside, nothing is claimed: it waits on, or its answer is returned.
 
         That is an answer to `input_hash`, or of the re-ask to `repair_hash`. Earlier attempts of the key that never came back
         become `orphaned`. `owner`: of the texts that are to be stored. Raises `BudgetExceeded`, and then nothing is claimed;
@@ -161,6 +180,8 @@ class Ledger:
                 settled = await _settled(connection, key, row["number"], asked)
                 assert settled is not None
                 return settled
+            if row["outcome"] in ("waiting", "answered"):
+                return await _from_outside(connection, key, row["number"])
         raise (await Budgets(self._pool).get(row["root"])).exceeded_by(reserve)
 
     async def settle(
@@ -196,6 +217,33 @@ class Ledger:
             if settled.attempt == claim.attempt:
                 return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
             return await _with_texts(connection, settled)
+
+    async def wait(self, key: CallKey, claim: Claim, *, owner: str, shows: str, request: str, tokens: int) -> str:
+        """Leave a claimed attempt waiting for an answer from outside, with its request; returns the id of the call.
+
+        What was reserved is released. `owner`: of the request's text. `shows`: whose profile the request shows, or `table`, which
+        decides who may answer (`tongyao.records.waiting_calls`). `tokens`: of the request. Raises `TextErased`.
+        """
+        number = (*_values(key).values(), claim.attempt)
+        call_id = "call-" + hashlib.sha256("/".join(map(str, number)).encode()).hexdigest()[:10]
+        async with transaction(self._pool) as connection:
+            stored = text_id("request", *number)
+            await put_text(connection, owner, "request", request, id=stored)
+            await connection.execute(
+                f"""UPDATE model_calls m SET state = 'waiting', call_id = %(id)s, request_text_id = %(text)s,
+                        share = %(shows)s, request_tokens = %(tokens)s
+                    WHERE {_SAME} AND attempt = %(attempt)s AND state IN ('claimed', 'orphaned')""",
+                {
+                    **_values(key),
+                    "id": call_id,
+                    "text": stored,
+                    "shows": shows,
+                    "tokens": tokens,
+                    "attempt": claim.attempt,
+                },
+            )
+        await self.release(key)
+        return call_id
 
     async def fail(
         self, key: CallKey, claim: Claim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
@@ -293,6 +341,7 @@ _SUMS: LiteralString = """count(*) AS calls,
     count(*) FILTER (WHERE state = 'failed') AS failed,
     count(*) FILTER (WHERE state = 'orphaned') AS orphaned,
     count(*) FILTER (WHERE state = 'claimed') AS claimed,
+    count(*) FILTER (WHERE state IN ('waiting', 'answered')) AS waiting,
     COALESCE(sum(input_tokens), 0)::bigint AS input_tokens,
     COALESCE(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
     COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
@@ -308,12 +357,27 @@ def _values(key: CallKey) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_SAME: LiteralString = """process_id = %(process)s AND step = %(step)s AND round = %(round)s AND alias = %(alias)s
+    AND revision = %(revision)s AND reask = %(reask)s"""
+
+
+async def _from_outside(connection: Connection, key: CallKey, attempt: int) -> WaitingCall | RepliedCall:
+    cursor = await connection.execute(
+        f"SELECT call_id, reply_text_id, answerer FROM model_calls WHERE {_SAME} AND attempt = %(attempt)s",
+        {**_values(key), "attempt": attempt},
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    if row["reply_text_id"] is None:
+        return WaitingCall(row["call_id"])
+    texts = await get_texts(connection, [row["reply_text_id"]])
+    return RepliedCall(Claim(attempt), texts[row["reply_text_id"]], row["answerer"])
+
+
 async def _settled(connection: Connection, key: CallKey, reask: int, input_hash: str) -> SettledCall | None:
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
         await cursor.execute(
-            f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %(process)s AND step = %(step)s AND round = %(round)s
-                AND alias = %(alias)s AND revision = %(revision)s AND reask = %(reask)s
-                AND state = 'settled' AND input_hash = %(input)s""",
+            f"""SELECT {_COLUMNS} FROM model_calls WHERE {_SAME} AND state = 'settled' AND input_hash = %(input)s""",
             {**_values(key), "reask": reask, "input": input_hash},
         )
         row = await cursor.fetchone()

@@ -55,7 +55,7 @@ class Reconciliation:
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT count(*) AS count FROM model_calls c JOIN processes p ON p.id = c.process_id
-                   WHERE c.state = 'claimed' AND p.ended_at IS NOT NULL"""
+                   WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.ended_at IS NOT NULL"""
             )
             row = await cursor.fetchone()
         return int(row["count"]) if row else 0
@@ -68,7 +68,7 @@ class Reconciliation:
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 """UPDATE model_calls c SET state = 'orphaned', ended_at = now() FROM processes p
-                   WHERE c.state = 'claimed' AND p.id = c.process_id AND p.ended_at IS NOT NULL"""
+                   WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.id = c.process_id AND p.ended_at IS NOT NULL"""
             )
             held = await connection.execute(
                 """SELECT DISTINCT p.root_id, p.id FROM reservations r

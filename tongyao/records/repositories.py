@@ -46,6 +46,7 @@ from tongyao.records.process.plans import ANSWERS, DELIVERIES, PLANS, AnswerRow,
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import OBSERVATIONS, PROJECTIONS, ObservationRow, ProjectionRow, Rounds
 from tongyao.records.process.seats import SEATS, SeatRow, Seats
+from tongyao.records.waiting_calls import WaitingCalls
 
 ERASED: Final = "[erased]"
 """Stands for a text whose owner had it erased."""
@@ -91,6 +92,7 @@ class Repositories:
         self.feedback = Feedback(pool)
         self.contacts = Contacts(pool)
         self.ledger = Ledger(pool)
+        self.waiting_calls = WaitingCalls(pool)
         self.journal = Journal(pool)
         self.events = Events(pool)
         self.changes = Changes(pool)

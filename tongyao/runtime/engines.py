@@ -34,11 +34,17 @@ def _engine(name: str, settings: Settings) -> Engine:
         from tongyao.llm.extractive.engine import ExtractiveEngine
 
         return ExtractiveEngine()
+    if name == "delegated":
+        from tongyao.llm.delegated import DelegatedEngine
+
+        return DelegatedEngine(prompts_folder=settings.prompts)
     if name == "recorded":
         from tongyao.llm.recorded import RecordedEngine
 
         assert settings.engine_file is not None  # the settings refuse it otherwise
         return RecordedEngine(settings.engine_file)
+    if name == "models":
+        return _any_models(settings)
     from tongyao.llm.anthropic.engine import AnthropicEngine
 
     key = settings.anthropic_api_key
@@ -49,6 +55,22 @@ def _engine(name: str, settings: Settings) -> Engine:
         prices=prices.load(settings.prices),
         prompts_folder=settings.prompts,
     )
+
+
+def _any_models(settings: Settings) -> Engine:
+    """Raises `SettingsError` without the extra `models`, or where one of the models cannot be made."""
+    try:
+        from tongyao.llm.pydantic_ai_engine import PydanticAIEngine
+    except ImportError as error:
+        raise SettingsError(
+            f"the engine `models` needs the extra `models` ({error}): pip install 'tongyao[models]' "
+            "(in a clone: .venv/bin/uv pip install -e '.[models]')"
+        ) from error
+    chosen = {step: model for step, model in settings.models_by_step.items() if settings.engine_of(step) == "models"}
+    try:
+        return PydanticAIEngine(chosen, prices=prices.load(settings.prices), prompts_folder=settings.prompts)
+    except ValueError as error:
+        raise SettingsError(f"TONGYAO_MODEL (or TONGYAO_MODELS__…): {error}") from error
 
 
 def engine_of_factory(name: str, settings: Settings) -> Engine:

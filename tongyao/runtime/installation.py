@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,8 +62,13 @@ async def records(settings: Settings) -> AsyncIterator[Repositories]:
 
 
 @asynccontextmanager
-async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
-    """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay."""
+async def brought_up(
+    settings: Settings, *, starts: Callable[[str], None] = lambda part: None
+) -> AsyncIterator[Installation]:
+    """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay.
+
+    `starts` is told what is started now: `servers`, then `worker`.
+    """
     from tongyao.app.operators.schedules import ensure_schedules
     from tongyao.app.start import start_announced
     from tongyao.records.maintenance import DutyLog
@@ -76,6 +81,7 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
 
     async with AsyncExitStack() as stack:
         service = LocalService(settings)
+        starts("servers")
         addresses = await stack.enter_async_context(service)
         client = await connect(settings, address=addresses.temporal_address)
         if service.joined:
@@ -86,6 +92,7 @@ async def brought_up(settings: Settings) -> AsyncIterator[Installation]:
         environment = {**addresses.environment(), "TONGYAO_HOME": str(settings.home)}  # where the master key is
         worker = WorkerProcess(environment, log=settings.home / "logs" / "worker.log")
         stack.push_async_callback(worker.stop)
+        starts("worker")
         await worker.start()
         context = await _context(stack, settings, addresses, client)
         turned_off = await ensure_schedules(client, settings.maintenance.every)

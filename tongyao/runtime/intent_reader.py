@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from tongyao.app.errors import Unavailable
+from tongyao.llm import prompts
 from tongyao.llm.engine import Answer, Call, CallKey, Engine, Usage
 from tongyao.llm.errors import EngineError
 from tongyao.protocol.model.requests import FormulationRequest
@@ -37,10 +38,16 @@ class EngineIntentReader:
         """US dollars that a reading can cost."""
         return self._engine.bound(FORMULATE.name, request.model_dump_json()).cost
 
-    async def read(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
+    def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
+        """What a person could ask for, of their profile: asked as the step of formulations, with a prompt of its own."""
+        return self.read(request, person=person, prompt=prompts.suggesting(request.language))
+
+    async def read(
+        self, request: FormulationRequest, *, person: str, prompt: str | None = None
+    ) -> AsyncIterator[TensionDraft]:
         """The draft as far as it has come, whenever it has more quotes, and at last all of it. Raises `Unavailable`."""
         heard: asyncio.Queue[str | None] = asyncio.Queue()
-        call = asyncio.create_task(self._call(request, person, heard))
+        call = asyncio.create_task(self._call(request, person, heard, prompt))
         self._calls.add(call)
         call.add_done_callback(self._ended)
         call.add_done_callback(lambda _: heard.put_nowait(None))
@@ -64,9 +71,9 @@ class EngineIntentReader:
             call.exception()  # somebody may have closed the page: then nobody else asks for it
 
     async def _call(
-        self, request: FormulationRequest, person: str, heard: asyncio.Queue[str | None]
+        self, request: FormulationRequest, person: str, heard: asyncio.Queue[str | None], prompt: str | None
     ) -> Answer[TensionDraft]:
-        call = Call(CallKey("", FORMULATE.name), seconds=SECONDS, hear=heard.put_nowait)
+        call = Call(CallKey("", FORMULATE.name), prompt_override=prompt, seconds=SECONDS, hear=heard.put_nowait)
         try:
             async with asyncio.timeout(SECONDS):
                 answer = await self._engine.answer(FORMULATE, request, call)
@@ -85,7 +92,7 @@ def _so_far(text: str) -> TensionDraft:
     begin = text.find("{")
     try:
         draft = from_json(text[begin:], allow_partial=True) if begin >= 0 else {}
-        quotes = [one for one in draft.get("quotes", ()) if isinstance(one, dict) and "quote" in one]
+        quotes = [quote for quote in draft.get("quotes", ()) if isinstance(quote, dict) and "quote" in quote]
         return TensionDraft.model_validate_json(json.dumps({"quotes": quotes}))
     except (ValueError, ValidationError, AttributeError):
         return TensionDraft()

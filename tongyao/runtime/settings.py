@@ -26,7 +26,14 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
-from tongyao.runtime.settings_groups import EngineName, FieldSettings, HighwaySettings, MaintenanceSettings, Models
+from tongyao.runtime.settings_groups import (
+    PROVIDERS,
+    EngineName,
+    FieldSettings,
+    HighwaySettings,
+    MaintenanceSettings,
+    Models,
+)
 from tongyao.runtime.settings_sources import PREFIX, NamedFiles, SettingsError, TemporalProfile, also, variable_names
 
 __all__ = [
@@ -133,8 +140,9 @@ class Settings(BaseSettings):
 
     engine: EngineName = Field(
         default="auto",
-        description="Who answers: auto (anthropic when a key is set, else extractive), anthropic, extractive, recorded, "
-        "or package.module:factory.",
+        description="Who answers: auto (models where a step's model is `provider:model`, anthropic when a key or an address is "
+        "set, else extractive), anthropic, models, extractive, delegated (an assistant or a person answers, docs/models.md), "
+        "recorded, or package.module:factory.",
     )
     engine_steps: dict[str, EngineName] = Field(
         default_factory=dict,
@@ -146,9 +154,9 @@ class Settings(BaseSettings):
     model: str | None = Field(
         default=None,
         validation_alias=also("ANTHROPIC_MODEL", prefixed="MODEL"),
-        description="One model for every step, in place of `models`.",
+        description="One model for every step, in place of `models`: a name, or `provider:model` (docs/models.md §1).",
     )
-    models: Models = Field(default=Models(), description="The Claude model of each step.")
+    models: Models = Field(default=Models(), description="The model of each step.")
     field: FieldSettings = Field(
         default=FieldSettings(), description="The field's encoder with weights (docs/field.md §5)."
     )
@@ -196,6 +204,10 @@ class Settings(BaseSettings):
 
     gateway_host: str = Field(default="127.0.0.1", description="Address that the API and MCP are bound to.")
     gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
+    behind_proxy: bool = Field(
+        default=False,
+        description="A reverse proxy is in front of the gateway, which may then listen beyond loopback (docs/deployment.md).",
+    )
     gateway: GatewayOptions = Field(default=GatewayOptions(), description="Who may come in, and how often.")
     public_url: str = Field(default="", description="Where people find this installation; stands in notifications.")
     mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")
@@ -286,10 +298,13 @@ class Settings(BaseSettings):
 
     @cached_property
     def chosen_engine(self) -> EngineName:
-        """`engine`, with `auto` decided."""
-        if self.engine != "auto":
-            return self.engine
-        return "extractive" if self.anthropic_api_key is None else "anthropic"
+        """`engine`, with `auto` decided: by the model of the plan."""
+        return self.engine if self.engine != "auto" else self._by_model("plan")
+
+    @property
+    def delegates(self) -> bool:
+        """Whether any step is answered from outside."""
+        return any(self.engine_of(step) == "delegated" for step in STEPS)
 
     @property
     def models_by_step(self) -> dict[str, str]:
@@ -299,7 +314,13 @@ class Settings(BaseSettings):
     def engine_of(self, step: str) -> EngineName:
         """The engine of one step, with `auto` decided."""
         own = self.engine_steps.get(step, "auto")
-        return self.chosen_engine if own == "auto" else own
+        chosen = self.engine if own == "auto" else own
+        return self._by_model(step) if chosen == "auto" else chosen
+
+    def _by_model(self, step: str) -> EngineName:
+        if self.models_by_step[step].partition(":")[0] in PROVIDERS and ":" in self.models_by_step[step]:
+            return "models"
+        return "anthropic" if self.anthropic_api_key or self.anthropic_base_url else "extractive"
 
     @classmethod
     def settings_customise_sources(

@@ -11,7 +11,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tongyao.llm.anthropic.step_settings import DEFAULTS
 from tongyao.protocol.contracts.maintenance import Duty
 
-ENGINES = ("auto", "anthropic", "extractive", "recorded")
+ENGINES = ("auto", "anthropic", "models", "extractive", "delegated", "recorded")
+PROVIDERS = (
+    "alibaba", "azure", "azure-responses", "bedrock", "cerebras", "cohere", "deepseek", "fireworks", "github", "google",
+    "google-cloud", "groq", "heroku", "huggingface", "litellm", "mistral", "moonshotai", "nebius", "ollama", "openai",
+    "openai-chat", "openai-responses", "openrouter", "ovhcloud", "sambanova", "together", "vercel", "vllm", "xai", "zai",
+)  # fmt: skip
+"""What stands before the colon of a model that pydantic-ai asks. In `qwen3:8b` it is no provider: that is a model's own name."""
+
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -25,7 +32,7 @@ EngineName = Annotated[str, AfterValidator(_engine_name)]
 
 
 class Models(BaseModel):
-    """Which Claude model answers each step: a strong one where all is read, a middle one for the rest."""
+    """Which model answers each step: a strong Claude where all is read, a middle one for the rest; `provider:model` for others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

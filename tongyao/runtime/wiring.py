@@ -54,6 +54,7 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
     """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
+    from tongyao.llm import delegated
     from tongyao.llm.extractive.steps import OWN_SENTENCES
     from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
@@ -77,7 +78,9 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         temporal_authenticated=settings.temporal_authenticated,
         public_url=settings.public_url,
         gateway_host=settings.gateway_host,
+        behind_proxy=settings.behind_proxy,
         fair_by=settings.fair_by,
+        call_answers=delegated.CallAnswers(),
     )
 
 
@@ -201,7 +204,7 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:
     """What reads intents with the engine of formulations; None where no model formulates."""
     name = settings.engine_of(FORMULATE.name)
-    if name in ("extractive", "recorded"):
+    if name in ("extractive", "recorded", "delegated"):
         return None
     from tongyao.runtime.engines import engine_of
     from tongyao.runtime.intent_reader import EngineIntentReader
@@ -219,7 +222,7 @@ def intent_reader(settings: Settings, records: Repositories) -> IntentReader | N
 
 def models_cost(settings: Settings) -> bool:
     """Whether any step of a process uses an engine that asks a service."""
-    return any(settings.engine_of(step) not in ("extractive", "recorded") for step in STEPS)
+    return any(settings.engine_of(step) not in ("extractive", "recorded", "delegated") for step in STEPS)
 
 
 def model_of(settings: Settings) -> ModelSpec | None:

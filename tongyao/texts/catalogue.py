@@ -39,7 +39,7 @@ def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /
     """
     if "n" in values and f"{key}_{values['n']}" in words:
         key = f"{key}_{values['n']}"
-    return _TEXT.vformat(words[key][LANGUAGES.index(language)], (), values)
+    return _FORMATTER.vformat(words[key][LANGUAGES.index(language)], (), values)
 
 
 def in_both(room: str, key: str, /, **values: Any) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def in_both(room: str, key: str, /, **values: Any) -> tuple[str, str]:
     return worded(catalogue(room), "en", key, **values), worded(catalogue(room), "zh", key, **values)
 
 
-class _Text(Formatter):
+class _EndingFormatter(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec in _ENDINGS:
             return "" if str(value) == "1" else format_spec
@@ -55,4 +55,4 @@ class _Text(Formatter):
 
 
 _ENDINGS: Final = ("s", "es")
-_TEXT: Final = _Text()
+_FORMATTER: Final = _EndingFormatter()

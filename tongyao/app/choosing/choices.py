@@ -10,7 +10,7 @@ from tongyao.app.choosing.findings import engine_of
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
@@ -91,13 +91,12 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return await _of_residual(repositories, ask)
     if ask.ask == "select_participants":
         return await _of_the_field(repositories, ask)
+    if ask.ask == "replan":
+        takes_up = await takes_up_proposals(repositories, ask.process_id)
+        return Choices(options=("replan", "conclude"), takes_up_proposals=takes_up)
     if ask.ask != "decision":
         return None
     row = await repositories.processes.get(ask.process_id)
-    if row.phase != Phase.DECIDING:
-        return Choices(
-            options=("replan", "conclude"), takes_up_proposals=await _takes_up_proposals(repositories, row.id)
-        )
     record = await repositories.record(ask.process_id)
     lack, names = lacking(record), read_access.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
@@ -123,7 +122,7 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     plan = await repositories.plans.latest(ask.process_id)
     may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
     options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
-    taken_up = not may_replan or await _takes_up_proposals(repositories, ask.process_id)
+    taken_up = not may_replan or await takes_up_proposals(repositories, ask.process_id)
     try:
         residual = await residual_of(repositories, ask.process_id, ask.subject)
     except NotAnnounced:
@@ -131,7 +130,8 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     return Choices(options=options, residual=residual, takes_up_proposals=taken_up)
 
 
-async def _takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
+async def takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
+    """Whether a new plan of this process would work proposals in: not where its plans are made without a model."""
     return await engine_of(repositories, process_id, "plan") != "extractive"
 
 

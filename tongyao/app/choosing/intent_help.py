@@ -24,6 +24,7 @@ from tongyao.protocol.model.value import Value
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
 """Of the profile, from its beginning: an answer is wanted while somebody writes."""
+MOST_SUGGESTIONS: Final = 4
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
 
@@ -49,6 +50,48 @@ async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncI
     await check_day_budget(context, caller, caller.person)
     request = await _request(context, caller.person, intent)
     return _each(context.intent_reader, request, caller.person)
+
+
+class Suggestion(Value):
+    """One thing that a person could ask for, as a question, and the passage of their profile that it comes from, verbatim."""
+
+    question: str
+    quote: str
+
+
+async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Suggestion]:
+    """What the caller could ask for: at most four questions, each from a passage of their own profile. Nothing is kept of them.
+
+    Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` where no model formulates here, `QuotaReached`, `Unavailable`.
+    """
+    permit(caller, Action.START_PROCESS)
+    if context.intent_reader is None:
+        raise NotOffered(
+            "not_offered",
+            "no model reads profiles here, so nothing is suggested: sample intents show what others asked for",
+        )
+    profile = await _profile(context, caller.person)
+    if not profile:
+        raise BadInput("no_profile", "there is no profile to read: introduce yourself first")
+    await check_day_budget(context, caller, caller.person)
+    language: Literal["en", "zh"] = "zh" if language_of(profile) == "zh" else "en"
+    material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile))
+    request = FormulationRequest(language=language, began=datetime.now(UTC).date(), intent="", material=material)
+    drafts = [draft async for draft in context.intent_reader.suggest(request, person=caller.person)]
+    return _suggestions(drafts[-1], profile)
+
+
+def _suggestions(draft: TensionDraft, profile: str) -> list[Suggestion]:
+    """The questions that name a passage of the profile; what is no question, or quotes nothing, is left out."""
+    found = []
+    for number, question in enumerate(draft.barriers[:MOST_SUGGESTIONS], 1):
+        quotes = [
+            said.quote.strip() for said in draft.quotes if said.line.strip() == f"B{number}" and said.quote.strip()
+        ]
+        quote = next((quote for quote in quotes if quote in profile), "")
+        if quote and question.strip().endswith(("?", "？")):
+            found.append(Suggestion(question=question.strip(), quote=quote))
+    return found
 
 
 async def most_of_reading(context: AppContext, person: str, intent: str) -> Decimal | None:

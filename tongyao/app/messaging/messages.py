@@ -16,6 +16,7 @@ from tongyao.app.authorization import (
     invited_author,
     permit,
 )
+from tongyao.app.choosing.choices import takes_up_proposals
 from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
@@ -28,6 +29,7 @@ from tongyao.app.messaging.wire import (
     ExtendDeadlineBody,
     LeaveBody,
     MessageBody,
+    ReplanBody,
     ReviseTensionBody,
     SelectParticipantsBody,
     SubmitProjectionBody,
@@ -41,14 +43,15 @@ from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
-from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message, ask_of
+from tongyao.protocol.life import asks
+from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
+from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
@@ -92,9 +95,23 @@ async def send_message(
         _check_ceilings(context, body)
     if isinstance(body, AnswerPlanBody) and body.contact.strip() and body.answer != "commit":
         raise BadInput("contact_without_commit", "a contact is for those who commit: leave it out", field="contact")
+    if isinstance(body, ReplanBody) and body.proposals and not body.without:
+        await _check_proposals_are_used(context, process_id)
     if isinstance(body, SelectParticipantsBody | DecideBody):
         await check_chosen(context, caller, access.process.demander, chosen(body.participants))
     return await send_as(context, access, body, key=key, via=via)
+
+
+async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
+    """A plan is made anew once; one that would be the same is not made. Raises `BadInput`."""
+    if not await takes_up_proposals(context.repositories, process_id):
+        raise BadInput(
+            "proposals_not_used",
+            "the plan is written without a language model here, which cannot work in what was proposed: the new plan would be the "
+            "same. Nothing was done, and the one new plan is still possible",
+            field="proposals",
+            zh="这里的方案不是由语言模型写的，写不进别人提的修改：新方案会和现在的一样。什么都没有做，仍然可以重写一次",
+        )
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:
@@ -145,7 +162,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         body = body.model_copy(update={"participants": with_endpoints(body.participants, spoke)})
     message, text = build_message(body, access, key, lineage=lineage)
     if isinstance(message, Answer) and not message.ask and access.role is not Role.OPERATOR:
-        message = message.model_copy(update={"ask": await _open_ask(context, access.process, message)})
+        message = message.model_copy(update={"ask": await _shown_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
@@ -180,16 +197,23 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
         raise BadInput("no_agent", "`items` are for turns in which your own agent speaks: send a `text`", field="items")
 
 
-async def _open_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """What the records say is open, of a message whose sender named nothing.
+async def _shown_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
+    """What the records show as open, for a message whose sender named nothing: nobody answers what was opened later.
 
     The records may be a round behind, and a conclusion means the same in each round: it names the phase alone.
     """
     if message.kind == "conclude" and process.phase == Phase.CRYSTALLIZING:
-        return f"conclude/{Phase.CRYSTALLIZING}"
-    plan = await context.repositories.plans.latest(process.id)
-    alias = message.alias if isinstance(message, ExtendDeadline) else ""
-    return ask_of(message.kind, Phase(process.phase), process.round, plan.revision if plan else 0, alias)
+        return ask_id("conclude", Phase.CRYSTALLIZING)
+    if message.kind in ("conclude", "extend_deadline", "replan"):
+        plan = await context.repositories.plans.latest(process.id)
+        revision = plan.revision if plan else 0
+        if message.kind == "replan":
+            return ask_id("replan", revision)
+        alias = message.alias if isinstance(message, ExtendDeadline) else ""
+        return asks.moment(message.kind, Phase(process.phase), process.round, revision, alias)
+    answered = asks.answered_by(message.kind)
+    rows = await context.repositories.inbox.of_process(process.id, open_only=True)
+    return next((row.ask_id for row in rows if row.ask in answered), asks.never_open(message.kind))
 
 
 async def _with_checked_names(
@@ -226,7 +250,8 @@ def build_message(
     match body:
         case ReviseTensionBody():
             tension = body.tension.tension().model_copy(update={"lineage": lineage})
-            fields = {"tension": TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))}
+            reference = TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))
+            fields = {"tension": reference, "ask": body.ask}
             text = tension.model_dump_json()
         case SubmitProjectionBody():
             text = body.whole_text()
@@ -242,7 +267,7 @@ def build_message(
             alias = body.alias if access.role is Role.DEMANDER else _alias(body.alias, access)
             fields = {"alias": alias or DEMANDER, "seconds": body.seconds, "ask": body.ask}
         case SelectParticipantsBody():
-            fields = {"participants": chosen(body.participants)}
+            fields = {"participants": chosen(body.participants), "ask": body.ask}
         case DecideBody():
             fields = {
                 "decision": body.decision,
@@ -252,7 +277,7 @@ def build_message(
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
         case ConsentBody():
-            fields = {**body.model_dump(exclude={"kind"}), "invitation": int(access.alias.removeprefix("invited/"))}
+            fields = {**body.model_dump(exclude={"kind"}), "invitation": invitation_of(access.alias)}
         case _:
             fields = body.model_dump(exclude={"kind"})
     message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})

@@ -6,18 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from tongyao.protocol.life.asks import KINDS as KINDS_OF_ASKS
+from tongyao.protocol.life.asks import Told, does
 from tongyao.texts.catalogue import catalogue, worded
 
 
-def subject(what: str, about: Mapping[str, Any], language: str) -> str:
-    said = _in(language)
-    alias = about.get("alias") or said("somebody")
-    return "Tongyao: " + said(what, alias=alias, round=about.get("round", ""))
+def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
+    """What is told, in one sentence. `ask`: of what waits for somebody; its sentence is that of the table of asks."""
+    if ask is not None and what in KINDS_OF_ASKS:
+        sentence = does(ask, language)
+        return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]
+    word = _in(language)
+    return word(what, alias=about.get("alias") or word("somebody"), round=about.get("round", ""))
+
+
+def subject(sentence: str) -> str:
+    return f"Tongyao: {sentence}"
 
 
 def text(
-    what: str,
-    about: Mapping[str, Any],
+    sentence: str,
     *,
     process: str,
     due: datetime | None,
@@ -25,10 +33,10 @@ def text(
     language: str,
     first: Sequence[str] = (),
 ) -> str:
-    """The body of a notification. `first`: paragraphs that stand before everything else."""
+    """The body of a notification. `sentence`: what is told. `first`: paragraphs that stand before everything else."""
     said = _in(language)
     lines = [line for paragraph in first for line in (paragraph, "")]
-    lines += [subject(what, about, language).removeprefix("Tongyao: "), ""]
+    lines += [sentence, ""]
     if process:
         lines.append(said("process", process=process))
     if due is not None:

@@ -96,6 +96,11 @@ class MandateBody(Body):
     topics: tuple[Line, ...] = Field(default=(), max_length=100)
     never: tuple[Line, ...] = Field(default=(), max_length=100)
     addition: str = Field(default="", max_length=2_000)
+    answerers: tuple[Line, ...] = Field(
+        default=(),
+        max_length=20,
+        description="Names of those who may read your profile beside others' to answer model calls (docs/models.md).",
+    )
 
 
 async def register(
@@ -327,7 +332,9 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
     async with writing(repositories, caller, profile_id):
         await check_storage(context, caller, profile_id, chars=len(content))
         text_id = await repositories.texts.put(profile_id, "mandate", content)
-        await repositories.mandate_rows.put(profile_id, may_speak=body.may_speak, text_id=text_id)
+        await repositories.mandate_rows.put(
+            profile_id, may_speak=body.may_speak, text_id=text_id, answerers=body.answerers
+        )
     cursor: str | None = None
     while True:
         page = await repositories.processes.list(participant=profile_id, open=True, cursor=cursor)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput
+from tongyao.app.errors import BadInput, refuse_file
 from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
 from tongyao.heavy_work import READINGS
@@ -90,6 +90,7 @@ def checked_text(text: str, *, profile: str, max_chars: int) -> str:
     """`text` in canonical form: NFC, no control characters. Raises `BadInput` when it is empty or too long."""
     if len(text) > 2 * max_chars:
         raise _too_long(profile, len(text), max_chars)
+    refuse_file(text, field="text")
     clean = without_controls(normalized("NFC", text)).strip()
     if not clean:
         raise BadInput(

@@ -39,6 +39,12 @@ class SceneView(Value):
     title: str
     titles: Titles
     public: tuple[str, ...]
+    sample: bool = Field(
+        default=False, description="Its people are invented: it came with the program, to try things out."
+    )
+    sample_intents: tuple[dict[str, str], ...] = Field(
+        default=(), description="What one could ask for here, by language."
+    )
 
 
 async def list_scenes(context: AppContext) -> list[SceneView]:
@@ -68,4 +74,6 @@ def _view(scene: Scene) -> SceneView:
         title=scene.title,
         titles=settings.get("titles", {}),
         public=tuple(settings.get("public", ())),
+        sample=bool(settings.get("sample")),
+        sample_intents=tuple(settings.get("sample_intents", ())),
     )

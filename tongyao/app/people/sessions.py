@@ -73,6 +73,7 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
             person=opener.person,
             process_id=opener.process_id,
             alias=opener.alias,
+            step=opener.step,
             label=place,
             lasts=no_longer_than(root, timedelta(hours=context.options.session_hours)),
             kind="session",

@@ -11,20 +11,26 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import Body, Id
+from tongyao.app.messaging.wire import Alias, Body, Id
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.sessions import no_longer_than
 from tongyao.app.quotas import check_tokens
 from tongyao.app.writing import writing
+from tongyao.protocol.model.steps import StepName
 from tongyao.records.people.tokens import Issued, Token
 
 
 class IssueTokenBody(Body):
-    """A further token: for yourself, or, with `participant`, for one process under your alias (for an agent of yours)."""
+    """A further token: for yourself, or, with `participant`, for one process under your alias (for an agent of yours).
 
-    role: Literal["operator", "person", "participant"]
+    `calls`, of operators: for who answers model calls. `label` is their name then, which those concerned are shown.
+    """
+
+    role: Literal["operator", "person", "participant", "calls"]
     person: Id | None = None
     process_id: Id | None = None
+    step: StepName | None = Field(default=None, description="Of `calls`: only this step of a model.")
+    alias: Alias | None = Field(default=None, description="Of `calls`: only calls about this participant.")
     label: str = Field(default="", max_length=200)
     seconds: int | None = Field(default=None, gt=0, le=3_660 * 24 * 3600, description="How long it is good for.")
 
@@ -36,6 +42,8 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
     Raises `NotAllowed`, `BadInput`, `NotFound`.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
+    if body.role == "calls":
+        return await _issue_for_calls(context, caller, body)
     if caller.operator and not caller.on_the_machine and body.role != "operator":
         raise NotAllowed("nobody becomes a person over the network: `tongyao token create --person ID` on the machine")
     if not caller.operator and (body.role == "operator" or body.person not in (None, caller.person)):
@@ -56,6 +64,25 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
             raise NotFound("no_such_seat", f"{person} takes no part in a process {process_id!r}")
     async with writing(context.repositories, caller, person or ""):
         return await _issue(context, caller, body, person, process_id, alias)
+
+
+async def _issue_for_calls(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
+    """Whoever is to answer model calls has a name, by which it is remembered what they were shown."""
+    if not caller.operator:
+        raise NotAllowed("operators make tokens for those who answer model calls (`tongyao calls connect NAME`)")
+    if not body.label.strip():
+        raise BadInput(
+            "name_missing", "say who answers: `label`, the name that those concerned are shown", field="label"
+        )
+    async with writing(context.repositories, caller):
+        return await context.repositories.tokens.issue(
+            "calls",
+            process_id=body.process_id,
+            alias=body.alias,
+            step=body.step,
+            label=body.label.strip(),
+            lasts=timedelta(seconds=body.seconds) if body.seconds else None,
+        )
 
 
 async def _issue(

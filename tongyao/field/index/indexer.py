@@ -111,7 +111,7 @@ class Indexer:
             _, total = await self.store.counts(found["live"])
             if total < REFIT_GROWTH * max(1, found["live"].people):
                 return found["live"]
-        texts = await self._texts.get_many([one.text_id for one in people], erased="")
+        texts = await self._texts.get_many([person.text_id for person in people], erased="")
         learned = await asyncio.to_thread(FittedScene.of, list(texts.values()))
         total = await self.store.people_count(scene)
         blob = await asyncio.to_thread(learned.to_bytes)
@@ -165,7 +165,7 @@ class Indexer:
         encoder = await self.encoder(index)
         texts = await self._texts.get_many([member.text_id for member in members], erased="")
         learned = await self.learned(index) if index.kind == "lexical" else None
-        people = [(one.profile_id, texts[one.text_id]) for one in members]
+        people = [(member.profile_id, texts[member.text_id]) for member in members]
         stored = await SCENES.run(partial(_stored, people, encoder, learned), person=f"scene/{index.scene_id}")
         await self.store.put(index, members, stored)
 

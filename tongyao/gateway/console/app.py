@@ -20,6 +20,7 @@ from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import SharedPage, environment, told, words
 from tongyao.gateway.console.routes import (
+    calls,
     codec,
     delivery,
     enter,
@@ -50,7 +51,7 @@ HEADERS: Final = {
 }
 """Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
-PAGES: Final = (process, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
+PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
 """The page that most look at first: routes are compared one after the other."""
 
 

@@ -8,18 +8,21 @@ from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from tongyao.app.action_permissions import Role
 from tongyao.app.errors import Problem
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, Visit, keep
 from tongyao.protocol.documents.to_reader import called, to_reader
+from tongyao.protocol.life.asks import does
 from tongyao.protocol.model.sizes import language_of
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -43,6 +46,7 @@ def environment() -> Environment:
     made.filters["called"] = called
     made.filters["to_reader"] = _to_reader
     made.globals["base"] = BASE
+    made.globals["does"] = does
     return made
 
 
@@ -118,6 +122,7 @@ def _of(visit: Visit) -> dict[str, Any]:
     return {
         "signed_in": visit.signed_in,
         "operator": visit.caller.operator,
+        "answerer": visit.caller.role is Role.ANSWERER,
         "moment": with_date(dates.moment),
         "day": with_date(dates.day),
         "duration": lambda seconds: dates.duration(seconds, visit.language),
@@ -136,3 +141,10 @@ def told(problem: Problem, language: Language) -> str:
 def go_to(path: str) -> RedirectResponse:
     """After a form: show this page. `path` is of the console and begins with a slash."""
     return RedirectResponse(BASE + path, 303)
+
+
+def in_temporal(ui: str, process: str, run: str = "") -> str:
+    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    if not ui:
+        return ""
+    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

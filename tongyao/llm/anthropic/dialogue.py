@@ -105,7 +105,8 @@ class Dialogue:
                 if with_output_config is not None:
                     self._parameters.restore(with_output_config)
                 error = of_failure(rejected.failure)
-                error.args = (f"{error}{self._safe_words(rejected.failure.message)}",)
+                sent = [self._system, *(str(message["content"]) for message in self._messages)]
+                error.args = (f"{error}{safe_words(rejected.failure.message, sent)}",)
                 raise error from None
             self._add_usage(reply)
             return reply
@@ -118,16 +119,16 @@ class Dialogue:
                 return
         self.labels.append("price_unknown")
 
-    def _safe_words(self, message: str) -> str:
-        """The service's message for the operator; empty where it quotes the request, which may hold people's texts."""
-        words = message[:300]
-        sent = [self._system, *(str(message["content"]) for message in self._messages)]
-        starts = range(max(0, len(words) - _OVERLAP) + 1)
-        repeats = any(words[start : start + _OVERLAP] in text for start in starts for text in sent)
-        return f": {words}" if words and not repeats else ""
-
 
 _OVERLAP: Final = 24
+
+
+def safe_words(message: str, sent: list[str]) -> str:
+    """The service's message for the operator; empty where it quotes what was sent, which may hold people's texts."""
+    words = message[:300]
+    starts = range(max(0, len(words) - _OVERLAP) + 1)
+    repeats = any(words[start : start + _OVERLAP] in text for start in starts for text in sent)
+    return f": {words}" if words and not repeats else ""
 
 
 def messages_of(blocks: tuple[Block, ...], repair_prompt: str, reask: Reask | None) -> list[dict[str, Any]]:

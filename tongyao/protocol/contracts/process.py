@@ -135,6 +135,12 @@ class ModelOutput(Value):
     out_of_budget: bool = False
 
 
+class Pending(Value):
+    """What a model step returns in place of its output while calls of it wait for an answer from outside: their ids."""
+
+    waiting_calls: tuple[str, ...]
+
+
 class FormulateInput(ActivityInput):
     pass
 

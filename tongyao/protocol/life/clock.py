@@ -36,10 +36,11 @@ def ask_until(state: State, seconds: int, now: datetime) -> Deadline:
 
 
 def deadlines(state: State) -> list[Deadline]:
-    """Every deadline that runs: of the phase, of turns, of invitations."""
+    """Every deadline that runs: of the phase, of turns, of invitations, of model calls that wait."""
     turns = [turn.deadline for turn in state.turns.values() if turn.waits and turn.deadline is not None]
     invitations = [one.deadline for one in state.invitations if one.waits and one.deadline is not None]
-    return [*([state.deadline] if state.deadline is not None else []), *turns, *invitations]
+    calls = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
+    return [*([state.deadline] if state.deadline is not None else []), *turns, *invitations, *calls]
 
 
 def next_event(deadline: Deadline, *, reminds: bool) -> timedelta | None:

@@ -59,6 +59,8 @@ class EventKind(StrEnum):
     CHILD_STARTED = "child_started"
     CHILD_REFUSED = "child_refused"
     CHILD_FINISHED = "child_finished"
+    CALLS_WAITING = "calls_waiting"
+    CALL_ANSWERED = "call_answered"
     STEP_SKIPPED = "step_skipped"
     MESSAGE_REFUSED = "message_refused"
     PROCESS_ENDED = "process_ended"
@@ -105,6 +107,8 @@ DATA: Final[Mapping[EventKind, str]] = {
     EventKind.CHILD_STARTED: "child, residual",
     EventKind.CHILD_REFUSED: "residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled",
     EventKind.CHILD_FINISHED: "child, residual, outcome",
+    EventKind.CALLS_WAITING: "step, calls; how many model calls of it wait for an answer from outside",
+    EventKind.CALL_ANSWERED: "call; its id",
     EventKind.STEP_SKIPPED: "step, reason; a step that a process can do without",
     EventKind.MESSAGE_REFUSED: "message, code; of signals only: an update's refusal goes to its sender",
     EventKind.PROCESS_ENDED: "outcome",
@@ -122,26 +126,30 @@ class Event(Value):
 
 
 class Ask(StrEnum):
-    """What somebody is asked for: a row in their inbox."""
+    """What kinds of asks there are (`life.asks`): each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
     SELECT_PARTICIPANTS = "select_participants"
     PROJECTION = "projection"
+    GAP = "gap"
     DECISION = "decision"
+    REPLAN = "replan"
     ANSWER = "answer"
     RESIDUAL = "residual"
     HOLE = "hole"
     CONSENT = "consent"
     RESUME = "resume"
+    CALLS = "calls"
 
 
 class Waiting(Value):
-    """One thing that waits for one party. The row is known by (process, ask, alias, round).
+    """One thing that waits for one party. `id`: by which messages name it, as `confirm/1` or `say/2/P03`; of its process.
 
-    `subject`: the residual, or the profile id of somebody who is invited. While the process is suspended `due` is unset, and
+    `round`: the round, or of an answer the revision of the plan. `subject`: the residual, the profile id of somebody who is invited, or the ids of model calls that wait for an answer. While the process is suspended `due` is unset, and
     `remaining_seconds` says how much time will be left when it goes on.
     """
 
+    id: str
     ask: Ask
     alias: str
     round: int = 0
@@ -149,11 +157,13 @@ class Waiting(Value):
     remaining_seconds: int | None = None
     subject: str = ""
     others: int | None = Field(
-        default=None, description="Of `consent`: how many others would take part at most, the demander left out."
+        default=None,
+        description="Of `consent`: how many others would take part at most, the demander left out. Of `confirm_tension`: how many people were "
+        "named at the start, whom confirming asks at once; unset: none.",
     )
     ends_answers: bool = Field(
         default=False,
-        description="Of `hole`: whether it goes back to the field or not, no answer is waited for after it.",
+        description="Of `residual` and `hole`: whether it goes back to the field or not, no answer is waited for after it.",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from tongyao.protocol.model.process import Choice, Phase, TensionRef
+from tongyao.protocol.model.process import Choice, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.value import Value
@@ -20,10 +20,11 @@ from tongyao.protocol.model.value import Value
 class Author(Value):
     """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
 
-    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id.
+    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id; `answerer`: whoever answers model
+    calls, `calls`.
     """
 
-    role: Literal["demander", "participant", "operator", "invited", "child"]
+    role: Literal["demander", "participant", "operator", "invited", "child", "answerer"]
     alias: str = ""
 
 
@@ -41,20 +42,20 @@ class Answer(_Message):
     """A message that answers what was open when it was composed."""
 
     ask: str = Field(
-        default="", max_length=200, description="What it answers (`ask_of`). Empty: what is open when it arrives."
+        default="", max_length=200, description="What it answers (`life.asks`). Empty: what is open when it arrives."
     )
 
 
-class ReviseTension(_Message):
+class ReviseTension(Answer):
     kind: Literal["revise_tension"] = "revise_tension"
     tension: TensionRef
 
 
-class ConfirmTension(_Message):
+class ConfirmTension(Answer):
     kind: Literal["confirm_tension"] = "confirm_tension"
 
 
-class SelectParticipants(_Message):
+class SelectParticipants(Answer):
     kind: Literal["select_participants"] = "select_participants"
     participants: tuple[Choice, ...] = Field(min_length=1)
 
@@ -168,6 +169,13 @@ class ChildEnded(_Message):
     outcome: str
 
 
+class CallAnswered(_Message):
+    """A model call that waited is no longer waited for: its answer is stored, or it is to be asked anew. Inserted with that."""
+
+    kind: Literal["call_answered"] = "call_answered"
+    call: str
+
+
 class Upgrade(_Message):
     """Continue as new under the newest rules."""
 
@@ -192,6 +200,7 @@ Message = Annotated[
     | Replan
     | Consent
     | ChildEnded
+    | CallAnswered
     | Upgrade,
     Field(discriminator="kind"),
 ]
@@ -204,18 +213,13 @@ KINDS: Final[dict[str, type[Message]]] = {
 """Every kind of message and its type."""
 
 
-def ask_of(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
-    """The id of what a message of this kind answers in this phase, as `conclude/crystallizing/2` or `extend_deadline/deciding/3/P00`.
-
-    The number is the revision of the plan while its answers or children are waited for, before that the round. `alias`: of whom.
-    """
-    number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
-    return "/".join([kind, phase.value, str(number), *([alias] if alias else [])])
-
-
 def is_own(message: Message) -> bool:
     """Whether a person sends it for themself. A signal's author is what its sender wrote, so a signal never counts as one."""
     return message.author.role != "operator" and message.number > 0
+
+
+CALLS_LANE: Final = "calls"
+"""The lane, and the author's alias, of `call_answered`."""
 
 
 def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
@@ -237,6 +241,9 @@ MAX_SAID: Final = 10
 
 MAX_TAKEN_BACK: Final = 3
 """How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""
+
+UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
+"""Authors who are exempt from it: what they may send is bounded otherwise."""
 
 MAX_MESSAGES: Final = 1_000
 """Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""

@@ -55,6 +55,9 @@ class Mandate(Value):
     topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
     never: tuple[str, ...] = Field(default=(), description="Words and subjects that are never disclosed.")
     addition: str = Field(default="", max_length=2_000, description="The person's own words to their proxy.")
+    answerers: tuple[str, ...] = Field(
+        default=(), description="Who may read the profile beside others' to answer model calls, by name."
+    )
 
     @property
     def keeps_profile_back(self) -> bool:

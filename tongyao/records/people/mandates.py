@@ -38,12 +38,15 @@ class MandateRows:
             said = {row.profile_id: row for row in await cursor.fetchall()}
         return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
 
-    async def put(self, profile_id: str, *, may_speak: bool, text_id: str | None = None) -> None:
-        """Replace the mandate; it applies from the next call on."""
+    async def put(
+        self, profile_id: str, *, may_speak: bool, text_id: str | None = None, answerers: Sequence[str] = ()
+    ) -> None:
+        """Replace the mandate; it applies from the next call on. `answerers`: names (`tongyao.records.waiting_calls`)."""
         async with session(self._pool) as connection:
             await connection.execute(
-                """INSERT INTO mandates (profile_id, may_speak, text_id) VALUES (%s, %s, %s)
+                """INSERT INTO mandates (profile_id, may_speak, text_id, answerers) VALUES (%s, %s, %s, %s)
                    ON CONFLICT (profile_id) DO UPDATE
-                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, updated_at = now()""",
-                [profile_id, may_speak, text_id],
+                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, answerers = excluded.answerers,
+                       updated_at = now()""",
+                [profile_id, may_speak, text_id, list(answerers)],
             )

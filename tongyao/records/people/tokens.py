@@ -13,7 +13,7 @@ from tongyao.records.database import Pool, RecordsError, fetch_one, reading, ses
 PREFIX: Final = "ty_"
 """Every token begins so: secret scanners can look for it."""
 
-TokenRole = Literal["operator", "person", "participant"]
+TokenRole = Literal["operator", "person", "participant", "calls"]
 
 TokenKind = Literal["bearer", "link", "session"]
 """`bearer`: of the API and MCP. `link`: a personal link to the console, used once. `session`: of a browser, in a cookie."""
@@ -24,7 +24,8 @@ class TokenUnknown(RecordsError):
 
 
 class Token(Value):
-    """A token as it is kept: without the secret. `person` is None for operators; `alias` only for participants."""
+    """A token as it is kept: without the secret. `person` is None for operators and `calls`; `alias` only for participants and `calls`,
+    `step` only for these. `name`: the label of the token that opened a session, or its own."""
 
     id: str
     kind: TokenKind = "bearer"
@@ -32,7 +33,9 @@ class Token(Value):
     person: str | None
     process_id: str | None
     alias: str | None
+    step: str | None = None
     label: str
+    name: str = ""
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -52,7 +55,8 @@ class Issued(Value):
     secret: str
 
 
-_COLUMNS = """id, kind, role, person, process_id, alias, label, created_at, expires_at, revoked_at, used_at,
+_COLUMNS = """id, kind, role, person, process_id, alias, step, label,
+    COALESCE((SELECT o.label FROM tokens o WHERE o.id = tokens.opened_by), label) AS name, created_at, expires_at, revoked_at, used_at,
     COALESCE(expires_at <= now(), false) AS expired"""
 
 
@@ -69,6 +73,7 @@ class Tokens:
         person: str | None = None,
         process_id: str | None = None,
         alias: str | None = None,
+        step: str | None = None,
         label: str = "",
         lasts: timedelta | None = None,
         kind: TokenKind = "bearer",
@@ -78,8 +83,8 @@ class Tokens:
         secret = PREFIX + secrets.token_urlsafe(32)
         async with reading(self._pool, Token) as cursor:
             await cursor.execute(
-                f"""INSERT INTO tokens (id, sha256, kind, opened_by, role, person, process_id, alias, label, expires_at)
-                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
+                f"""INSERT INTO tokens (id, sha256, kind, opened_by, role, person, process_id, alias, step, label, expires_at)
+                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
                 [
                     f"t-{secrets.token_hex(8)}",
                     _hash(secret),
@@ -89,6 +94,7 @@ class Tokens:
                     person,
                     process_id,
                     alias,
+                    step,
                     label,
                     lasts,
                 ],

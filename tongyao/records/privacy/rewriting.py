@@ -24,6 +24,7 @@ from tongyao.records.database import Connection
 from tongyao.records.privacy import rewriting_queries
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, open_values
 from tongyao.records.privacy.texts import get_texts, remove_texts, replace_text, text_id
+from tongyao.records.waiting_calls import ask_anew
 
 SCENE_PROFILES: Final = 200
 """Other profiles of the scene that are read, to distinguish common words from words of the person."""
@@ -215,6 +216,7 @@ class _Rewriting:
                AND a.id = c.answer_text_id AND d.id = c.draft_text_id AND (a.body IS NULL OR d.body IS NULL)""",
             [process_id],
         )
+        await ask_anew(self._connection, process_id)
 
 
 class _Row(Value):

@@ -149,7 +149,8 @@ async def _close(connection: Connection, process_id: str) -> None:
     """
     await tell_parent(connection, process_id)
     await connection.execute(
-        "UPDATE model_calls SET state = 'orphaned', ended_at = now() WHERE process_id = %s AND state = 'claimed'",
+        """UPDATE model_calls SET state = 'orphaned', ended_at = now()
+           WHERE process_id = %s AND state IN ('claimed', 'waiting', 'answered')""",
         [process_id],
     )
     await settle(connection, process_id)

@@ -14,7 +14,15 @@ from typing import Any, Final, Literal
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from tongyao.protocol.model.messages import CONTROL_KINDS, MAX_MESSAGES, MESSAGE, Author, Message, lane_of
+from tongyao.protocol.model.messages import (
+    CONTROL_KINDS,
+    MAX_MESSAGES,
+    MESSAGE,
+    UNBOUNDED_ROLES,
+    Author,
+    Message,
+    lane_of,
+)
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
@@ -287,7 +295,7 @@ async def add_message(
     """
     lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
     payload = message.model_dump(mode="json", exclude={"kind", "signature", *_ENVELOPE})
-    exempt = message.author.role in ("operator", "child") or message.kind in CONTROL_KINDS
+    exempt = message.author.role in UNBOUNDED_ROLES or message.kind in CONTROL_KINDS
     async with connection.cursor(row_factory=rows_of(StoredMessage)) as cursor:
         await cursor.execute(
             """WITH numbered AS (

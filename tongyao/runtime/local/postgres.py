@@ -60,7 +60,7 @@ class LocalPostgres:
         self._owner = _server_user()
         self._server: ServerProcess | None = None
 
-    def start(self, timeout: float = 30.0) -> str:
+    def start(self, timeout: float = 600.0) -> str:
         """Brings the server up, after a crash too, and returns the URL of its database.
 
         Returns:

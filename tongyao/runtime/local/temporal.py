@@ -82,7 +82,7 @@ class LocalTemporal:
         """The server's pid now, or None."""
         return None if self._server is None else self._server.pid
 
-    async def start(self, timeout: float = 60.0) -> str:
+    async def start(self, timeout: float = 600.0) -> str:
         """Brings the server up, with the search attributes registered, and returns its address.
 
         May take minutes the first time on a machine, when the server has to be built.
@@ -157,7 +157,7 @@ class LocalTemporal:
             candidates = [port for port in range(int(known), int(known) + UI_PORTS_TRIED) if port < 65536]
         except (OSError, ValueError):
             host, candidates = loopback_address(), []
-        port = next((one for one in candidates if not port_is_taken(one, host)), None)
+        port = next((candidate for candidate in candidates if not port_is_taken(candidate, host)), None)
         if port is None:
             host = loopback_address()
             port = free_port(host)

@@ -16,7 +16,8 @@ from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.supervise import die_with_parent
 
 log = structlog.get_logger()
-READY_SECONDS = 60
+READY_SECONDS = 600
+"""A worker that ended is noticed at once; one that has not begun to poll may be on a busy machine."""
 WORKER_FILE = Path(__file__).resolve().parents[3] / "worker.py"
 """Workers are started by the path of their file: a module name could be found in the current directory first."""
 
@@ -35,6 +36,7 @@ class WorkerProcess:
         self._role = role
         self._file = file
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed = False
 
     async def start(self) -> None:
         """Return when the worker polls. Raises `LocalServiceError` with the end of its log if it ends before."""
@@ -64,6 +66,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """SIGKILL. The server gives the activities that were running to another worker."""
         if self._process is not None:
+            self._killed = True
             self._process.kill()
             self._process.wait()
 
@@ -78,10 +81,12 @@ class WorkerProcess:
             self.kill()
 
     async def keep_running(self, stop: asyncio.Event) -> None:
-        """Start the worker again whenever it has ended, until `stop`."""
+        """Start the worker again whenever it has ended, until `stop`. An end that `kill` caused is not logged."""
         while not stop.is_set():
             if self._process is not None and (ended := self._process.poll()) is not None:
-                log.warning("the worker ended and is started again", exit_code=ended, log=str(self._log))
+                if not self._killed:
+                    log.warning("the worker ended and is started again", exit_code=ended, log=str(self._log))
+                self._killed = False
                 with suppress(LocalServiceError, TimeoutError):  # its log says why; tried again a second later
                     await self.start()
             try:

@@ -13,12 +13,18 @@ from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.choosing.intent_help import LENSES, Found, ask_engine, most_of_reading
-from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unavailable, not_valid
+from tongyao.app.choosing.intent_help import (
+    LENSES,
+    Found,
+    Suggestion,
+    ask_engine,
+    most_of_reading,
+    suggest_from_profile,
+)
+from tongyao.app.errors import BadInput, NotAllowed, NotOffered, Problem, QuotaReached, Unavailable, not_valid
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
@@ -32,15 +38,14 @@ router = APIRouter()
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
-_CONFIRM_SECONDS: Final = 24 * 3600
-"""For confirming a tension, where the installation sets no time of its own."""
+_EXAMPLES: Final = 4
 _COMPARED: Final = 5
 """Of the visitor's newest processes: one of them may have begun with the same words a moment ago."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
 
-@router.get("/start", openapi_extra=action(Action.START_PROCESS))
+@router.get("/start")
 async def show_start(visit: SignedIn) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     draft = await visit.context.repositories.drafts.get(_person(visit), DRAFT)
@@ -48,7 +53,7 @@ async def show_start(visit: SignedIn) -> Response:
     return await _page(visit, {"intent": draft.text if draft else "", "scene": own})
 
 
-@router.post("/start", openapi_extra=action(Action.START_PROCESS))
+@router.post("/start")
 async def start(visit: SignedIn, form: Form) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
@@ -60,6 +65,8 @@ async def start(visit: SignedIn, form: Form) -> Response:
         return Response(status_code=204)
     if do == "ask":
         return await _asked(visit, given)
+    if do == "suggest":
+        return await _suggested(visit, {**given, "intent": intent})
     if do == "add":
         return await _page(visit, {**given, "intent": intent})
     if intent and not text_in(form, "again") and (begun := await _begun(visit, intent)):
@@ -93,9 +100,8 @@ def _whole(visit: Visit, given: dict[str, str]) -> str:
 
 async def _asked(visit: Visit, given: dict[str, str]) -> Response:
     """The intent as the engine reads it: to a script line by line as it finds more, else the page with all of it."""
-    limits: RateLimits = visit.request.app.state.rate_limits
     try:
-        await limits.count_reading(visit.caller)
+        await visit.limits.count_reading(visit.caller)
         readings = await ask_engine(visit.context, visit.caller, given["intent"])
     except (BadInput, QuotaReached, HttpProblem) as problem:
         if visit.request.headers.get("accept") == NDJSON:
@@ -108,6 +114,16 @@ async def _asked(visit: Visit, given: dict[str, str]) -> Response:
     except Unavailable as problem:
         return await _page(visit, given, problem=problem)
     return await _page(visit, given, found=found)
+
+
+async def _suggested(visit: Visit, given: dict[str, str]) -> Response:
+    limits: RateLimits = visit.request.app.state.rate_limits
+    try:
+        await limits.count_reading(visit.caller)
+        suggestions = await suggest_from_profile(visit.context, visit.caller)
+    except (BadInput, NotOffered, QuotaReached, HttpProblem, Unavailable) as problem:
+        return await _page(visit, given, problem=problem)
+    return await _page(visit, given, suggestions=suggestions)
 
 
 def _lines(lines: AsyncIterator[str]) -> Response:
@@ -135,15 +151,12 @@ def _line(value: object) -> str:
 
 
 def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
-    """Nobody is hurried who reads a tension on a page, and no child asks in their name what they have not read. Raises `BadInput`."""
+    """No child asks in their name what they have not read. Raises `BadInput`."""
     if not intent:
         raise BadInput("intent_missing", "write what you want first, in your own words")
     if not given["scene"]:
         raise BadInput("scene_missing", "choose where people are looked for", field="scene")
     settings: dict[str, Any] = {"confirm_children": True}
-    if "confirm_seconds" not in visit.context.process_defaults.model_fields_set:
-        most = visit.context.ceilings.of("confirm_seconds")
-        settings["confirm_seconds"] = min(_CONFIRM_SECONDS, int(most or _CONFIRM_SECONDS))
     if given["budget"]:
         settings["cost_budget"] = given["budget"]
     try:
@@ -161,22 +174,28 @@ async def _page(
     given: dict[str, str],
     *,
     found: Sequence[Found] | None = None,
+    suggestions: Sequence[Suggestion] | None = None,
     problem: Problem | None = None,
     begun: str = "",
 ) -> Response:
-    """`found`: what the intent says already; None: nobody has asked. `begun`: a process that has the same words."""
+    """`found`: what the intent says already; None: nobody has asked. `suggestions`: likewise, of the profile. `begun`: a process that has the same words."""
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
     costs = sorted(one.cost for one in past.processes if one.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
     of_all = None if usual else await visit.context.repositories.processes.usual_cost()
     options = visit.context.options
+    scenes = await scenes_there(visit)
     return page(
         visit,
         "start.html",
         status=422 if problem else 409 if begun else 200,
         begun=begun,
-        scenes=await scenes_there(visit),
+        scenes=scenes,
+        examples=[
+            words[visit.language] for scene in scenes for words in scene.sample_intents if visit.language in words
+        ][:_EXAMPLES],
         given=given,
+        suggestions=suggestions,
         questions=QUESTIONS,
         read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
         most_of_reading=await most_of_reading(visit.context, visit.caller.person, given["intent"]),

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
-from types import NoneType
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
 from tongyao.protocol.model.requests import Material
+from tongyao.protocol.model.rewrite import map_texts
 from tongyao.protocol.model.tension import NumberedName
 from tongyao.protocol.model.unicode_text import Folded, folded
 from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, PLACE_WORDS
@@ -34,12 +33,6 @@ HIDDEN: Final = "[…]"
 SOMEBODY: Final = "[somebody]"
 SOMEBODY_ZH: Final = "[某人]"
 """In the place of a name in Latin or Chinese script that is not the author's."""
-
-FREE_TEXT: Final = frozenset(
-    "transition initial_state barriers exchange markdown text quotes words why name title role doubt "
-    "open_points when outside remarks".split()
-)
-"""Names of the fields that hold people's or models' words. No other string of a model is ever touched: enumerations, ids, aliases."""
 
 _LONGEST_GAP: Final = 3
 """Characters between two words of a name."""
@@ -110,26 +103,11 @@ class Anonymizer:
 
     def model(self, model: ModelT, *, author: str = "") -> ModelT:
         """`model` with every free text in it passed through `text`; the same object where nothing changes."""
-        changed: dict[str, Any] = {}
-        for name in _with_texts(type(model)):
-            value = getattr(model, name)
-            if (new := self._field(name, value, author)) is not value:
-                changed[name] = new
-        if isinstance(model, Material) and changed:
-            kept = sum(len(piece.text) for piece in changed["pieces"]) - model.shown_chars
-            changed["total_chars"] = model.total_chars + kept  # whether the whole is shown must not depend on its names
-        return model.model_copy(update=changed) if changed else model
-
-    def _field(self, name: str, value: Any, author: str) -> Any:
-        if isinstance(value, BaseModel):
-            return self.model(value, author=author)
-        if type(value) is str and name in FREE_TEXT:
-            new = self.text(value, author=author)
-            return value if new == value else new
-        if isinstance(value, tuple):
-            parts = tuple(self._field(name, part, author) for part in value)
-            return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
-        return value
+        new = map_texts(model, lambda text: self.text(text, author=author))
+        if isinstance(model, Material) and isinstance(new, Material) and new is not model:
+            kept = new.shown_chars - model.shown_chars  # whether the whole is shown must not depend on its names
+            return new.model_copy(update={"total_chars": model.total_chars + kept})
+        return new
 
     def _names_in(self, form: Folded, author: str) -> Iterator[tuple[int, int, str]]:
         tokens = [(match.group(), match.start(), match.end()) for match in TOKEN.finditer(form.text)]
@@ -197,22 +175,6 @@ class _Known:
         if not self.proper or self.numbered is None:
             return False
         return " " not in self.numbered.name and not self.written_small
-
-
-@cache
-def _with_texts(kind: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of a model that may hold free text, by themselves or in a model below."""
-    fields = kind.model_fields.items()
-    return tuple(name for name, field in fields if name in FREE_TEXT or not _holds_no_model(field.annotation))
-
-
-def _holds_no_model(annotation: Any) -> bool:
-    """Whether values of this type are sure to hold no model."""
-    if get_origin(annotation) is Literal or annotation is Ellipsis:
-        return True
-    if parts := get_args(annotation):
-        return all(map(_holds_no_model, parts))
-    return isinstance(annotation, type) and issubclass(annotation, (str, int, float, NoneType))
 
 
 def _marks(owners: Mapping[Form, set[str]], numbered: Iterable[NumberedName]) -> dict[Form, NumberedName]:

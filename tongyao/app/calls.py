@@ -1,0 +1,237 @@
+"""Answering model calls that wait for somebody outside (docs/models.md, "Delegated")."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import Field
+
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, permit
+from tongyao.app.context import AppContext, CallAnswers
+from tongyao.app.errors import BadInput, NotFound, NotOffered, Problem
+from tongyao.app.messaging.wire import Alias, Body, Id
+from tongyao.protocol.model.steps import StepName
+from tongyao.protocol.model.value import Value
+from tongyao.records.waiting_calls import CallFilter, CallLeased, CallOver, CallRow, CallUnknown
+
+LEASE_SECONDS: Final = 1_800
+"""How long somebody has a call to themselves. Careful readers took up to a quarter of an hour for the longest."""
+
+MOST_WAIT_SECONDS: Final = 60.0
+"""How long `next_call` waits at most for a call, of the doors that time out; the command line waits as long as it is told."""
+
+_DELIVERY_SECONDS: Final = 2.0
+
+
+class AnswerRefused(Problem):
+    """The call does not take an answer from this caller now; nothing was stored."""
+
+
+class WhichCalls(Body):
+    """Which calls are meant; what is left out does not limit."""
+
+    step: StepName | None = None
+    process_id: Id | None = None
+    alias: Alias | None = None
+    call: str | None = Field(default=None, max_length=40, description="One call, by its id.")
+
+
+class NextCallBody(WhichCalls):
+    """Which call is wanted, for how long it is yours, and how long to wait for one."""
+
+    lease_seconds: int = Field(default=LEASE_SECONDS, ge=10, le=7 * 24 * 3600)
+    wait_seconds: float = Field(default=0, ge=0, le=MOST_WAIT_SECONDS)
+
+
+class AnswerCallBody(Body):
+    """The answer of a call: a text that is, or holds, one JSON object of the call's schema."""
+
+    text: str = Field(min_length=1, max_length=1_000_000)
+
+
+class CallSummary(Value):
+    """A call that waits. `on_lease`: somebody has it; `yours`: that is you. `withheld`: it may not be shown to you."""
+
+    id: str
+    process_id: str
+    step: str
+    round: int = 0
+    alias: str = ""
+    repair: bool = Field(default=False, description="An answer was given and is to be corrected, once.")
+    since: datetime
+    tokens: int = Field(description="Of the request, estimated.")
+    on_lease: bool = False
+    yours: bool = False
+    withheld: bool = False
+
+
+class CallRequest(CallSummary):
+    """A call that is yours until `leased_until`, with its request. `answer_schema`: of the JSON object that answers it."""
+
+    leased_until: datetime
+    instructions: str
+    input: str
+    previous: str = Field(default="", description="Of a repair: the answer that was given.")
+    complaints: str = Field(default="", description="Of a repair: what is to be corrected.")
+    answer_schema: dict[str, Any]
+
+    @property
+    def plain(self) -> str:
+        """The request as one text."""
+        parts = [("instructions", self.instructions), ("input", self.input)]
+        if self.repair:
+            parts += [("your previous answer", self.previous), ("what is to be corrected", self.complaints)]
+        parts.append(("JSON schema of the answer", json.dumps(self.answer_schema, ensure_ascii=False)))
+        return "\n\n".join(f"===== {title} =====\n{text.strip()}" for title, text in parts)
+
+
+class NextCall(Value):
+    """The next call, or none; with how many others wait, and how many of them may not be shown to you."""
+
+    call: CallRequest | None = None
+    waiting: int = Field(description="Other calls that wait for you.")
+    on_lease: int = Field(description="Calls that somebody else is answering.")
+    withheld: int = Field(description="Calls that may not be shown to you, because of what you were shown.")
+    open_processes: int = Field(description="Processes that have not ended: more calls may come.")
+
+
+class CallReceipt(Value):
+    """What became of an answer. `repeated`: it was here before. `waiting`: other calls that wait for you."""
+
+    id: str
+    step: str
+    repeated: bool = False
+    waiting: int = 0
+
+
+async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | None = None) -> list[CallSummary]:
+    """The calls that wait and that the caller's credential covers, oldest first, without their requests. Raises `Problem`."""
+    answerer = _answerer(caller)
+    rows = await context.repositories.waiting_calls.waiting(answerer, _filter(caller, which or WhichCalls()))
+    return [_summary(row) for row in rows]
+
+
+async def next_call(
+    context: AppContext, caller: Caller, body: NextCallBody, *, wait_seconds: float | None = None
+) -> NextCall:
+    """Lease the next call to the caller: the one that they have on lease already, else the oldest that they may be shown.
+
+    Repeating it is safe: it returns the same call until that is answered, given back or its lease is over. `wait_seconds`: in the
+    place of the body's. Raises `Problem`.
+    """
+    answerer, answers = _answerer(caller), _answers(context)
+    calls, which = context.repositories.waiting_calls, _filter(caller, body)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + (body.wait_seconds if wait_seconds is None else wait_seconds)
+    with context.repositories.changes.watch_all() as watch:
+        while True:
+            leased = await calls.lease(answerer, which, seconds=body.lease_seconds)
+            left = end - loop.time()
+            if leased is not None or left <= 0:
+                break
+            await watch.wait(min(left, 5.0))
+            await asyncio.sleep(min(max(left, 0), 0.2))  # events come in bursts
+    request = None
+    if leased is not None:
+        row, text = leased
+        assert row.leased_until is not None
+        asked = json.loads(text)
+        request = CallRequest(
+            **_summary(row).model_dump(),
+            leased_until=row.leased_until,
+            instructions=asked["instructions"],
+            input=asked["input"],
+            previous=asked.get("previous", ""),
+            complaints=asked.get("repair", ""),
+            answer_schema=dict(answers.schema(row.step)),
+        )
+    others = [row for row in await calls.waiting(answerer, which) if request is None or row.call_id != request.id]
+    return NextCall(
+        call=request,
+        waiting=sum(row.permitted and (not row.answerer or row.mine) for row in others),
+        on_lease=sum(row.permitted and bool(row.answerer) and not row.mine for row in others),
+        withheld=sum(not row.permitted for row in others),
+        open_processes=await calls.open_processes(which.process_id),
+    )
+
+
+async def answer_call(context: AppContext, caller: Caller, call_id: str, body: AnswerCallBody) -> CallReceipt:
+    """Answer a call that the caller was given. What cannot be read is refused, with what is wrong, and nothing is stored.
+
+    Raises `BadInput` for such an answer, `AnswerRefused` where the call takes none, and other `Problem`s.
+    """
+    answerer, answers = _answerer(caller), _answers(context)
+    calls = context.repositories.waiting_calls
+    try:
+        step = await calls.step_of(answerer, call_id)
+        if problem := answers.problem_with(step, body.text):
+            raise BadInput(
+                "answer_unreadable",
+                f"nothing was stored: {problem}. Send one JSON object of the call's schema again",
+                field="text",
+            )
+        message, repeated = await calls.answer(answerer, call_id, body.text)
+    except CallUnknown as error:
+        raise NotFound("no_such_call", f"{error}: take it first (`tongyao calls next`, over MCP `next_call`)") from None
+    except CallOver:
+        raise AnswerRefused(
+            "call_over",
+            "this call no longer waits: it is answered, or the process went on without it. Nothing was stored",
+        ) from None
+    except CallLeased as error:
+        raise AnswerRefused("call_on_lease", f"{error}; nothing was stored") from None
+    if message is not None:
+        await context.relay.forward(message, wait=_DELIVERY_SECONDS)
+    rows = await calls.waiting(answerer, _filter(caller, WhichCalls()))
+    waiting = sum(row.permitted and (not row.answerer or row.mine) for row in rows)
+    return CallReceipt(id=call_id, step=step, repeated=repeated, waiting=waiting)
+
+
+async def give_back_call(context: AppContext, caller: Caller, call_id: str) -> None:
+    """End the caller's lease of a call, so that it is offered to others at once. Raises `Problem`."""
+    answerer = _answerer(caller)
+    try:
+        await context.repositories.waiting_calls.give_back(answerer, call_id)
+    except CallUnknown as error:
+        raise NotFound("no_such_call", str(error)) from None
+
+
+def _answerer(caller: Caller) -> str:
+    """The name under which the caller answers. Raises `Problem`."""
+    permit(caller, Action.ANSWER_CALLS)
+    return caller.login
+
+
+def _answers(context: AppContext) -> CallAnswers:
+    if context.call_answers is None:
+        raise NotOffered("no_calls", "model calls are not answered here")
+    return context.call_answers
+
+
+def _filter(caller: Caller, which: WhichCalls) -> CallFilter:
+    """What the caller asks for, within what their credential covers. Raises `NotFound` beyond that."""
+    limits = {"process_id": caller.process_id, "step": caller.step, "alias": caller.alias}
+    asked = {"process_id": which.process_id or "", "step": which.step or "", "alias": which.alias or ""}
+    if any(limit and asked[name] not in ("", limit) for name, limit in limits.items()):
+        raise NotFound("no_such_call", "your token opens other calls only")
+    return CallFilter(call_id=which.call or "", **{name: limits[name] or asked[name] for name in limits})
+
+
+def _summary(row: CallRow) -> CallSummary:
+    return CallSummary(
+        id=row.call_id,
+        process_id=row.process_id,
+        step=row.step,
+        round=row.round,
+        alias=row.alias,
+        repair=row.reask > 0,
+        since=row.since,
+        tokens=row.request_tokens,
+        on_lease=bool(row.answerer),
+        yours=row.mine,
+        withheld=not row.permitted,
+    )

@@ -1,0 +1,93 @@
+"""The delegated engine: whoever answers the model calls, answers them from outside (docs/models.md, "Delegated").
+
+`answer` keeps nothing and waits for nothing. Without an answer it raises `AnswerPending` with what is to be answered; the ledger
+keeps that, and the next `answer` of the same call comes with the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from tongyao.llm import prompts, rendering
+from tongyao.llm.engine import Answer, Bound, Call, Usage
+from tongyao.llm.errors import AnswerPending, Unreadable
+from tongyao.llm.labels import line
+from tongyao.llm.prices import estimated_tokens
+from tongyao.llm.structured_output.parsing import read
+from tongyao.llm.structured_output.schema import schema_of
+from tongyao.protocol.model.steps import STEPS, DraftT, RequestT, Step
+from tongyao.protocol.model.value import Draft
+
+NAME: Final = "delegated"
+ESTIMATED: Final = "tokens_estimated"
+"""The label of every answer: nobody reports what it used."""
+MOST_CHARS: Final = 200_000
+"""The longest answer that is taken. The longest of a model, a plan for eight people, has about 40,000."""
+_PROMPT_TOKENS: Final = 5_000
+_ANSWER_TOKENS: Final = 8_000
+
+
+class DelegatedEngine:
+    """An `Engine` that asks whoever answers calls: an assistant over MCP, a program, or a person."""
+
+    name: str = NAME
+
+    def __init__(self, *, prompts_folder: Path | None = None) -> None:
+        self._folder = prompts_folder
+
+    def model_for(self, step: str) -> str:
+        """Always empty: who answers is known with the answer."""
+        return ""
+
+    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
+        """Estimated tokens, and no money: whoever answers pays for their model themself."""
+        return Bound(_PROMPT_TOKENS + estimated_tokens(prompt) + _ANSWER_TOKENS, Decimal(0))
+
+    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
+        """The reply that the call brings. Raises `AnswerPending` without one, `Unreadable`."""
+        asked = self._request(step, request, call)
+        tokens = estimated_tokens(asked)
+        if call.reply is None:
+            raise AnswerPending(asked, tokens=tokens)
+        usage = Usage(input_tokens=tokens, output_tokens=estimated_tokens(call.reply.text), requests=1)
+        try:
+            draft = read(call.reply.text, step.draft)
+        except Unreadable as error:
+            error.usage, error.model = usage, call.reply.answerer
+            raise
+        return Answer(
+            draft=draft, text=call.reply.text, engine=NAME, model=call.reply.answerer, usage=usage, labels=(ESTIMATED,)
+        )
+
+    def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
+        """What is asked, as a JSON object of texts: `instructions`, `input`, and of a repair `previous` and `repair`."""
+        prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
+        blocks = rendering.blocks(request, prompt.parts)
+        asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
+        if call.reask is not None:
+            told = prompts.reask(step.name, request.language, folder=self._folder)
+            asked["previous"] = call.reask.previous
+            asked["repair"] = "\n".join((told, "", *(f"- {line(one)}" for one in call.reask.complaints)))
+        return json.dumps(asked, ensure_ascii=False)
+
+
+class CallAnswers:
+    """What doors need to know of answers that come from outside."""
+
+    def schema(self, step: str) -> dict[str, object]:
+        """The JSON schema of the answers of a step."""
+        draft: type[Draft] = STEPS[step].draft
+        return schema_of(draft)
+
+    def problem_with(self, step: str, text: str) -> str:
+        """Why `text` cannot be taken as an answer of this step; empty where it can. It names fields and quotes nothing."""
+        if len(text) > MOST_CHARS:
+            return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are taken"
+        try:
+            read(text, STEPS[step].draft)
+        except Unreadable as error:
+            return str(error)
+        return ""

@@ -1,0 +1,236 @@
+"""Model calls that wait for an answer from outside: who may see them, who has them on lease, and their answers (docs/models.md).
+
+A call is offered as long as its process waits for it, which the open ask `calls` of the process says. It is leased to one answerer
+at a time; a lease that is over lets it be offered again. It is answered once.
+
+What an answerer is shown is remembered (`call_readers`), because it decides what else they may be shown: of the steps that read a
+profile, those of one person only; and who has seen a profile sees no request that holds what all said. A request does not count,
+and is open to everybody, where each profile behind it is a sample or was given as a file on the machine, or where the mandate of its
+owner names the answerer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any, Final, Literal, LiteralString
+
+from psycopg.types.json import Jsonb
+
+from tongyao.protocol.model.messages import CALLS_LANE, Author, CallAnswered
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Connection, Pool, RecordsError, fetch_all, rows_of, session, transaction
+from tongyao.records.privacy.texts import get_texts, put_text, text_id
+from tongyao.records.process.messages import StoredMessage, add_message
+
+VIA: Final = "calls"
+
+
+class CallUnknown(RecordsError):
+    """No call of this id waits or waited, or its answerer was never shown it."""
+
+
+class CallOver(RecordsError):
+    """The call no longer waits: it is answered, or its process went on without it."""
+
+
+class CallLeased(RecordsError):
+    """Somebody else has the call on lease."""
+
+
+class CallFilter(Value):
+    """Which calls are meant; what is empty does not limit."""
+
+    call_id: str = ""
+    process_id: str = ""
+    step: str = ""
+    alias: str = ""
+
+
+class CallRow(Value):
+    """A call that waits. `mine`: the answerer has it on lease. `permitted`: whether they may be shown it."""
+
+    call_id: str
+    process_id: str
+    step: str
+    round: int
+    alias: str
+    reask: int
+    share: str
+    answerer: str
+    leased_until: datetime | None
+    mine: bool
+    permitted: bool
+    exempt: bool
+    request_tokens: int
+    since: datetime
+    request_text_id: str
+
+
+_EXEMPT: LiteralString = """NOT EXISTS (
+    SELECT 1 FROM profiles f WHERE f.origin NOT IN ('sample', 'file')
+        AND CASE WHEN m.share = 'table' THEN f.id IN (SELECT s.profile_id FROM seats s WHERE s.process_id = m.process_id)
+                 ELSE 'person/' || f.id = m.share END
+        AND NOT EXISTS (SELECT 1 FROM mandates d WHERE d.profile_id = f.id AND %(answerer)s = ANY(d.answerers)))"""
+
+_PERMITTED: LiteralString = f"""({_EXEMPT} OR NOT EXISTS (SELECT 1 FROM call_readers r
+    WHERE r.answerer = %(answerer)s AND NOT r.exempt AND r.share <> m.share))"""
+
+_WAITING: LiteralString = f"""SELECT m.call_id, m.process_id, m.step, m.round, m.alias, m.reask, m.share,
+        CASE WHEN m.leased_until > now() THEN m.answerer ELSE '' END AS answerer,
+        CASE WHEN m.leased_until > now() THEN m.leased_until END AS leased_until,
+        COALESCE(m.leased_until > now() AND m.answerer = %(answerer)s, false) AS mine,
+        {_PERMITTED} AS permitted, {_EXEMPT} AS exempt, m.request_tokens, m.claimed_at AS since, m.request_text_id
+    FROM model_calls m JOIN processes p ON p.id = m.process_id
+    WHERE m.state = 'waiting' AND p.ended_at IS NULL
+        AND EXISTS (SELECT 1 FROM inbox i WHERE i.process_id = m.process_id AND i.ask = 'calls' AND i.closed_at IS NULL
+                        AND m.call_id = ANY(string_to_array(i.subject, ' ')))
+        AND (%(call_id)s = '' OR m.call_id = %(call_id)s) AND (%(process_id)s = '' OR m.process_id = %(process_id)s)
+        AND (%(step)s = '' OR m.step = %(step)s) AND (%(alias)s = '' OR m.alias = %(alias)s)"""
+
+
+class WaitingCalls:
+    """The calls that wait, for whoever answers them."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def waiting(self, answerer: str, which: CallFilter) -> list[CallRow]:
+        """The calls that wait, oldest first, those that this answerer may not be shown too."""
+        values = {**which.model_dump(), "answerer": answerer}
+        return await fetch_all(self._pool, CallRow, f"{_WAITING} ORDER BY m.claimed_at, m.call_id", values)
+
+    async def lease(self, answerer: str, which: CallFilter, *, seconds: float) -> tuple[CallRow, str] | None:
+        """Lease a call for so many seconds, with its request: the one that the answerer has already, else the oldest that is free.
+
+        None where there is none that they may be shown. Raises `TextErased`.
+        """
+        values: dict[str, Any] = {**which.model_dump(), "answerer": answerer, "seconds": seconds}
+        async with transaction(self._pool) as connection:
+            await _alone(connection, answerer)
+            async with connection.cursor(row_factory=rows_of(CallRow)) as cursor:
+                await cursor.execute(
+                    f"""{_WAITING} AND {_PERMITTED} AND (m.leased_until IS NULL OR m.leased_until <= now() OR m.answerer = %(answerer)s)
+                        ORDER BY (m.leased_until > now()) DESC NULLS LAST, m.claimed_at, m.call_id
+                        LIMIT 1 FOR UPDATE OF m SKIP LOCKED""",
+                    values,
+                )
+                found = await cursor.fetchone()
+            if found is None:
+                return None
+            leasing = await connection.execute(
+                """UPDATE model_calls SET answerer = %s, leased_until = now() + make_interval(secs => %s)
+                   WHERE call_id = %s RETURNING leased_until""",
+                [answerer, seconds, found.call_id],
+            )
+            row = await leasing.fetchone()
+            assert row is not None
+            await connection.execute(
+                """INSERT INTO call_readers (call_id, answerer, share, exempt) VALUES (%s, %s, %s, %s)
+                   ON CONFLICT DO NOTHING""",
+                [found.call_id, answerer, found.share, found.exempt],
+            )
+            texts = await get_texts(connection, [found.request_text_id])
+        leased = {"answerer": answerer, "leased_until": row["leased_until"], "mine": True}
+        return found.model_copy(update=leased), texts[found.request_text_id]
+
+    async def open_processes(self, process_id: str = "") -> int:
+        """How many processes have not ended, or whether this one has not."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT count(*) AS count FROM processes WHERE ended_at IS NULL AND %(id)s IN ('', id)",
+                {"id": process_id},
+            )
+            row = await cursor.fetchone()
+        return int(row["count"]) if row else 0
+
+    async def step_of(self, answerer: str, call_id: str) -> str:
+        """The step of a call that the answerer was shown. Raises `CallUnknown`."""
+        async with transaction(self._pool) as connection:
+            return str((await _shown(connection, answerer, call_id))["step"])
+
+    async def give_back(self, answerer: str, call_id: str) -> None:
+        """End the answerer's lease, so that the call is offered at once. Raises `CallUnknown`."""
+        async with transaction(self._pool) as connection:
+            await _shown(connection, answerer, call_id)
+            await connection.execute(
+                """UPDATE model_calls SET leased_until = NULL
+                   WHERE call_id = %s AND answerer = %s AND state = 'waiting'""",
+                [call_id, answerer],
+            )
+
+    async def answer(self, answerer: str, call_id: str, text: str) -> tuple[StoredMessage | None, bool]:
+        """Store the answer of a call, and the message that tells its process, in one transaction.
+
+        Returns the message, and whether this answerer had sent the same answer before. Without a lease it is taken as long as nobody
+        else has one. Raises `CallUnknown`, `CallOver`, `CallLeased`, `TextErased`.
+        """
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        async with transaction(self._pool) as connection:
+            row = await _shown(connection, answerer, call_id, lock=True)
+            if row["state"] != "waiting" or row["ended"]:
+                if row["reply_digest"] == digest and row["answerer"] == answerer:
+                    return None, True
+                raise CallOver(f"{call_id} no longer waits")
+            if row["leased"] and row["answerer"] != answerer:
+                raise CallLeased(f"{call_id} is on lease to somebody else until {row['leased_until']:%H:%M:%S} UTC")
+            stored = await put_text(connection, row["owner"], "answer", text, id=text_id("reply", call_id))
+            await connection.execute(
+                """UPDATE model_calls SET state = 'answered', reply_text_id = %s, reply_digest = %s, answerer = %s,
+                       leased_until = NULL WHERE call_id = %s""",
+                [stored, digest, answerer, call_id],
+            )
+            await connection.execute(
+                """INSERT INTO manifests (process_id, part, body) VALUES (%(process)s, 'answerers', %(body)s)
+                   ON CONFLICT (process_id, part) DO UPDATE SET body = jsonb_set(manifests.body, ARRAY[%(name)s],
+                       COALESCE(manifests.body -> %(name)s, '{}') || jsonb_build_object(%(step)s::text, true))""",
+                {
+                    "process": row["process_id"],
+                    "name": answerer,
+                    "step": row["step"],
+                    "body": Jsonb({answerer: {row["step"]: True}}),
+                },
+            )
+            return await _tell(connection, row["process_id"], call_id, "answered"), False
+
+
+async def ask_anew(connection: Connection, process_id: str) -> None:
+    """Drop what waits of a process, since a text in it was erased: its steps ask again, of what is left."""
+    cursor = await connection.execute(
+        """UPDATE model_calls SET state = 'orphaned', error_reason = 'erased', ended_at = now()
+           WHERE process_id = %s AND state IN ('waiting', 'answered') RETURNING call_id""",
+        [process_id],
+    )
+    for row in await cursor.fetchall():
+        await _tell(connection, process_id, row["call_id"], "erased")
+
+
+async def _tell(
+    connection: Connection, process_id: str, call_id: str, why: Literal["answered", "erased"]
+) -> StoredMessage:
+    author = Author(role="answerer", alias=CALLS_LANE)
+    message = CallAnswered(key=f"{why}/{call_id}", author=author, call=call_id)
+    return await add_message(connection, process_id, message, author_id=CALLS_LANE, via=VIA)
+
+
+async def _alone(connection: Connection, answerer: str) -> None:
+    """One lease at a time for each answerer: what they were shown decides what they may be shown."""
+    await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('answerer/' || %s, 0))", [answerer])
+
+
+async def _shown(connection: Connection, answerer: str, call_id: str, *, lock: bool = False) -> dict[str, Any]:
+    """The row of a call that the answerer was shown. Raises `CallUnknown`."""
+    locked: LiteralString = "FOR UPDATE OF m" if lock else ""
+    cursor = await connection.execute(
+        f"""SELECT m.process_id, m.step, m.state, m.answerer, m.leased_until, m.leased_until > now() AS leased,
+                m.reply_digest, p.ended_at IS NOT NULL AS ended,
+                (SELECT t.owner FROM texts t WHERE t.id = m.request_text_id) AS owner
+            FROM model_calls m JOIN processes p ON p.id = m.process_id
+            WHERE m.call_id = %(call)s AND EXISTS (SELECT 1 FROM call_readers r
+                WHERE r.call_id = m.call_id AND r.answerer = %(answerer)s) {locked}""",
+        {"call": call_id, "answerer": answerer},
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise CallUnknown(f"no call {call_id!r} was given to {answerer}")
+    return dict(row)
