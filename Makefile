@@ -1,12 +1,13 @@
 # `make help` lists the targets. Each installs what it needs into .venv, once. `make` alone is `make demo`.
 PYTHON ?= python3
-JOBS ?= 2
+# More than there are processors: a test waits for servers most of its time.
+JOBS ?= 4
 VENV := .venv
 TOOLS := .venv-tools
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check size format histories setup lock sbom audit clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills nightly mutants live check size format histories setup lock sbom audit clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -31,7 +32,7 @@ LIVE_MODEL := claude-sonnet-5-5
 setup: $(VENV)/.dev ## Install everything for tests and checks
 
 test: servers ## Run the tests that take seconds; ARGS="tests/field -q" for a part
-	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: servers ## Run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)
@@ -45,6 +46,9 @@ simulate-workflow: $(VENV)/.dev ## Run 5,000 generated schedules through the rea
 
 kills: servers ## Run 20 generated schedules through a real server with a worker that is killed (about 20 minutes)
 	@$(BIN)/python -m tests.kills
+
+nightly: servers ## Run all that takes too long for a change, in at most 80 minutes on two cores; ARGS="--only kills" for a part
+	@$(BIN)/python -m tests.nightly $(ARGS)
 
 mutants: $(VENV)/.dev ## Count how many defects put into the state machine the simulation finds (slow)
 	@$(BIN)/python -m tests.simulation.mutants

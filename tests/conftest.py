@@ -39,6 +39,18 @@ os.environ |= {"LANG": "C.UTF-8", "TONGYAO_LANGUAGE": "en"}
 os.environ["TONGYAO_PROCESS__CORRECTING_SECONDS"] = "0"
 
 
+SLOW_SECONDS = 900
+"""The time limit of a slow test that sets none of its own."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The simulation comes first: its longest test would else run alone at the end, while the other workers have nothing to do."""
+    items.sort(key=lambda item: "/simulation/" not in item.path.as_posix())
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
 @pytest.fixture(autouse=True)
 def _logs_as_before() -> Iterator[None]:
     """A test that runs a command in this process configures the logs of the process: the next test has them as they were."""

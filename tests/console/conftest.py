@@ -51,8 +51,9 @@ class Console:
         await page.wait_for_url("**/console/")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    """One Chromium per xdist worker. Each visitor has a context of their own: cookies, storage and pages are not shared."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("no Chromium: apt install chromium")  # reason: only Python and make are asked of a machine
@@ -62,7 +63,7 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def console(gateway: GatewayHarness, browser: Browser) -> AsyncIterator[Console]:
     async with served(gateway.app) as url:
         yield Console(gateway, browser, url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -25,11 +26,16 @@ def _values() -> frozenset[str]:
 VALUES: Final = _values()
 
 
-async def looks_right(page: Page) -> None:
-    """No serious finding of axe-core in light or dark, nothing to scroll sideways on a small phone, and no value as programs write it."""
+Theme = Literal["light", "dark"]
+
+
+async def looks_right(page: Page, themes: Sequence[Theme] = ("light",)) -> None:
+    """No serious finding of axe-core, nothing to scroll sideways on a small phone, and no value as programs write it.
+
+    An audit takes a second of a processor. The tour of every page (`test_every_page.py`, nightly) audits both themes.
+    """
     shown = set(re.findall(r"[a-z]+(?:_[a-z]+)+", await page.locator("main").inner_text()))
     assert not shown & VALUES, (page.url, shown & VALUES)
-    themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for theme in themes:
         await page.emulate_media(color_scheme=theme)
         found = (await Axe().run(page)).response["violations"]

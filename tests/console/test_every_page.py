@@ -33,7 +33,7 @@ class Inspector:
         if act is not None:
             await act(page)
             await page.wait_for_load_state()
-        await looks_right(page)
+        await looks_right(page, ("light", "dark"))
         self.seen.append(name)
 
     async def printed(self, name: str, path: str, secret: str) -> None:

@@ -96,8 +96,13 @@ class Parts:
         return self._translated(self._services[name]["command"])
 
     def _translated(self, command: list[str]) -> list[str]:
-        program = {"python": sys.executable, "tongyao": str(Path(sys.executable).parent / "tongyao")}
-        return [program[command[0]], *command[1:]]
+        """What stands in the image, where it is on this machine: the interpreter, the command, the worker's file."""
+        here = {
+            "python": sys.executable,
+            "tongyao": str(Path(sys.executable).parent / "tongyao"),
+            "/opt/tongyao/worker.py": str(REPOSITORY / "worker.py"),
+        }
+        return [here.get(word, word) for word in command]
 
     def _environment(self, name: str) -> dict[str, str]:
         """As in the file; only the addresses are those of this machine, where one port is not enough for all."""
@@ -176,7 +181,7 @@ async def test_a_process_goes_on_after_the_server_is_killed(deployment: Deployme
     """One proxy, one person: killed while it waits for the person, and again on its way to the plan."""
     people = await stack.people(PROFILES)
     choices = [Choice(profile_id=people[0]), Choice(profile_id=people[1], endpoint=EndpointKind.HUMAN)]
-    process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1)
+    process_id = await stack.start(choices, auto_confirm=True, max_rounds=2, deciding_seconds=1, correcting_seconds=0)
 
     async def only_the_person_is_waited_for() -> bool:
         asks = await stack.repositories.inbox.of_process(process_id, open_only=True)

@@ -132,6 +132,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_text_makes_a_function_slow(name: str) -> None:
     call, largest = FUNCTIONS[name]

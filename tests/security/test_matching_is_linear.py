@@ -91,27 +91,13 @@ SOURCES: Final = _sources()
 COLLECTED: Final = _collected()
 
 
-MOST_IN_SHORT: Final = 120
-"""Attacks per pattern in the short test. The long patterns of the guards have thousands, which take minutes: a slow test."""
-
-
-@pytest.mark.parametrize("name", COLLECTED)
-def test_no_text_makes_a_pattern_slow(name: str) -> None:
-    pattern, _ = COLLECTED[name]
-    every = attacks(pattern)
-    _hold(name, every[:: -(-len(every) // MOST_IN_SHORT)])
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("name", COLLECTED)
-def test_no_text_at_all_makes_a_pattern_slow(name: str) -> None:
-    _hold(name, attacks(COLLECTED[name][0]))
-
-
-def _hold(name: str, tried: list[tuple[str, str, str]]) -> None:
-    _, use = COLLECTED[name]
-    for before, unit, after in tried:
+def test_no_text_makes_a_pattern_slow(name: str) -> None:
+    """All attacks on the longest patterns, thousands of them, take minutes."""
+    pattern, use = COLLECTED[name]
+    for before, unit, after in attacks(pattern):
 
         def make(size: int, before: str = before, unit: str = unit, after: str = after) -> str:
             return before + unit * (size // len(unit)) + after

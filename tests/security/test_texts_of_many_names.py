@@ -46,6 +46,7 @@ KINDS: Final[dict[str, Callable[[int], str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_to_find_names_grows_with_the_length_of_a_text_only(kind: str) -> None:
     names_in_text("我叫王小明。")  # the dictionary takes a second
@@ -105,11 +106,13 @@ def test_names_are_numbered_with_the_forms_of_each_made_once(monkeypatch: pytest
     assert len(made) == 2 * len(names)
 
 
+@pytest.mark.slow
 def test_a_text_full_of_a_name_without_capitals_is_read_in_time_in_proportion_to_its_length() -> None:
     names = Anonymizer({"P01": ["Xuli Limm"]})
     hold_linear(names.text, lambda size: "xuli É " * (size // 7), "small names", largest=20_000)
 
 
+@pytest.mark.slow
 def test_the_sentence_around_a_place_is_found_without_reading_the_whole_profile() -> None:
     def sentence(text: str) -> object:
         return whole_sentences(text, len(text) - 40, len(text) - 20)

@@ -21,13 +21,21 @@ from tests.simulation.shrink import shrink
 from tests.simulation.world import World
 from tongyao.protocol.life.state import CARRIED_LOGIC
 
-SCHEDULES: Final = 5_000
-"""What `make test` runs of each logic that is carried."""
+TABLE_SCHEDULES: Final = 5_000
+"""How many the table of docs/phases.md is made of."""
 
 
-def simulate(first: int, count: int, *, logic: int, coverage: Coverage, kind: type[World] = World) -> None:
+PROGRESS_EVERY: Final = 1_000
+"""Schedules between two lines of progress."""
+
+
+def simulate(
+    first: int, count: int, *, logic: int, coverage: Coverage, kind: type[World] = World, progress: bool = False
+) -> None:
     """Run schedules of `count` seeds in worlds of a kind. Raises `AssertionError` with a script that replays the first failure."""
     for seed in range(first, first + count):
+        if progress and seed > first and (seed - first) % PROGRESS_EVERY == 0:
+            print(f"logic {logic}: {seed - first} of {count} schedules", flush=True)
         try:
             coverage.ended(run_seed(seed, logic=logic, seen=coverage.seen, kind=kind))
         except Failed as failed:
@@ -45,8 +53,14 @@ def main() -> None:
     parser.add_argument("--schedules", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--table", action="store_true", help="print which kinds met which phases")
+    parser.add_argument("--progress", action="store_true", help="print how many schedules were run")
     parser.add_argument(
-        "--write-table", action="store_true", help="write the table of docs/phases.md: what 5,000 schedules do"
+        "--write-table",
+        action="store_true",
+        help="write the table of docs/phases.md: what the first 5,000 schedules do",
+    )
+    parser.add_argument(
+        "--check-table", action="store_true", help="fail if that table or the coverage is not as it should be"
     )
     parser.add_argument("--workflow", action="store_true", help="through the real workflow class, in process")
     parser.add_argument("--replay", type=Path, help="a file with a script")
@@ -57,13 +71,13 @@ def main() -> None:
         world = play(read(given.replay), kind=kind)
         print(f"played: the process is {world.state.phase}")
         return
-    if given.write_table:
-        given.first, given.schedules = 0, SCHEDULES
+    if given.write_table or given.check_table:
+        given.first, given.schedules = 0, TABLE_SCHEDULES
     for logic in CARRIED_LOGIC:
         began = time.process_time()
         coverage = Coverage()
         try:
-            simulate(given.first, given.schedules, logic=logic, coverage=coverage, kind=kind)
+            simulate(given.first, given.schedules, logic=logic, coverage=coverage, kind=kind, progress=given.progress)
         except AssertionError as failure:
             sys.exit(str(failure))
         if given.table:
@@ -71,12 +85,16 @@ def main() -> None:
         if given.write_table:
             phase_table.write(phase_table.table(coverage.followed))
         gaps = coverage.gaps()
-        for gap in gaps if given.table else ():
+        for gap in gaps if given.table or given.check_table else ():
             print(f"too seldom: {gap}")
         print(
             f"logic {logic}: {given.schedules} schedules in {time.process_time() - began:.0f} s of CPU, "
-            f"{coverage.expired:.0%} ended by their own deadline, {len(gaps)} cells below {ENOUGH}"
+            f"{coverage.expired:.0%} ended by their own deadline, {len(gaps)} cells below {ENOUGH * given.schedules:g}"
         )
+        if given.check_table and (gaps or phase_table.table(coverage.followed) != phase_table.committed()):
+            sys.exit(
+                "kinds meet phases too seldom, or docs/phases.md is old: `python -m tests.simulation --write-table`"
+            )
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ class Manner:
     hasty: float = 0.15
     talkative: float = 0.93
     any_kind: float = 0.12
+    takes_over: bool = False
+    """Somebody takes over from their proxy and hands back, again and again."""
 
 
 LATE: Final = frozenset({Phase.DECIDING, Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
@@ -72,6 +74,7 @@ def manner(rng: Random, seed: int) -> Manner:
         hasty=rng.choice((0.05, 0.15, 0.3)),
         talkative=rng.choice((0.6, 0.9, 1.0)),
         any_kind=0.02 if direct else rng.choice((0.05, 0.15)),
+        takes_over=not direct and rng.random() < 0.1,
     )
 
 
@@ -134,6 +137,8 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
             return _failure(rng, rng.choice(list(world.running)))
         if not how.focus_suspended and rng.random() < 0.7:
             return ["say", {"kind": "resume", "role": "operator", "alias_of_author": ""}]
+    if how.takes_over and state.phase is Phase.CRYSTALLIZING and rng.random() < 0.5:
+        return ["say", talk.taken_over(rng, state)]
     x = rng.random()
     if world.running and x > how.say:
         if (x := rng.random()) < how.fail:
@@ -179,8 +184,13 @@ def _failure(rng: Random, key: str) -> Input:
 
 
 def _time(rng: Random, world: World) -> Input:
-    """Mostly to where something is due; never on purpose to where the whole process ends."""
+    """Mostly to where something is due; never on purpose to where the whole process ends.
+
+    A suspension may last longer than the whole process may: that time does not count.
+    """
     x = rng.random()
+    if world.state.suspended and x < 0.03:
+        return ["tick", 2 * world.state.start.settings.process_seconds]
     seconds = rng.choice((1, 20, 600, 3600, 40_000))
     if x < 0.15:
         return ["pass", seconds]

@@ -33,6 +33,19 @@ def table(followed: Mapping[tuple[str, str], set[str]]) -> str:
     return "\n".join(lines)
 
 
+def lacking(observed: str) -> list[str]:
+    """What followed what in `observed`, and does not in the table on the page."""
+    return sorted(_followed(observed) - _followed(committed()))
+
+
+def _followed(text: str) -> set[str]:
+    found = set()
+    for line in text.splitlines()[2:]:
+        phase, inputs, after = (cell.strip() for cell in line.strip("|").split("|"))
+        found |= {f"{phase}: {what}: {one.strip('()')}" for what in inputs.split(", ") for one in after.split(", ")}
+    return found
+
+
 def _order(what: str) -> tuple[int, str]:
     kinds = list(m.KINDS)
     return (0, f"{kinds.index(what):02d}") if what in m.KINDS else (1, what)

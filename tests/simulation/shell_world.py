@@ -16,7 +16,7 @@ from zlib import crc32
 
 from tests.simulation import results
 from tests.simulation.in_process import SINGLE_BATCH, Activity, InProcess, Task
-from tests.simulation.noise import unreadable
+from tests.simulation.noise import anything, unreadable
 from tests.simulation.oracles.base import check
 from tests.simulation.script import Input
 from tests.simulation.shell_tasks import ShellTasks
@@ -124,6 +124,11 @@ class ShellWorld(ShellTasks):
         if self.odd % 7 == 0:
             name, payloads = unreadable(Random(self.odd), fields["kind"], payload)
             self._send(self.run.raw_signal(name, *payloads))
+        if self.odd % 6 == 0:
+            name, payloads = anything(Random(self.odd))
+            self._send(self.run.raw_signal(name, *payloads))
+        if self.closed:
+            return True
         self._send(self.run.signal(fields["kind"], payload))
         return True
 

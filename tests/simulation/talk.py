@@ -206,7 +206,15 @@ def _switch(rng: Random, state: State) -> Fields:
 def _extend(rng: Random, state: State) -> Fields:
     alias = DEMANDER if state.phase is not Phase.CRYSTALLIZING and rng.random() < 0.8 else _alias(rng, state)
     turn = state.start.settings.turn_seconds
-    return {"alias": alias, "seconds": rng.choice((60, 3600, turn, turn + 1))}
+    return {"alias": alias, "seconds": rng.choice((1, 59, 60, 3600, turn, turn + 1))}
+
+
+def taken_over(rng: Random, state: State) -> Fields:
+    """Somebody speaks themself in place of their proxy, or lets it speak again."""
+    alias = _alias(rng, state)
+    speaks = state.endpoint_of(alias) is EndpointKind.PROXY
+    fields: Fields = {"alias": alias, "endpoint": rng.choice(("human", "agent")) if speaks else "proxy"}
+    return {"kind": "switch_endpoint", **fields, **_author(rng, state, "switch_endpoint", fields)}
 
 
 def _seat(rng: Random, state: State) -> Fields:

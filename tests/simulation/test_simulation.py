@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.simulation import phase_table
-from tests.simulation.__main__ import SCHEDULES, simulate
+from tests.simulation.__main__ import simulate
 from tests.simulation.coverage import Coverage
 from tests.simulation.oracles import watch
 from tests.simulation.script import Input
@@ -15,8 +15,11 @@ from tests.simulation.shell_world import ShellWorld
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
 from tongyao.protocol.model.process import Phase
 
+SCHEDULES = 2_000
+"""Of each logic that is carried; `make nightly` runs 100,000."""
+
 THROUGH_THE_CLASS = 150
-"""`make simulate-workflow` runs 5,000."""
+"""`make nightly` runs 5,000."""
 
 
 @pytest.mark.timeout(900)
@@ -30,7 +33,7 @@ def test_no_schedule_breaks_an_oracle_and_every_kind_meets_every_phase(logic: in
     assert coverage.expired < 1 / 3, coverage.table()
     if logic == LOGIC:
         written = "write it by `python -m tests.simulation --write-table`"
-        assert phase_table.table(coverage.followed) == phase_table.committed(), written
+        assert not phase_table.lacking(phase_table.table(coverage.followed)), written
 
 
 @pytest.mark.timeout(300)

@@ -62,8 +62,9 @@ class Watched:
 
     def hear(self, state: State, message: m.Message, now: datetime) -> None:
         world = self.world
-        if message is not self.offered and message != self.offered:  # somebody cancels in the UI
+        if message != self.offered:  # somebody cancels in the UI
             self._tell(state, lambda _: self._offer(message))
+        self.offered = None  # an equal one is looked at anew
         before, stands = self._before(state), (state.phase, state.suspended)
         machine.hear(state, message, now)
         if message.number and not world.replays:

@@ -226,7 +226,14 @@ class Stack:
                     await self.say(process_id, "decide", decision="accept_as_is")
             return (await self.repositories.processes.get(process_id)).ended_at is not None
 
-        await until(over, f"the end of {process_id}", seconds=seconds)
+        try:
+            await until(over, f"the end of {process_id}", seconds=seconds)
+        except AssertionError as late:
+            row = await self.repositories.processes.get(process_id)
+            open_asks = await self.repositories.inbox.of_process(process_id, open_only=True)
+            asks = [(ask.ask, ask.alias, ask.round) for ask in open_asks]
+            stands = f"{row.phase}, round {row.round}, suspended by {row.suspended}, open asks {asks}"
+            raise AssertionError(f"{late}: {stands}, {(await self.kinds(process_id))[-8:]}") from None
 
     async def happened(self, process_id: str, kind: str) -> bool:
         """Whether the records show an event of this kind."""

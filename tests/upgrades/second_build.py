@@ -44,11 +44,7 @@ _CHANGES: Final = {
         ("        cost=str(state.spent.cost),\n", "        cost=str(state.spent.cost),\n        nudges=state.nudges,\n")
     ],
     "tongyao/records/process/journal.py": [
-        ("cost = %(cost)s::numeric,", "cost = %(cost)s::numeric, nudges = %(nudges)s,"),
-        (
-            '            "cost": snapshot.cost,\n',
-            '            "cost": snapshot.cost,\n            "nudges": snapshot.nudges,\n',
-        ),
+        ("cost = %(cost)s::numeric,", "cost = %(cost)s::numeric, nudges = %(nudges)s,")
     ],
 }
 

@@ -24,7 +24,7 @@ from tests.support.stack import Stack
 from tests.support.until import until
 from tests.upgrades.second_build import SEND_NUDGE, make_second_build
 from tests.workflows.conftest import TEXTS
-from tongyao.protocol.contracts.process import STATE_QUERY
+from tongyao.protocol.contracts.process import ROLES, STATE_QUERY
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
@@ -165,9 +165,8 @@ async def test_open_processes_go_on_under_a_build_with_a_migration_a_new_message
         assert "4 histories replayed" in replayed.stdout
 
         await here.new.start()
-        found = await here.versions()
+        found = await until(partial(_both_poll_every_queue, here), "both builds poll every queue", seconds=120)
         builds = {one["build"]: one for one in found["builds"]}
-        assert set(builds) == {build_id(), found["this_build"]}
         assert builds[build_id()]["processes"] == len(every)
         assert "can be stopped" in builds[build_id()]["advice"]
         assert found["rules"] == [
@@ -206,6 +205,13 @@ async def test_open_processes_go_on_under_a_build_with_a_migration_a_new_message
         assert here.rows("SELECT count(*) FROM messages WHERE verdict IS NULL") == [(0,)]
         assert here.rows("SELECT count(*) FROM events WHERE superseded") == [(0,)]
         assert set(here.rows("SELECT phase FROM processes")) == {("completed",)}
+
+
+async def _both_poll_every_queue(here: Rehearsal) -> dict[str, Any]:
+    """The versions; empty before Temporal lists both builds, a moment after their workers say that they poll."""
+    found = await here.versions()
+    polled = {one["build"]: set(one["workers"]) for one in found["builds"]}
+    return found if polled == {build_id(): set(ROLES), found["this_build"]: set(ROLES)} else {}
 
 
 async def _say_nothing_new(stack: Stack, process: str) -> None:

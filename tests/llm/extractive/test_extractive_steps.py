@@ -144,6 +144,7 @@ def test_a_delivery_says_first_that_nobody_judged() -> None:
     assert lines[1] == f"> {steps.NOTICE['en']}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a. ", "? ", "\n", "1. ", "a|", "我。", "(", "\u201d", "# ", "e.g. "])
 def test_a_hostile_profile_takes_linear_time(unit: str) -> None:
     hold_linear(

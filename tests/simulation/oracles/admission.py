@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life.state import State
@@ -14,7 +14,7 @@ from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import Choice
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.world import Running, World
 
 DEMANDERS_ONLY: Final = frozenset(
     "revise_tension confirm_tension select_participants decide conclude approve_residual replan cancel resume".split()
@@ -36,10 +36,19 @@ class Admission(Oracle):
         self.counted: Counter[str] = Counter()
 
     def begun(self, world: World, events: list[Event]) -> None:
-        self.settled(world, events)
+        self._count(events)
 
-    def settled(self, world: World, events: list[Event]) -> None:
-        """Count what the numbers of asks count: revisions, choices of people, decisions, plans."""
+    def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
+        self._count(events)
+
+    def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
+        self._count(events)
+
+    def _count(self, events: list[Event]) -> None:
+        """Count what the numbers of asks count: revisions, choices of people, decisions, plans.
+
+        After each call: several messages may come in one workflow task.
+        """
         for event in events:
             counted = event.kind.value
             if event.kind is EventKind.PHASE_CHANGED:
@@ -73,6 +82,7 @@ class Admission(Oracle):
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         check(not self.reasons, "accepted in spite of", self.reasons, message)
+        self._count(events)
         if isinstance(message, m.ExtendDeadline) and message.author.role == "participant":
             self.extended.add((world.state.round, message.alias))
 
