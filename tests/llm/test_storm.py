@@ -60,8 +60,7 @@ async def test_every_process_finishes_and_every_guarantee_holds(
     server = serve(respond=Responder(rounds=2), faults=storm(rates, seed=7), deltas=4)
     async with open_stack(temporal, fresh_database_url, engine_at(server, idle=3.0)) as stack:
         started = [await begin(stack, number, people) for number in range(processes)]
-        async with asyncio.timeout(500):
-            await asyncio.gather(*(stack.handle(one).result() for one in started))
+        await asyncio.gather(*(stack.end(one, seconds=500) for one in started))
         for one in started:
             record = await stack.repositories.record(one)
             texts = {

@@ -124,13 +124,30 @@ class Stack:
     def handle(self, process_id: str) -> WorkflowHandle[Any, Any]:
         return self.client.get_workflow_handle(process_id)
 
-    async def end(self, process_id: str) -> Record:
-        """Wait for the end, and read the record."""
+    async def end(self, process_id: str, *, seconds: float = 60) -> Record:
+        """Wait for the end, and read the record. The demander lets residual tensions go, where nothing else is asked any more."""
         if self._environment is not None:
             await self.pass_time(days=1_000)
-        async with asyncio.timeout(60):
+        else:
+            await self._let_residuals_go(process_id, seconds)
+        async with asyncio.timeout(seconds):
             await self.handle(process_id).result()
         return await self.repositories.record(process_id)
+
+    async def _let_residuals_go(self, process_id: str, seconds: float) -> None:
+        """Return when the process has ended, or was told that no residual goes back to the field."""
+
+        async def ends() -> bool:
+            row = await self.repositories.processes.get(process_id)
+            if row.ended_at is not None:
+                return True
+            asked = await self.repositories.inbox.of_process(process_id, open_only=True)
+            if row.phase == "answering" and asked and all(ask.ask == "residual" for ask in asked):
+                await self.say(process_id, "conclude", ask="conclude/answering")
+                return True
+            return False
+
+        await until(ends, f"the end of {process_id}", seconds=seconds)
 
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
         """Send one message through the message relay; returns its verdict. `whom`: of whom it is, when not of its author."""
