@@ -125,7 +125,7 @@ class Stack:
         return self.client.get_workflow_handle(process_id)
 
     async def end(self, process_id: str, *, seconds: float = 60) -> Record:
-        """Wait for the end, and read the record. The demander lets residual tensions go, where nothing else is asked any more."""
+        """Wait for the end, and read the record. The demander lets residual tensions go, once nobody's answer is waited for."""
         if self._environment is not None:
             await self.pass_time(days=1_000)
         else:
@@ -142,7 +142,7 @@ class Stack:
             if row.ended_at is not None:
                 return True
             asked = await self.repositories.inbox.of_process(process_id, open_only=True)
-            if row.phase == "answering" and asked and all(ask.ask == "residual" for ask in asked):
+            if row.phase == "answering" and asked and not any(ask.ask == "answer" for ask in asked):
                 await self.say(process_id, "conclude", ask="conclude/answering")
                 return True
             return False
