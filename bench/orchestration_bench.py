@@ -1,5 +1,5 @@
 """Overhead of durable orchestration: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2] [--workers 2]
-[--variants plain codec traces]`.
+[--variants plain codec traces]`. Beside an earlier version: `python -m bench.against REV`.
 
 Whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries: the real worker, a real Temporal
 server with its database on disk, PostgreSQL, and the engine that speaks to Claude, over HTTP to a local Messages API
@@ -58,8 +58,6 @@ from tongyao.runtime.temporal.connection import connect
 PARTICIPANTS: Final = 5
 ROUNDS: Final = 5
 DELTAS: Final = 100
-SEQUENCE: Final = 1 + 2 * ROUNDS + 1 + 1
-"""Calls that follow each other: the formulation, a projection and an observation a round, the plan, a delivery."""
 GOALS: Final[Mapping[tuple[int, float], float]] = {(1, 0.2): 0.82, (30, 2.0): 0.85, (200, 5.0): 0.5}
 """Share of the critical path; the last with two workers."""
 CPU_GOAL: Final = 250
@@ -86,10 +84,6 @@ class Run:
     processes: int
     latency: float
 
-    @property
-    def critical(self) -> float:
-        return SEQUENCE * self.latency
-
     def __str__(self) -> str:
         return f"{self.processes}x{self.latency:g}"
 
@@ -101,11 +95,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one run showed: seconds, milliseconds of CPU per process by part, and the largest history."""
+    """What one run showed: seconds, milliseconds of CPU per process by part, and the largest history.
+
+    `critical`: seconds of the calls that follow each other, counted in the recorded requests.
+    """
 
     run: Run
     variant: str
     workers: int
+    critical: float
     wall: float
     cpu: Mapping[str, float]
     floor_wall: float
@@ -182,6 +180,10 @@ def in_waves(requests: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]
     return waves
 
 
+def read_requests(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def measure_floor(base_url: str, requests: Path, processes: int) -> tuple[float, float]:
     """Wall seconds, and CPU seconds of a process that does nothing else."""
     command = [sys.executable, "-m", "bench.orchestration_bench", "--floor", base_url, str(requests), str(processes)]
@@ -191,7 +193,7 @@ def measure_floor(base_url: str, requests: Path, processes: int) -> tuple[float,
 
 
 def run_floor(base_url: str, path: Path, processes: int) -> None:
-    requests = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    requests = read_requests(path)
     asyncio.run(floor(base_url, requests[:1], 1))  # what is loaded on the first call is not counted
     began, used = time.monotonic(), time.process_time()
     asyncio.run(floor(base_url, requests, processes))
@@ -285,10 +287,23 @@ class Bench:
             sizes = [await self._history(one) for one in finished[:5]]
             calls = len(await self.stack.repositories.ledger.calls(finished[0]))
             floor_wall, floor_cpu = (0.0, 0.0) if people else measure_floor(url, recorded, run.processes)
+        critical = len(in_waves(read_requests(recorded))) * run.latency
         cpu = {name: 1000 * used[name] / run.processes for name in pids}
         cpu["worker"] = 1000 * sum(used[name] for name in worker_pids) / run.processes
         events, size = max(sizes)
-        return Seen(run, variant, workers, wall, cpu, floor_wall, 1000 * floor_cpu / run.processes, events, size, calls)
+        return Seen(
+            run,
+            variant,
+            workers,
+            critical,
+            wall,
+            cpu,
+            floor_wall,
+            1000 * floor_cpu / run.processes,
+            events,
+            size,
+            calls,
+        )
 
     async def _live(self, stack: Stack, choices: Sequence[Choice], people: int) -> str:
         pid = await stack.start(choices, intent=INTENT, auto_confirm=True)
@@ -358,10 +373,10 @@ def report(seen: Seen, people: int) -> str:
     return "\n".join(
         [
             f"{seen.run}, {seen.variant}, {seen.workers} worker{'s' * (seen.workers > 1)}: wall {seen.wall:.2f} s, "
-            f"critical path {seen.run.critical:.1f} s",
-            f"  share {seen.run.critical / seen.wall:.3f}"
+            f"critical path {seen.critical:.1f} s",
+            f"  share {seen.critical / seen.wall:.3f}"
             + (f" (goal {goal})" if goal else "")
-            + (f"; the floor's {seen.run.critical / seen.floor_wall:.3f}" if seen.floor_wall else ""),
+            + (f"; the floor's {seen.critical / seen.floor_wall:.3f}" if seen.floor_wall else ""),
             f"  CPU a process: {parts} = {ours:.0f} ms, the floor {seen.floor_cpu:.0f} ms, "
             f"over it {ours - seen.floor_cpu:.0f} ms (goal {CPU_GOAL}); the Messages API {seen.cpu['api']:.0f} ms",
             f"  history: {seen.events} events, {seen.bytes:,} bytes{history_goal}; {seen.calls:g} model calls",
