@@ -124,11 +124,11 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
     assert "在等P01：写下第 1 轮你的新内容" in shown.stdout
     assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
     why = (await tongyao("why", process)).stdout.replace("\n", "")
-    assert "在等P01，从" in why and "他们这一轮的发言" in why and "Waits for" not in why
+    assert "在等P01，从" in why and "写下第 1 轮你的新内容，或说明没有新的" in why and "Waits for" not in why
     assert json.loads((await tongyao("show", process, "--json")).stdout)["phase"] == "crystallizing"
 
     listed = (await tongyao("list")).stdout
-    assert "阶段" in listed and "P01: 这一轮发言" in listed.replace("\n", "")
+    assert "阶段" in listed and "P01: 写下第 1 轮你的新内容" in listed.replace("\n", "")
 
     said = await tongyao("say", process, "--as", "P01", "--text", "My workshop is free in spring.")
     assert "现在：各轮进行中，第 1 轮" in said.stdout and "接下来：" in said.stdout

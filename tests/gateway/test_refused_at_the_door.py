@@ -59,7 +59,8 @@ async def test_public_of_a_scene_is_a_field_that_there_is_and_can_be_read_and_ta
     joined = await gateway.join(scene)
     cards = await gateway.ask("GET", f"{path}/people", joined["token"])
     assert [one.get("name") for one in cards.json()] == ["Anna Example"]
-    assert {"id": scene, "title": "T", "titles": {}, "public": ["name"]} in (await gateway.ask("GET", "/scenes")).json()
+    listed = {"id": scene, "title": "T", "titles": {}, "public": ["name"], "sample": False, "sample_intents": []}
+    assert listed in (await gateway.ask("GET", "/scenes")).json()
     assert await put(public=[]) == []
     hidden = await gateway.ask("GET", f"{path}/people", joined["token"])
     assert [one.get("name") for one in hidden.json()] == [None]

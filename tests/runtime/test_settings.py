@@ -101,7 +101,7 @@ def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytes
         ({"TEMPORAL_ADDRESS": "http://h:7233"}, "TEMPORAL_ADDRESS: must be host:port, without http://"),
         (
             {"TONGYAO_ENGINE": "oracle"},
-            "TONGYAO_ENGINE: must be one of auto, anthropic, models, extractive, recorded, or package",
+            "TONGYAO_ENGINE: must be one of auto, anthropic, models, extractive, delegated, recorded, or package",
         ),
         ({"TONGYAO_QUORUM": "3"}, "Unknown setting: TONGYAO_QUORUM"),
         ({"TONGYAO_PROCESS__QUORUMS": "3"}, "Unknown setting: TONGYAO_PROCESS__QUORUMS"),

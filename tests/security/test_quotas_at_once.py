@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections import Counter
 
@@ -55,7 +56,9 @@ async def test_versions_and_characters_written_at_once_are_no_more_than_the_quot
     assert _of(answers) == {200: 2, 409: AT_ONCE - 2}
 
     kept = await few.context.repositories.texts.stored_chars(joined["profile_id"])
-    small = limited(gateway, most_stored_chars=kept + 250)
+    size = len(json.dumps({"addition": "x" * 80 + "10", "answerers": [], "never": [], "topics": []}))
+    most = kept + 2 * size + size // 2
+    small = limited(gateway, most_stored_chars=most)
     place = f"/profiles/{joined['profile_id']}/mandate"
     answers = await asyncio.gather(
         *(
@@ -64,7 +67,7 @@ async def test_versions_and_characters_written_at_once_are_no_more_than_the_quot
         )
     )
     assert _of(answers)[200] == 2
-    assert await few.context.repositories.texts.stored_chars(joined["profile_id"]) <= kept + 250
+    assert await few.context.repositories.texts.stored_chars(joined["profile_id"]) <= most
 
 
 async def test_messages_sent_at_once_are_no_more_than_the_characters_of_a_person(gateway: GatewayHarness) -> None:

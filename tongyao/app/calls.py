@@ -14,6 +14,7 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, CallAnswers
 from tongyao.app.errors import BadInput, NotFound, NotOffered, Problem
 from tongyao.app.messaging.wire import Alias, Body, Id
+from tongyao.app.writing import writing
 from tongyao.protocol.model.steps import StepName
 from tongyao.protocol.model.value import Value
 from tongyao.records.waiting_calls import CallFilter, CallLeased, CallOver, CallRow, CallUnknown
@@ -129,7 +130,8 @@ async def next_call(
     end = loop.time() + (body.wait_seconds if wait_seconds is None else wait_seconds)
     with context.repositories.changes.watch_all() as watch:
         while True:
-            leased = await calls.lease(answerer, which, seconds=body.lease_seconds)
+            async with writing(context.repositories, caller):
+                leased = await calls.lease(answerer, which, seconds=body.lease_seconds)
             left = end - loop.time()
             if leased is not None or left <= 0:
                 break
@@ -167,14 +169,15 @@ async def answer_call(context: AppContext, caller: Caller, call_id: str, body: A
     answerer, answers = _answerer(caller), _answers(context)
     calls = context.repositories.waiting_calls
     try:
-        step = await calls.step_of(answerer, call_id)
-        if problem := answers.problem_with(step, body.text):
-            raise BadInput(
-                "answer_unreadable",
-                f"nothing was stored: {problem}. Send one JSON object of the call's schema again",
-                field="text",
-            )
-        message, repeated = await calls.answer(answerer, call_id, body.text)
+        async with writing(context.repositories, caller):
+            step = await calls.step_of(answerer, call_id)
+            if problem := answers.problem_with(step, body.text):
+                raise BadInput(
+                    "answer_unreadable",
+                    f"nothing was stored: {problem}. Send one JSON object of the call's schema again",
+                    field="text",
+                )
+            message, repeated = await calls.answer(answerer, call_id, body.text)
     except CallUnknown as error:
         raise NotFound("no_such_call", f"{error}: take it first (`tongyao calls next`, over MCP `next_call`)") from None
     except CallOver:
@@ -195,7 +198,8 @@ async def give_back_call(context: AppContext, caller: Caller, call_id: str) -> N
     """End the caller's lease of a call, so that it is offered to others at once. Raises `Problem`."""
     answerer = _answerer(caller)
     try:
-        await context.repositories.waiting_calls.give_back(answerer, call_id)
+        async with writing(context.repositories, caller):
+            await context.repositories.waiting_calls.give_back(answerer, call_id)
     except CallUnknown as error:
         raise NotFound("no_such_call", str(error)) from None
 

@@ -29,6 +29,7 @@ from tongyao.llm.structured_output.schema import schema_of
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.protocol.model.value import Draft
 
+_NUMBER: Final = re.compile(r"\d+")
 _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "outputconfig")
 
 
@@ -143,7 +144,7 @@ class PydanticAIEngine:
         if error.status_code not in (400, 422):
             return False
         if "max" in words and "token" in words:
-            named = [int(number) for number in re.findall(r"\d+", words) if 256 <= int(number) < sent]
+            named = [int(number) for number in _NUMBER.findall(words) if 256 <= int(number) < sent]
             self._longest |= {name: max(named)} if named else {}
             return bool(named)
         learned = name not in self._without_schema and any(word in words for word in _SCHEMA)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import structlog
 from pydantic import SecretStr
 
 from tongyao.protocol.model.value import Value
-
-log = structlog.get_logger()
 
 
 class Outgoing(Value):
@@ -47,4 +44,6 @@ class LogNotifier:
     """For people without a channel, and for operators: a line in the log, with ids alone."""
 
     async def send(self, outgoing: Outgoing) -> None:
-        log.info("notification", id=outgoing.id, **outgoing.data)
+        import structlog  # late: every command loads the contracts of the application, and most log nothing
+
+        structlog.get_logger().info("notification", id=outgoing.id, **outgoing.data)
