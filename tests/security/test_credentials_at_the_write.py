@@ -21,13 +21,14 @@ from tests.support.until import until
 from tongyao.app.people.sessions import find_session, issue_link, open_session
 from tongyao.gateway.access.authentication import caller_of
 from tongyao.gateway.mcp.server import make_server
+from tongyao.llm.delegated import DelegatedAnswers
 from tongyao.records.database import session
 from tongyao.records.privacy.erasure import Erasing
 
 PLACE = "http://127.0.0.1:8700"
 TABLES = (  # `texts` are left out: the process that runs meanwhile stores some
     "tokens", "consents", "mandates", "messages", "processes", "channels", "sources", "feedback", "contacts",
-    "profiles", "profile_versions", "scenes", "drafts", "tombstones",
+    "profiles", "profile_versions", "scenes", "drafts", "tombstones", "call_readers",
 )  # fmt: skip
 WRITES: dict[tuple[str, str], Any] = {
     ("put", "/scenes/{scene}"): {"title": "t"},
@@ -44,6 +45,8 @@ WRITES: dict[tuple[str, str], Any] = {
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
     ("put", "/profiles/{profile_id}/channels/{kind}"): {"address": "none-such"},
     ("put", "/profiles/{profile_id}/channels/{kind}/confirmation"): {"code": "guess"},
+    ("post", "/calls/next"): {},
+    ("post", "/calls/{call_id}/answer"): {"text": "{}"},
 }
 READS = {("post", "/scenes/{scene}/search"), ("post", "/codec/decode"), ("post", "/codec/encode")}
 ANONYMOUS = {("post", "/profiles")}
@@ -104,7 +107,9 @@ def test_every_operation_that_stores_something_is_tried_here(gateway: GatewayHar
 
 async def test_a_token_that_is_revoked_while_the_body_is_on_its_way_stores_nothing(gateway: GatewayHarness) -> None:
     gateway = gateway.also(
-        profile_sources={"http": lambda *_: None}, notifiers=dict.fromkeys(("mail", "webhook", "pager"), object())
+        profile_sources={"http": lambda *_: None},
+        notifiers=dict.fromkeys(("mail", "webhook", "pager"), object()),
+        call_answers=DelegatedAnswers(),
     )
     tokens = gateway.context.repositories.tokens
     pid, _, people = await room(gateway)
@@ -113,11 +118,18 @@ async def test_a_token_that_is_revoked_while_the_body_is_on_its_way_stores_nothi
     wrong = []
     for (method, path), said in WRITES.items():
         operator = path.startswith("/scenes")
-        token = await (tokens.issue("operator") if operator else tokens.issue("person", person=speaker["profile_id"]))
+        if path.startswith("/calls"):
+            token = await tokens.issue("calls", label="a reader")
+        else:
+            token = await (
+                tokens.issue("operator") if operator else tokens.issue("person", person=speaker["profile_id"])
+            )
         others = [people[0]["profile_id"], another["profile_id"]]
         body = json.dumps(said).replace("{role}", "person").replace('"{others}"', json.dumps(others)[1:-1])
         scene = "none-such" if operator else (await gateway.context.repositories.profiles.get(others[0])).scene_id
-        where = path.format(process_id=pid, profile_id=speaker["profile_id"], scene=scene, kind="pager")
+        where = path.format(
+            process_id=pid, profile_id=speaker["profile_id"], scene=scene, kind="pager", call_id="call-0123456789"
+        )
         before = await rows(gateway)
         status, _, answer = await held(
             gateway, method, where, partial(tokens.revoke, token.token.id),
