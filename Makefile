@@ -80,7 +80,7 @@ lock: $(VENV)/.bootstrap ## Write requirements/ anew with the newest versions
 	@printf 'uv\nhatchling\neditables\n' | $(UV) compile - $(LOCK) -o requirements/bootstrap.txt
 	@$(UV) compile pyproject.toml --extra highway $(LOCK) -o requirements/highway.txt
 	@$(UV) compile pyproject.toml $(LOCK) -c requirements/highway.txt -o requirements/runtime.txt
-	@$(UV) compile pyproject.toml --extra highway --extra embeddings --group dev $(LOCK) -c requirements/highway.txt \
+	@$(UV) compile pyproject.toml --extra highway --extra embeddings --extra models --group dev $(LOCK) -c requirements/highway.txt \
 		-o requirements/dev.txt
 	@printf 'cyclonedx-bom\npip-audit\n' | $(UV) compile - $(LOCK) -o requirements/tools.txt
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url
