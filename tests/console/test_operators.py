@@ -62,7 +62,7 @@ async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(
         await suspended.get_by_text("The 2 processes").click()
         assert all([await suspended.get_by_text(one).is_visible() for one in held[:2]])
         waits = page.get_by_role("row").filter(has_text=held[2])
-        assert "to speak in the round" in await waits.inner_text()
+        assert "say what is new from you in round 1" in await waits.inner_text()
         assert "P0" in await waits.inner_text()
         await looks_right(page)
 

@@ -49,7 +49,9 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
         await page.get_by_role("button", name="Yes, this is it").wait_for()
         await page.get_by_text("The process waits for your yes until").wait_for()
         assert not await page.get_by_role("timer").count()
-        assert await page.get_by_text("If you have said nothing by then, people are looked for").is_visible()
+        assert await page.get_by_text(
+            "If you have said nothing by then, the process begins with these words as they stand"
+        ).is_visible()
         words, parts, answer = [
             await page.locator(f"section:has(> #{one}-h)").bounding_box() for one in ("words", "tension", "yes")
         ]

@@ -68,6 +68,7 @@ NOTHING_OF_ANYBODY: Final = {
     "operator_acts": "logins of operators",
     "backups": "sizes, and logins of operators",
     "duties": "closed words and counts",
+    "call_readers": "ids of calls, and names of those who answer calls from outside: this installation has a model",
 }
 """Tables in which nothing stands when somebody has said everything that can be said."""
 

@@ -63,7 +63,7 @@ async def test_a_child_fills_the_hole_and_the_last_plan_does_without_who_decline
         await answer(here, pid, bo, "decline")
         await answer(here, pid, seats["ada"].alias, "commit")
         await here.asked(pid, "P00", int(bo[1:]), what="hole")
-        assert await waits(here, pid) == {"decision": "", "hole": hole}
+        assert await waits(here, pid) == {"replan": "", "hole": hole}
         ask = next(row for row in await here.repositories.inbox.of_process(pid, open_only=True) if row.ask == "hole")
         shown = await choices_of(here.repositories, ask)
         assert shown is not None and shown.residual is not None

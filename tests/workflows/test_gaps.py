@@ -61,7 +61,7 @@ async def test_what_a_demander_answers_in_person_is_in_the_record_of_the_round_t
         for alias in ("P01", "P02"):
             await here.asked(pid, alias, 1)
             await here.speak(pid, alias, 1, "I can offer the slipway.")
-        await here.asked(pid, DEMANDER, 2)
+        await here.asked(pid, DEMANDER, 2, what="gap")
         assert (await here.speak(pid, DEMANDER, 2, "The timetable is for the winter.")).accepted
         assert not (await here.speak(pid, DEMANDER, 9, "Too early.")).accepted
         record = await here.finish(pid, "P01", "P02")

@@ -25,6 +25,8 @@ LOOKED_AT = (
     "LISTEN",
 )
 """Statements of the relay, the heartbeat of the doors, notifications, agents, and of the connection that listens."""
+FIRST_LOOK_SECONDS = 2.0
+"""In which every part ends its first look, all statements of it: they are of the start."""
 IDLE_SECONDS = 20.0
 MOST = 350
 """Statements of a whole process of 31 model calls, beside transaction control."""
@@ -56,6 +58,7 @@ async def test_a_service_that_has_nothing_to_do_makes_at_most_one_statement_a_se
             asyncio.create_task(AgentCaller(stack.context).run(stop)),
         ]
         await until(asked, "every part of the service to look for work")
+        await asyncio.sleep(FIRST_LOOK_SECONDS)
         began = time.monotonic()
         before = postgres.counted().total
         await asyncio.wait(work, timeout=IDLE_SECONDS)

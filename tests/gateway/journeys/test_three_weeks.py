@@ -114,7 +114,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         await here.pass_time(days=2.1)
         await until(lambda: here.happened(pid, happens), happens)
         await until(lambda: here.happened(pid, "observation_ready"), "an observation")
-        late = [one for one in await told() if one[0] != "decision"]
+        late = [one for one in await told() if one[0] == "escalated"]
         assert late == [("escalated", 1)], "the demander, who has no channel, is told by the log"
         (ask,) = [one for one in await here.repositories.inbox.of_process(pid) if (one.alias, one.round) == (alias, 1)]
         assert ask.closed_at is not None and ask.person == bo
@@ -128,7 +128,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
             await told()
         assert [one["what"] for one in heard] == told_bo
         assert [one["round"] for one in heard] == [1, 1, 1] + [2] * (fallback == "lapse")
-        subjects = {"projection": "Your turn in round", "reminder": "A reminder"}
+        subjects = {"projection": "Say what is new from you in round", "reminder": "A reminder"}
         assert all(subjects[what] in mail["Subject"] for what, mail in zip(told_bo, postbox.mails, strict=True))
         assert len({mail["Message-ID"] for mail in postbox.mails}) == len(told_bo)
         kinds = await here.kinds(pid)
