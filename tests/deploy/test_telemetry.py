@@ -145,7 +145,9 @@ async def test_a_hostile_request_does_not_stop_the_port_of_metrics() -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
                 writer.write(head + b"a:\r\n" * 15_000 + b"\r\n")
-                assert b"HTTP/1.1" not in await reader.read(), "the connection is closed without an answer"
+                assert (await client.get(f"{url}/health")).status_code == 200, "others are answered meanwhile"
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(), 1)
             except ConnectionError:
                 pass
             finally:
