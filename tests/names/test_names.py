@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tongyao.llm.extractive.names_in_text import names_in_text
 
 from tests.names.scores import Half, score, texts
-from tongyao.llm.extractive.names_in_text import names_in_text
 
 
 @pytest.mark.parametrize(

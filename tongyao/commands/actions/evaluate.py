@@ -17,9 +17,9 @@ from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, errors
 from tongyao.commands.shared.words import say
 from tongyao.evals.cases import Case, only
 from tongyao.evals.measure import Measures, evidence_overlap, measure
+from tongyao.protocol.identity.names import name_in_heading
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import name_in_heading
 from tongyao.records.model_calls import Attempt
 from tongyao.runtime import installation
 from tongyao.runtime.installation import Installation

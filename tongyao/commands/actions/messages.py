@@ -13,7 +13,6 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Refused
-from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.messages import Receipt, send_message
 from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.app.operators.resume_all import Resumed, resume_all
@@ -26,6 +25,7 @@ from tongyao.commands.shared.showing import markdown
 from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_PENDING, console, fail, run
 from tongyao.commands.shared.words import language, say
 from tongyao.protocol.documents.markdown import tension_markdown
+from tongyao.protocol.identity.listed import parts_of_line
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow
 
@@ -35,7 +35,7 @@ OPERATORS: Final = "operator"
 async def renamed(process: str, hide: list[str], show: list[str]) -> tuple[Receipt, str]:
     """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
     async with app_context() as context:
-        tension = (await context.repositories.record(process)).tension
+        tension = (await context.repositories.record(process, own=(DEMANDER,))).own_tension
         if tension is None:
             fail(say("sent.no_tension_yet", process=process))
         given = {one["name"]: one for one in map(parts_of_line, hide)}

@@ -13,7 +13,6 @@ from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, prin
 from tongyao.commands.shared.words import say
 from tongyao.protocol.documents.plan_machine import machine_of
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.validation import Fault, faults
 from tongyao.records.process.lineage import ProcessTree
 from tongyao.records.process.plans import Acceptance
@@ -29,7 +28,7 @@ async def machine(process: str, revision: int | None) -> object:
     async with records_context() as context:
         record = await context.repositories.record(process)
         chosen = _revision(record.plans, process, revision)
-        return machine_of(read_access.anonymizer(record).model(chosen), process).model_dump(mode="json")
+        return machine_of(chosen, process).model_dump(mode="json")
 
 
 async def acceptance(process: str | None, scene: str | None, since: datetime | None) -> Acceptance:

@@ -15,7 +15,6 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import not_valid
 from tongyao.app.reading import RecordsContext
 from tongyao.runtime import installation
-from tongyao.runtime.names import find_names
 from tongyao.runtime.settings import Settings, load_settings
 
 
@@ -45,7 +44,7 @@ async def app_context() -> AsyncIterator[AppContext]:
 async def records_context() -> AsyncIterator[RecordsContext]:
     """The records of the installation that runs, for commands that only read. Raises `NotRunning`."""
     async with installation.records(settings()) as repositories:
-        yield RecordsContext(repositories, find_names)
+        yield RecordsContext(repositories)
 
 
 def validated(model: Any, given: Mapping[str, Any]) -> Any:

@@ -11,9 +11,9 @@ from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.commands.shared.references import digest_of_file, find_person
 from tongyao.commands.shared.terminal import errors
 from tongyao.commands.shared.words import say
+from tongyao.protocol.identity.names import name_in_heading, problem_with
+from tongyao.protocol.identity.profile_ids import stem_id
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
-from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""

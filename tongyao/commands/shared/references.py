@@ -16,9 +16,9 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.shared.common import records_context
 from tongyao.commands.shared.words import say
+from tongyao.protocol.identity.profile_ids import stem_id
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.unicode_text import normalized
-from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 if TYPE_CHECKING:
     from tongyao.app.reading import Reading

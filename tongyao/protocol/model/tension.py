@@ -93,12 +93,6 @@ class NameFound(Value):
     kind: Literal["person", "firm"] = "person"
 
 
-class NumberedName(NameFound):
-    """A name with the number of its mark. Names of one number are read as one."""
-
-    number: int = Field(ge=1)
-
-
 class Tension(Value):
     """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
 

@@ -7,7 +7,6 @@ from typing import TypeVar
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import ChildPlan
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.read_access import anonymizer
 
 ValueT = TypeVar("ValueT", bound=Value)
 
@@ -16,7 +15,7 @@ def child_plan(child: Record, title: str) -> ChildPlan:
     """The last plan of `child` under aliases, its sources as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
     if not child.plans:
         raise ValueError(f"{child.process_id} has no plan")
-    plan = anonymizer(child).model(child.plans[-1])
+    plan = child.plans[-1]
     references = tuple(
         source.model_copy(update={"id": _prefixed(source.id, child.process_id)}) for source in plan.references
     )

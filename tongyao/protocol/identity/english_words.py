@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tongyao.protocol.rules.identity.common_words import PLACE_WORDS
+from tongyao.protocol.identity.common_words import PLACE_WORDS
 
 GIVEN: Final = frozenset(
     """
@@ -132,7 +132,7 @@ NAMED_BEFORE: Final = re.compile(
     r"\b(?:(?:man|woman|boy|girl|lad|lass|fellow|chap|bloke|lady|gentleman|neighbou?r|driver|person|friend|teacher) (?:called|named)|I am|I'm|I’m|[Mm]y name is|[Mm]y name's|known as|call me|calls? (?:him|her))\s$"
 )
 ASKED: Final = re.compile(
-    r"\b(?:ask|asks|asked|tell|tells|told|ring|rings|rang|phone|phoned|call|called|thank|thanked|meet|met|marry|married|help|helped|pay|paid|thanks to|talk to|talked to|talks to|spoke to|speak to|spoken to|listen to|belongs? to|"
+    r"\b(?:ask|asks|asked|tell|tells|told|ring|rings|rang|phone|phoned|call|called|thank|thanked|meet|met|marry|married|help|helped|pay|paid|thanks to|talk to|talked to|talks to|spoke to|speak to|spoken to|listen to|belongs? to|owe|owes|owed|hired|it was|"
     r"give|gives|gave|send|sent|lend|lends|lent|teach|taught|stop|stopped|let|saw|see|seen|know|knew|trust|trusted|numbers to|with|without|by|like|since|miss|missed|visit|visited|borrow(?:ed)? \w+ from|"
     r"learn(?:ed|t)? (?:it|that|this|\w+) from|for)\s$",
     re.IGNORECASE,
