@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide
 from tongyao.protocol.model.tension import NameFound
 
 
-def name(text: str, kind: str = "person") -> NameFound:
+def name(text: str, kind: Literal["person", "firm"] = "person") -> NameFound:
     return NameFound.model_construct(name=text, kind=kind)  # also what may be no name
 
 

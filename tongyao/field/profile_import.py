@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.identity.names import name_in_heading, problem_with
-from tongyao.protocol.identity.profile_ids import (
+from tongyao.protocol.model.profile_ids import (
     PROFILE_ID,
     PROFILE_ID_RULE,
     PROFILE_ID_RULE_ZH,

@@ -12,7 +12,7 @@ from tongyao.app.errors import BadInput
 from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
 from tongyao.protocol.identity.names import problem_with
-from tongyao.protocol.identity.profile_ids import PROFILE_ID, PROFILE_ID_RULE
+from tongyao.protocol.model.profile_ids import PROFILE_ID, PROFILE_ID_RULE
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin

@@ -12,7 +12,7 @@ from tongyao.commands.shared.references import digest_of_file, find_person
 from tongyao.commands.shared.terminal import errors
 from tongyao.commands.shared.words import say
 from tongyao.protocol.identity.names import name_in_heading, problem_with
-from tongyao.protocol.identity.profile_ids import stem_id
+from tongyao.protocol.model.profile_ids import stem_id
 from tongyao.protocol.rules.consent import Origin
 
 LOCAL_SCENE: Final = "local"

@@ -52,6 +52,7 @@ _NO_FAMILIAR: Final = frozenset(
     "老师 老板 老乡 老人 老家 老百 老公 老成 老路 老房 老车 老年 老花 老师傅 老党 老单 老班 老麦 老米 老管 老金 老石 老水 老关 老安 小时 小麦 小路 小车 小米 小花 小项 小班 小包 小水 小鱼 小金 小石 小房 小农 小管 "
     "小别 小应 小商 小牛 小马 小龙 小沙 小景 小古 小游 小全 小平 小公 小从 小师 小单 小安 小方 小明 小白 小党 小云 小雷 小查 小曲 小段 小常 小万 小满 小年 小支 阿姨 阿里 阿婆 阿公 阿拉 阿尔 阿富 阿是 阿的 阿胶 阿妈 阿爸 阿哥 阿姐 阿弟 阿妹 阿伯 阿叔 阿婶 阿嫂 阿爷 阿奶".split()
 )
+_AFTER_NAME: Final = tuple("说讲问答，。的和跟家也会在")
 _WORD_BEFORE: Final = re.compile(r"[一二两三四五六七八九十百千几半多每第0-9]$")
 
 
@@ -82,7 +83,7 @@ def chinese_names(text: str) -> Iterator[tuple[int, str]]:
     for hit in _FAMILIAR.finditer(text):
         name, before, after = hit.group(), text[max(0, hit.start() - 6) : hit.start()], text[hit.end() : hit.end() + 1]
         if name in _NO_FAMILIAR and not (
-            name[1] in "方明安平白云雷马龙金石常万" and _WITH.search(before) and _said(after)
+            name[1] in "方明安平白云雷马龙金石常万" and _WITH.search(before) and after in _AFTER_NAME
         ):
             continue
         if after and (_WORD_BEFORE.search(before) or after in "头子板话屋街桥路城房实"):
@@ -141,7 +142,3 @@ def _full(text: str, start: int, surname: str) -> str | None:
         if points >= (6 if length == 2 else 5) and points > most:
             best, most = name, points
     return best
-
-
-def _said(after: str) -> bool:
-    return bool(after) and after in "说讲问答，。的和跟家也会在"

@@ -173,7 +173,6 @@ WORK_BEFORE: Final = re.compile(
 ORDINARY_END: Final = re.compile(
     r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|(?<=[a-z]{3})ages?|ated|ator|ators|ians|ies)$"
 )
-"""Ends of ordinary words; few names of persons have them."""
 ABSTRACT_END: Final = re.compile(r"(?:tion|ment|ness|ity|ence|ance|ship|ics|ology|ism|ing)$")
 """The same for the last word, where names of families end in -ers or -or."""
 ROLE_WORDS: Final = frozenset(
@@ -181,4 +180,6 @@ ROLE_WORDS: Final = frozenset(
     "executive visionary strategist facilitator consultant thinker keynote leader head senior junior chief vice deputy honorary certified global digital golden silver regional national international conference festival "
     "service forest act week day year scheme project programme program plan players singers dancers choir band orchestra quartet unit flat level route page chapter volume issue grade stage room book books".split()
 )
-CONNECTORS: Final = frozenset("and & de van von der da di la le du del bin ibn".split())
+CONNECTORS: Final = frozenset(
+    "and & of the de den van von der da di la le el al du del della dos das bin ibn ben".split()
+)

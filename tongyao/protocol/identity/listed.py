@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from tongyao.protocol.identity import english_words as cues
 from tongyao.protocol.identity.chinese_names import is_phrase, may_be_named
 from tongyao.protocol.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH
 from tongyao.protocol.identity.marks import MARKED
@@ -19,12 +20,6 @@ from tongyao.protocol.model.unicode_text import UNSPACED, normalized
 
 _MOST_WORDS: Final = 4
 _LONGEST_CHINESE_FIRM: Final = 14
-_TITLES: Final = frozenset(
-    "mr mrs ms miss dr doctor prof professor sir lady madam father sister brother captain uncle aunt auntie grandmother grandfather".split()
-)
-_PARTICLES: Final = frozenset(
-    "de der den van von da di du la le el al bin ibn ben del della dos das and & of the".split()
-)
 _SENTENCE_WORDS: Final = frozenset(
     "no not never nobody none nothing without only must cannot can may want wants need needs have has is are was were do does did "
     "when if but because on at for with from by we you they he she it i my our your".split()
@@ -64,7 +59,7 @@ def problem_with_listed(name: NameFound, text: str) -> str:
     if len(spaced) > _MOST_WORDS:
         return f"it has more than {_MOST_WORDS} words: give the name alone"
     for word in spaced:
-        if word.casefold() not in _PARTICLES and word[0].lower() != word[0].upper() and not word[0].isupper():
+        if word.casefold() not in cues.CONNECTORS and word[0].lower() != word[0].upper() and not word[0].isupper():
             return f"`{word}` has no capital: a name is written with capitals"
     firm = name.kind == "firm"
     if problem := _problem_with_words(spaced, firm=firm):
@@ -91,8 +86,8 @@ def _stands_in(name: str, text: str) -> bool:
 
 def _problem_with_words(words: Sequence[str], *, firm: bool) -> str:
     letters = ("".join(char for char in word.casefold() if char.isalpha()) for word in words)
-    plain = [word for word in letters if word and word not in _PARTICLES]
-    if not firm and len(plain) > 1 and plain[0] in _TITLES:
+    plain = [word for word in letters if word and word not in cues.CONNECTORS]
+    if not firm and len(plain) > 1 and cues.TITLE.match(plain[0].capitalize()):
         plain = plain[1:]
     ordinary = [word for word in plain if word not in ALSO_NAMES and _is_ordinary(word, alone=len(plain) == 1)]
     if firm:

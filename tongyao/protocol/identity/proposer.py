@@ -14,8 +14,7 @@ from tongyao.protocol.identity.marks import HIDDEN, MARKED
 from tongyao.protocol.identity.names import problem_with
 from tongyao.protocol.model.tension import MOST_NAME_CHARS, NameFound
 
-MOST_READ: Final = 100_000
-"""Characters of a text that are searched."""
+MOST_READ: Final = 100_000  # characters of a text
 MOST_FOUND: Final = 200
 _MARK: Final = re.compile(rf"{MARKED.pattern}|\[[^\]\n]{{1,30}}\]")
 
