@@ -10,7 +10,15 @@ import pytest
 from tongyao.protocol.guards.checks import complaints_of, strike
 from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
 from tongyao.protocol.model.ids import speaker_of
-from tongyao.protocol.model.observation import NoteKind, Observation, ObservationDraft, Relation, RelationKind, Verdict
+from tongyao.protocol.model.observation import (
+    Note,
+    NoteKind,
+    Observation,
+    ObservationDraft,
+    Relation,
+    RelationKind,
+    Verdict,
+)
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import CatalystRequest, Exchange
 from tongyao.protocol.model.tension import Tension
@@ -187,6 +195,20 @@ def test_a_stated_boundary_keeps_its_collision_until_one_of_the_two_says_more(la
     assert bool(seen(asked, ended).ended) is bool(seen(asked, replaced).relations) is may_fall
 
 
+@pytest.mark.parametrize(("corrected", "may_fall"), [(("R1/P02/1",), True), ((), False)])
+def test_who_corrects_what_a_collision_rests_on_frees_it_although_the_correction_is_inferred(
+    corrected: tuple[str, ...], may_fall: bool
+) -> None:
+    boundaries = [item(f"R1/P02/{number}", kind=ItemKind.BOUNDARY) for number in (1, 2)]
+    (relation,) = COLLISION.relations
+    both = relation.model_copy(update={"sources": ("R1/P01/1", "R1/P02/1", "R1/P02/2")})
+    first = exchange(1, item("R1/P01/1"), *boundaries).model_copy(
+        update={"observation": Observation(round=1, relations=(both,))}
+    )
+    asked = request(first, exchange(2, item("R2/P02/1", inferred=True, replaces=corrected)))
+    assert reasons(asked, draft(ended=[{"id": "R1/r1", "why": "taken back"}])) == ([] if may_fall else ["protected"])
+
+
 def test_a_collision_may_be_worded_anew_as_a_collision_of_the_same_two() -> None:
     asked = request(FIRST.model_copy(update={"observation": COLLISION}), exchange(2, item("R2/P03/1")))
     none = [[a, b] for a in asked.contributors for b in asked.contributors if "P03" in (a, b) and a < b]
@@ -208,6 +230,15 @@ def test_only_a_gap_asks_and_only_somebody_who_is_here(kind: str, asks: str, kep
     (note,) = seen(request(FIRST), draft(notes=[{"kind": kind, "text": "x", "asks": asks}])).notes
     assert note.asks == kept
     assert note.kind is NoteKind(kind)
+
+
+@pytest.mark.parametrize(("asks", "kept"), [("P02", ""), ("P01", "P01")])
+def test_what_is_left_of_a_gap_asks_somebody_else(asks: str, kept: str) -> None:
+    gap = Note(id="R1/n1", kind=NoteKind.GAP, text="Who drives at night and on Sundays?", asks="P02")
+    before = FIRST.model_copy(update={"observation": Observation(round=1, notes=(gap,))})
+    left = {"kind": "gap", "text": "Who drives on Sundays?", "asks": asks, "replaces": ["R1/n1"]}
+    (note,) = seen(request(before, exchange(2, item("R2/P02/1", about=("R1/n1",)))), draft(notes=[left])).notes
+    assert (note.asks, note.replaces) == (kept, ("R1/n1",))
 
 
 @pytest.mark.parametrize(("rounds", "verdict"), [(1, Verdict.MORE), (2, Verdict.MORE), (3, Verdict.EXHAUSTED)])

@@ -10,7 +10,7 @@ from tests.llm import requests
 from tongyao.llm import rendering
 from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
-from tongyao.protocol.model.observation import Ended, Observation
+from tongyao.protocol.model.observation import Ended, Observation, Relation, RelationKind
 from tongyao.protocol.model.projection import Item, ItemKind
 from tongyao.protocol.model.requests import CatalystRequest, Exchange, Language, Mandate, Material, Piece
 from tongyao.protocol.model.steps import STEPS
@@ -170,7 +170,37 @@ def test_the_catalyst_is_told_what_came_of_a_gap_that_was_asked(
     turns = (requests.turn(2, "P01"), requests.turn(2, "P02").model_copy(update={"items": (told,)}))
     exchange = (asked, last.model_copy(update={"projections": turns}))
     text = text_of(rendering.blocks(request.model_copy(update={"exchange": exchange})))
-    assert f"\ngaps that were asked: R1/n1 asks P02: {outcome}\n" in text
+    assert f"\nR1/n1 gap B2, asks P02: nobody drives at night ({outcome})\n" in text
+
+
+def test_the_catalyst_is_told_what_rests_in_part_on_a_replaced_item_and_what_may_not_be_ended_yet() -> None:
+    relation = Relation(
+        id="R1/r1",
+        between=("P01", "P02"),
+        kind=RelationKind.OFFSETTING,
+        text="no light after ten",
+        sources=("R1/P01/1", "R1/P02/1", "R1/P02/2"),
+    )
+    said = [Item(id=f"R1/P0{alias}/{number}", text="I row.") for alias, number in ((1, 1), (2, 1), (2, 2))]
+    first = Exchange(
+        round=1,
+        projections=(
+            requests.turn(1, "P01").model_copy(update={"items": (said[0],)}),
+            requests.turn(1, "P02").model_copy(update={"items": (*said[1:],)}),
+        ),
+        observation=Observation(round=1, relations=(relation,)),
+    )
+
+    def shown(replaces: tuple[str, ...]) -> str:
+        later = Item(id="R2/P02/1", kind=ItemKind.BOUNDARY, text="until nine", inferred=True, replaces=replaces)
+        last = Exchange(round=2, projections=(requests.turn(2, "P02").model_copy(update={"items": (later,)}),))
+        request = requests.catalyst(2, ("P01", "P02")).model_copy(update={"exchange": (first, last)})
+        return text_of(rendering.blocks(request))
+
+    assert "no light after ten [R1/P01/1, R1/P02/1, R1/P02/2] (stays)\n" in shown(())
+    corrected = shown(("R1/P02/1",))
+    assert "R1/P02/2] (rests on a replaced item)\n" in corrected
+    assert "\nR2/P02/1 [boundary; inferred; replaces R1/P02/1] until nine\n" in corrected
 
 
 def test_what_was_ended_is_not_shown_to_the_catalyst_as_standing() -> None:

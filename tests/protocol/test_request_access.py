@@ -111,13 +111,18 @@ def test_the_demander_without_a_seat_only_answers_what_asks_them(seated: bool, a
     assert (request.answers_only, request.asked, request.first) == (answers_only, ("R1/n2",), True)
 
 
+def test_the_demander_with_a_seat_who_has_spoken_has_a_role_in_the_plan() -> None:
+    spoken = record(said(2, "P00", item("R2/P00/1")))
+    seated = spoken.model_copy(update={"participants": (Participant(alias="P00"), *spoken.participants)})
+    roles = [request_access.for_planner(of, materials={}).aliases for of in (spoken, seated)]
+    assert roles == [("P01", "P02", "P03"), ("P00", "P01", "P02", "P03")]
+
+
 def test_a_long_profile_is_searched_for_what_the_round_is_about() -> None:
-    assert request_access.focus_of(record(), "P01") == (
-        "text of R1/r1",
-        "text of R1/n1",
-        "text of R1/n2",
-        "text of R1/n3",
-    )
+    second = Observation(round=2, notes=(gap("R2/n1", "P01"), gap("R2/n2")))
+    of = record(observations=(FIRST, second), round_number=3)
+    found = [text.removeprefix("text of ") for text in request_access.focus_of(of, "P01")]
+    assert found == ["R2/n1", "R1/r1", "R1/n1", "R2/n2", "R1/n2", "R1/n3"], "what names them first, then the newest"
     assert request_access.focus_of(record(round_number=1), "P01") == ()
 
 

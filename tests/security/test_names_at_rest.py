@@ -102,7 +102,7 @@ async def test_the_name_of_somebody_who_was_only_found_is_hidden_and_stays_so(
     for number in (1, 2):
         for one in others:
             await asked(gateway, one["token"], "projection", number)
-            said = {
+            said: dict[str, Any] = {
                 "kind": "submit_projection",
                 "round": number,
                 "text": "I met Weber once, and Jana too.",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tongyao.fair_threads import FairThreads
 from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.chunks import windows
-from tongyao.field.encoders.encoder import Vectors
+from tongyao.field.encoders.encoder import Encoder, Vectors
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.kept_results import KeptResults
@@ -27,7 +27,9 @@ BUDGET_CHARS: Final = 15_000
 
 PIECE_CHARS: Final = 400
 SVD_DIMENSION: Final = 64
-SVD_WEIGHT: Final = 2.0
+SVD_WEIGHT: Final = 0.5
+TENSION_EVERY: Final = 3
+"""In a later round the tension chooses in every third turn only: what answers its lines was shown in round 1."""
 _FITTING: Final = FairThreads(2, "chunks")
 """Two million characters take half a minute or more."""
 
@@ -44,17 +46,18 @@ class ChunkRetriever:
         if budget_chars < 1:
             raise ValueError("budget_chars must be at least 1")
         self._budget = budget_chars
-        self._fitted = KeptResults[_Fitted](keep)
+        self._fitted = KeptResults[Fitted](keep)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Pieces of `text` nearest to T, I, each barrier, E, and each text of `focus`, in text order, each with the parts of the
         tension it was found for.
 
-        The parts and texts take turns choosing, best first, until the budget is spent; chosen pieces that touch are joined.
+        They take turns choosing, best first, until the budget is spent, with `focus` the parts in every third turn only. Chosen
+        pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
-        fitted = await self._fitted.get(key, lambda: _FITTING.run(partial(_fit, text)))
-        chosen = await asyncio.to_thread(_choose, fitted, queries_of(tension, focus), self._budget)
+        fitted = await self._fitted.get(key, lambda: _FITTING.run(partial(fit, text)))
+        chosen = await asyncio.to_thread(choose, fitted, queries_of(tension, focus), self._budget)
         return Material(
             pieces=joined(text, [(*span, labels_in(tension, labels)) for span, labels in chosen.items()]),
             total_chars=len(text),
@@ -62,35 +65,42 @@ class ChunkRetriever:
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
+    """A profile ready to be searched. Row n of `vectors` and of `counts` is `spans[n]`."""
+
     spans: list[tuple[int, int]]
-    encoder: LexicalEncoder
+    encoder: Encoder
     vectors: Vectors
     counts: TermCounts
 
 
-def _fit(text: str) -> _Fitted:
+def fit(text: str) -> Fitted:
+    """`text` cut into pieces, with an encoder that is fitted on them."""
     spans = list(windows(text, chars=PIECE_CHARS))
     texts = [text[start:end] for start, end in spans]
     encoder = LexicalEncoder.fit(texts, dimension=SVD_DIMENSION, max_features=30_000)
-    return _Fitted(spans, encoder, encoder.encode(texts), TermCounts.of(count_features(texts, words)))
+    return Fitted(spans, encoder, encoder.encode(texts), TermCounts.of(count_features(texts, words)))
 
 
-def _choose(fitted: _Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
-    """Spans with the parts of the tension that chose them."""
+def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
+    """Spans of the text, `budget` characters at most, with the labels of `targets` that chose them (`queries_of`)."""
     if not fitted.spans or not targets:
         return {}
     asked = list(targets.values())
-    near: npt.NDArray[np.float64] = (fitted.encoder.encode(asked) @ fitted.vectors.T).astype(np.float64)
+    near: npt.NDArray[np.float64] = (fitted.encoder.encode(asked, query=True) @ fitted.vectors.T).astype(np.float64)
     scores = SVD_WEIGHT * z_scores(np.maximum(near, 0.0) ** 2) + z_scores(
         bm25(fitted.counts, QueryTerms.of(count_features(asked, words)))
     )
     orders = np.argsort(-scores, axis=1, kind="stable")
     chosen: dict[tuple[int, int], set[str]] = {}
     left = budget
-    for turn in range(orders.shape[1]):
+    every = TENSION_EVERY if any(map(str.isdigit, targets)) else 1
+    for turn in range(orders.shape[1] * every):
         for label, order in zip(targets, orders, strict=True):
-            span = fitted.spans[order[turn]]
+            place = turn if label.isdigit() else turn // every
+            if place >= len(order) or (not label.isdigit() and turn % every):
+                continue
+            span = fitted.spans[order[place]]
             if span not in chosen:
                 if span[1] - span[0] > left:
                     if not chosen:  # a budget below one piece: its beginning is better than nothing

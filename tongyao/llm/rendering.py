@@ -103,9 +103,13 @@ def _formulation(request: FormulationRequest, parts: Mapping[str, str]) -> tuple
 
 
 def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """Profile and tension, which stay the same in all rounds. Then what holds now, and the task."""
+    """The tension, then the profile, which a person reads with the tension in mind. Then what holds now, and the task.
+
+    The first two stay the same in all rounds, except a profile that is searched anew in each.
+    """
     alias, language = request.alias, request.language
-    material = [Block(_profile(request.material, alias)), Block(_tension(request.tension), cache=True)]
+    profile = Block(_profile(request.material, alias), cache=request.material.is_whole)
+    material = [Block(_tension(request.tension)), profile]
     now = []
     if request.items:
         now.append(data("said", "\n".join(_item(item, language) for item in request.items), by=alias))
@@ -136,7 +140,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
     """The tension and what was said, round by round, which stay the same. Then what holds now, and the task."""
     language = request.language
     state = standing(request.exchange)
-    stands = [_statement(statement, language, sources=True) for statement in state.statements]
+    stands = [_marked(statement, state, language, protected=True) for statement in state.statements]
     now = [data("stands", "\n".join(stands))] if stands else []
     if strategy := request.strategy.strip():
         now.append(data("strategy", strategy, by=DEMANDER))
@@ -165,13 +169,6 @@ def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
         earlier = {statement.id: statement for statement in _stated(request)}
         told = "; ".join(f"{id} {line(earlier[id].text)}" for id in state.lapsed)
         lines.append(f"{label('lapsed', language)}: {told}")
-    gaps = [
-        f"{id} {label('asks', language)} {asked.alias}: {label(asked.outcome, language)}"
-        for id, asked in state.asked.items()
-        if asked.round == request.round
-    ]
-    if gaps:
-        lines.append(f"{label('gaps that were asked', language)}: {'; '.join(gaps)}")
     return lines
 
 
@@ -187,7 +184,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
     state = standing(request.exchange)
     blocks = [Block(_tension(request.tension))]
     blocks += [Block(data("said", "\n".join(_item(item, language) for item in state.valid_items)))]
-    if stands := [_with_outcome(statement, state, language) for statement in state.statements]:
+    if stands := [_marked(statement, state, language) for statement in state.statements]:
         blocks.append(Block(data("stands", "\n".join(stands))))
     blocks += [Block(_profile(material, alias)) for alias, material in sorted(request.materials.items())]
     for child in request.children:
@@ -251,11 +248,12 @@ def _profile(material: Material, alias: str) -> str:
 
 
 def _item(item: Item, language: Language) -> str:
-    """`R1/P01/2 [boundary; B1, E; inferred] text`. A piece of somebody's own words has no brackets."""
+    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. A piece of somebody's own words has no brackets."""
     marks = [
         *([label(item.kind, language)] if item.kind else []),
         *([", ".join(item.about)] if item.about else []),
         *([label("inferred", language)] if item.inferred else []),
+        *([f"{label('replaces', language)} {', '.join(item.replaces)}"] if item.replaces else []),
     ]
     bracket = f"[{'; '.join(marks)}] " if marks else ""
     return f"{item.id} {bracket}{line(item.text)}"
@@ -273,12 +271,17 @@ def _statement(statement: Statement, language: Language, *, sources: bool = Fals
     return f"{statement.id} {label(statement.kind, language)} {about}{asks}: {text}"
 
 
-def _with_outcome(statement: Statement, state: Standing, language: Language) -> str:
-    """A statement for the author of the plan: hedged where it rests on inference, a gap with what came of asking."""
-    told = _statement(statement, language, sources=True)
-    hedge = f" ({label('inferred', language)})" if state.rests_on_inference(statement) else ""
+def _marked(statement: Statement, state: Standing, language: Language, *, protected: bool = False) -> str:
+    """A statement with its sources and what code knows of it: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
     asked = state.asked.get(statement.id)
-    return f"{told}{hedge}" + (f" ({label(asked.outcome, language)})" if asked else "")
+    marks = [
+        *(["inferred"] if state.rests_on_inference(statement) else []),
+        *(["rests on a replaced item"] if state.rests_on_replaced(statement) else []),
+        *(["stays"] if protected and state.is_protected(statement) else []),
+        *([asked.outcome] if asked else []),
+    ]
+    told = _statement(statement, language, sources=True)
+    return f"{told} ({'; '.join(label(mark, language) for mark in marks)})" if marks else told
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:

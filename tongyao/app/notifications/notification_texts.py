@@ -10,6 +10,10 @@ _WHAT: Final[dict[str, tuple[str, str]]] = {
     "confirm_tension": ("Please confirm or revise your tension", "请确认或修改你的张力"),
     "select_participants": ("Please choose who takes part", "请选择参与者"),
     "projection": ("Your turn in round {round}", "第 {round} 轮轮到你发言"),
+    "gap": (
+        "A question about your tension, which perhaps only you can answer",
+        "关于你的张力，有一个也许只有你答得了的问题",
+    ),
     "decision": ("Please decide how to go on", "请决定如何继续"),
     "answer": ("Please answer the plan", "请答复方案"),
     "residual": ("A residual tension waits for your decision", "有一个残余张力待你决定"),

@@ -21,7 +21,7 @@ from tongyao.records.process.plans import Acceptance
 async def against(process: str, document: object) -> list[Fault]:
     async with records_context() as context:
         record = await context.repositories.record(process)
-        return faults(document, known=record.item_ids(), contributors=record.contributors())
+        return faults(document, known=record.item_ids(), contributors=record.with_parts())
 
 
 async def machine(process: str, revision: int | None) -> object:

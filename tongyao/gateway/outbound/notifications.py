@@ -164,7 +164,7 @@ class NotificationSender:
     async def _outgoing(self, one: Notification, links: list[str]) -> Outgoing | None:
         """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
         channel = await self._channel(one)
-        what = str(one.about["what"])
+        told = what = str(one.about["what"])
         due: datetime | None = None
         if what in ASKS or what == EventKind.REMINDER:
             ask = Ask.PROJECTION if what == EventKind.REMINDER else Ask(what)
@@ -172,6 +172,9 @@ class NotificationSender:
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at
+            unlimited = due is None and waiting.remaining_seconds is None
+            if ask is Ask.PROJECTION and waiting.alias == DEMANDER and unlimited:
+                told = "gap"  # without a seat the demander has no turn
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
@@ -184,9 +187,9 @@ class NotificationSender:
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(what, one.about, language),
+            subject=notification_texts.subject(told, one.about, language),
             text=notification_texts.text(
-                what,
+                told,
                 one.about,
                 process=one.process_id or "",
                 due=due,

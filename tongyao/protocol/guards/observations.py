@@ -23,7 +23,7 @@ from tongyao.protocol.model.observation import (
 )
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import CatalystRequest
-from tongyao.protocol.rules.standing import Standing, is_protected, not_examined, said_since, standing
+from tongyao.protocol.rules.standing import Standing, not_examined, standing
 
 
 def coverage(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
@@ -70,7 +70,7 @@ def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 
 def protected_stand(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A protected relation is ended only after one of the two has said something that is not inferred."""
+    """A collision that is protected (`Standing.is_protected`) is not ended."""
     state = standing(request.exchange)
     for number, entry in enumerate(draft.ended):
         if fixed := _protected([entry.id], state):
@@ -90,6 +90,7 @@ OBSERVATION_CHECKS: Final[Sequence[Check[ObservationDraft, CatalystRequest]]] = 
 def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck: int = 0) -> Observation:
     """A checked draft as an observation, its relations and notes numbered from 1.
 
+    What is left of a gap asks nobody who was asked about it: a gap is asked once.
     Unknown ids, aliases and lines are left out. `replaces` and `ended` keep statements that hold, `none` keeps pairs that were not
     looked at before and have no relation now. Before the verdict counts it is `more`.
     """
@@ -128,6 +129,8 @@ def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck:
 
 def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standing, items: Collection[str]) -> Note:
     people = (*request.contributors, DEMANDER)
+    replaces = named_ids(entry.replaces, [note.id for note in state.notes])
+    were_asked = {state.asked[id].alias for id in replaces if id in state.asked}
     asks = named_alias(entry.asks)
     return Note(
         id=note_id(request.round, number),
@@ -138,8 +141,8 @@ def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standi
             *dict.fromkeys(alias for alias in map(named_alias, entry.about) if alias in people),
         ),
         sources=named_ids(entry.sources, items),
-        asks=asks if entry.kind is NoteKind.GAP and asks in people else "",
-        replaces=named_ids(entry.replaces, [note.id for note in state.notes]),
+        asks=asks if entry.kind is NoteKind.GAP and asks in people and asks not in were_asked else "",
+        replaces=replaces,
     )
 
 
@@ -161,9 +164,8 @@ def _none(draft: ObservationDraft, request: CatalystRequest) -> list[Pair]:
 
 
 def _protected(said: Sequence[str], state: Standing) -> tuple[str, ...]:
-    """The ids of `said` that name a protected relation which neither side has said anything about since."""
-    fixed = [one.id for one in state.relations if is_protected(state, one) and not said_since(state, one)]
-    return named_ids(said, fixed)
+    """The ids of `said` that name a protected relation."""
+    return named_ids(said, [relation.id for relation in state.relations if state.is_protected(relation)])
 
 
 def _keeps(entry: RelationDraft, between: Pair, replaced: str, state: Standing) -> bool:

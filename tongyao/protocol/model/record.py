@@ -104,6 +104,12 @@ class Record(Value):
         spoke = {projection.alias for projection in self.projections if projection.items}
         return tuple(sorted(spoke - {DEMANDER}))
 
+    def with_parts(self) -> tuple[str, ...]:
+        """Aliases that have a role in a plan, in order: the contributors, and the demander who has a seat and has spoken."""
+        seated = any(participant.alias == DEMANDER for participant in self.participants)
+        spoke = any(projection.alias == DEMANDER and projection.items for projection in self.projections)
+        return ((DEMANDER,) if seated and spoke else ()) + self.contributors()
+
     def items(self) -> tuple[Item, ...]:
         """Everything that participants said, round by round."""
         return tuple(item for projection in self.projections for item in projection.items)

@@ -7,8 +7,8 @@ from typing import Final
 
 from tongyao.protocol.identity.marks import Marker
 from tongyao.protocol.identity.proposer import without_proposed
-from tongyao.protocol.model.ids import speaker_of
-from tongyao.protocol.model.observation import NoteKind, Verdict
+from tongyao.protocol.model.ids import round_of, speaker_of
+from tongyao.protocol.model.observation import NoteKind, Statement, Verdict
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Projection
@@ -28,7 +28,7 @@ from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
 
-MAX_FOCUS: Final = 12
+MAX_FOCUS: Final = 6
 """The most texts, newest first, that a long profile is searched for besides the tension."""
 
 
@@ -77,12 +77,19 @@ def for_endpoint(
 
 
 def focus_of(record: Record, alias: str) -> tuple[str, ...]:
-    """The texts that a long profile is searched for besides the tension: open gaps, frameworks, and relations with `alias`."""
+    """The texts that a long profile is searched for besides the tension, at most `MAX_FOCUS`: relations with `alias`, frameworks,
+    and gaps that are open. Those that name `alias` come first, and of these and of the others the newest.
+    """
     state = standing(_before(record))
-    texts = [relation.text for relation in state.relations if alias in relation.between]
-    texts += [note.text for note in state.notes if note.kind is NoteKind.FRAMEWORK]
-    texts += [gap.text for gap in state.open_gaps]
-    return tuple(texts[-MAX_FOCUS:])
+    named: list[Statement] = [relation for relation in state.relations if alias in relation.between]
+    named += [gap for gap in state.open_gaps if alias in (gap.asks, *gap.about)]
+    others = [note for note in state.notes if note.kind is NoteKind.FRAMEWORK or note in state.open_gaps]
+    newest = sorted(named, key=_round, reverse=True) + sorted(others, key=_round, reverse=True)
+    return tuple(dict.fromkeys(statement.text for statement in newest))[:MAX_FOCUS]
+
+
+def _round(statement: Statement) -> int:
+    return round_of(statement.id)
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
@@ -136,7 +143,7 @@ def for_planner(
         began=record.began,
         tension=shown_tension(record),
         exchange=exchange(record, until=record.round),
-        aliases=tuple(alias for alias in record.contributors() if alias not in without),
+        aliases=tuple(alias for alias in record.with_parts() if alias not in without),
         materials={
             alias: _for_planner(material, names, alias) for alias, material in materials.items() if alias not in without
         },

@@ -82,6 +82,28 @@ class Standing(Value):
         sides = {speaker_of(item.id) for item in cited}
         return any(all(item.inferred for item in cited if speaker_of(item.id) == side) for side in sides)
 
+    def rests_on_replaced(self, statement: Statement) -> bool:
+        """Whether an item that `statement` cites was replaced by its own author; others of that author still bear it."""
+        return not self.replaced.isdisjoint(statement.sources)
+
+    def is_protected(self, statement: Statement) -> bool:
+        """Whether `statement` is a collision that cannot be replaced or ended yet.
+
+        It rests on a boundary that was said and not inferred, or on somebody's own words; none of these items was replaced; and
+        neither of the two has said anything since that holds and is not inferred.
+        """
+        if not isinstance(statement, Relation) or statement.kind is not RelationKind.OFFSETTING:
+            return False
+        if self.rests_on_replaced(statement):
+            return False
+        cited = (self.items[source] for source in statement.sources if source in self.items)
+        stated = any(item.kind is None or (item.kind is ItemKind.BOUNDARY and not item.inferred) for item in cited)
+        return stated and not any(
+            round_of(item.id) > round_of(statement.id) and speaker_of(item.id) in statement.between
+            for item in self.valid_items
+            if not item.inferred
+        )
+
 
 def rounds_of(projections: Iterable[Projection], observations: Iterable[Observation]) -> tuple[Exchange, ...]:
     """The rounds, oldest first: what was said in each in alias order, and its observation where there is one."""
@@ -169,26 +191,6 @@ def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
 def not_examined(state: Standing, contributors: Iterable[str]) -> tuple[Pair, ...]:
     """The pairs of contributors that were never looked at, in order; the demander is left out."""
     return tuple(pair for pair in all_pairs(contributors) if not state.examined(*pair))
-
-
-def is_protected(state: Standing, relation: Relation) -> bool:
-    """Whether only something that was said later, and is not inferred, may replace or end `relation`.
-
-    An offsetting relation is protected that rests on a boundary which was said, or on somebody's own words.
-    """
-    if relation.kind is not RelationKind.OFFSETTING:
-        return False
-    cited = (state.items[source] for source in relation.sources if source in state.items)
-    return any(item.kind is None or (item.kind is ItemKind.BOUNDARY and not item.inferred) for item in cited)
-
-
-def said_since(state: Standing, relation: Relation) -> bool:
-    """Whether a participant in `relation` has said something after it was stated, in an item that holds and is not inferred."""
-    stated = round_of(relation.id)
-    return any(
-        round_of(item.id) > stated and speaker_of(item.id) in relation.between and not item.inferred
-        for item in state.valid_items
-    )
 
 
 def concerned(seen: Observation) -> tuple[str, ...]:
