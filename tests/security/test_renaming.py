@@ -47,7 +47,7 @@ async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarnes
         one.alias for one in await gateway.context.repositories.seats.seats(pid) if one.person == kim["profile_id"]
     )
     assert read.named
-    assert read.text == f"[person 1], [person 2], [person 2] and {alias} know [person 3]: […]."
+    assert read.text == f"[person 1], [person 2], [person 2] and {alias} know [person 4]: […]."
     assert read.names == ("Ida Quist", "Jo Vandal", "Vandal", "Kim Astor", "Una Bell"), (
         "whoever is named, in the room or not"
     )

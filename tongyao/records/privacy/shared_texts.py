@@ -116,10 +116,10 @@ class SharedTexts:
                 return
             text = (await get_texts(connection, [row["tension_text_id"]], erased=""))[row["tension_text_id"]]
         if text:
-            await self.hide_people(process_id, [row["demander"]])
             new = NewText(row["tension_text_id"], row["demander"], "tension", text)
-            names = Tension.model_validate_json(text).names
-            await self.put(process_id, [new], aliases={new.id: DEMANDER}, names=names)
+            await self.hide(process_id, [[name] for name in Tension.model_validate_json(text).names])
+            await self.hide_people(process_id, [row["demander"]])
+            await self.put(process_id, [new], aliases={new.id: DEMANDER})
 
     @asynccontextmanager
     async def _locked(self, process_id: str) -> AsyncIterator[Connection]:
