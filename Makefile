@@ -6,7 +6,7 @@ TOOLS := .venv-tools
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip
 
-.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check format histories setup lock sbom audit clean
+.PHONY: help demo test test-slow servers simulate simulate-workflow kills mutants live check size format histories setup lock sbom audit clean
 .DEFAULT_GOAL := demo
 
 help: ## List the targets
@@ -59,6 +59,9 @@ check: $(VENV)/.dev ## Check style (ruff), types (mypy) and imports between pack
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+size: ## Count the lines of each package, beside the goals of the design
+	@$(PYTHON) -m bench.code_size
+
 format: $(VENV)/.dev ## Format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
@@ -84,7 +87,8 @@ sbom: $(TOOLS)/.installed ## Write sbom.json (CycloneDX): what the image install
 	@echo 'sbom.json: what requirements/runtime.txt installs'
 
 audit: $(TOOLS)/.installed ## Compare what the image installs with published advisories (needs the network)
-	@$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/runtime.txt
+	@echo "Asks the public advisory database about $$(grep -c '^[a-z].*==' requirements/runtime.txt) libraries, one request each, 15 s at most for each."
+	@$(TOOLS)/bin/pip-audit --progress-spinner on --timeout 15 --strict --disable-pip --require-hashes -r requirements/runtime.txt
 
 clean: ## Remove .venv, .venv-tools and all caches; never .tongyao, which holds the data
 	rm -rf $(VENV) $(TOOLS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

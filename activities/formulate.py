@@ -12,6 +12,7 @@ from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
 from tongyao.protocol.identity.listed import names_of
 from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
@@ -24,7 +25,6 @@ from tongyao.protocol.model.tension import (
     from_raw,
     within_limits,
 )
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 

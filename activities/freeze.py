@@ -9,7 +9,7 @@ from temporalio import activity
 from activities.dependencies import Deps
 from activities.llm import scene_prompts
 from activities.record import write_outbox
-from tongyao.fair_threads import on_behalf_of
+from tongyao.heavy_work import on_behalf_of
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind

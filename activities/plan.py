@@ -14,6 +14,7 @@ from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
 from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_plan
+from tongyao.protocol.model.ids import child_id, hole_id
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
@@ -22,7 +23,6 @@ from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.child_plan import child_plan
 from tongyao.protocol.rules.plans.holes import hole_title
-from tongyao.protocol.rules.plans.lineage import child_id, hole_id
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow

@@ -37,7 +37,7 @@ from tongyao.runtime.local.processes import free_port
 from tongyao.runtime.local.worker_process import WorkerProcess
 
 PEOPLE: Final = 5
-MOST: Final = ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS", "MOST_ADDRESS_CONNECTIONS", "MOST_CONNECTIONS")
+MOST: Final = ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS", "MOST_CONNECTIONS")
 ROUNDS: Final = 4
 SETTLE_SECONDS: Final = 15.0
 """After an observation, for all that follows from it to be seen."""
@@ -147,7 +147,7 @@ async def main(viewers: int) -> None:
         environment = {
             **await started_worker(bench, closing),
             # The viewers are six people, and all of them come from this machine, which is one address.
-            **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE", "CONNECTION_RATE")},
+            **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE")},
             **{f"TONGYAO_GATEWAY__{name}": str(10 * viewers) for name in MOST},
         }
         port, gateway = await _gateway(environment, closing)

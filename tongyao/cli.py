@@ -23,8 +23,9 @@ MODULES: Final = {
     "processes": ("watch", "show", "why", "list"),
     "messages": (
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
-        "switch", "extend", "leave", "consent", "consents",
+        "switch", "extend", "leave",
     ),
+    "consents": ("consent", "consents"),
     "export": ("export",),
     "erase": ("erase",),
     "operators": ("log", "project-again", "signal"),
@@ -50,9 +51,7 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands and cmd_name in _MODULE_OF:
-            part = typer.Typer()
-            part.callback()(_nothing)  # with a callback, one command alone is a group, too
-            import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").add_to(part)
+            part = import_module(f"tongyao.commands.{_MODULE_OF[cmd_name]}").app
             self.commands.update(typer.main.get_group(part).commands)
         command = self.commands.get(cmd_name)
         return command if command is None else _in_language(command)
@@ -61,21 +60,21 @@ class _Commands(TyperGroup):
         super(_Commands, _in_language(self)).format_help(ctx, formatter)
 
     def get_usage(self, ctx: Any) -> str:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         usage = super().get_usage(ctx)
         if language() == "en":
             return usage
-        from tongyao.commands.shared.help_words import usage_in_chinese
+        from tongyao.commands.chinese_help import usage_in_chinese
 
         return usage_in_chinese(usage)
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         if language() == "en":
             return super().main(*args, **settings)
-        from tongyao.commands.shared.help_words import chinese_screens
+        from tongyao.commands.chinese_help import chinese_screens
 
         with chinese_screens():
             return super().main(*args, **settings)
@@ -95,12 +94,12 @@ def _errors_in_language() -> Iterator[None]:
     try:
         yield
     except TyperException as error:
-        from tongyao.commands.shared.words import language
+        from tongyao.commands.words import language
 
         context = getattr(error, "ctx", None)
         if language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
             raise
-        from tongyao.commands.shared.help_words import error_in_chinese
+        from tongyao.commands.chinese_help import error_in_chinese
 
         if context is None:
             error.message = error_in_chinese(error.message)
@@ -110,16 +109,13 @@ def _errors_in_language() -> Iterator[None]:
 
 def _in_language(command: Any) -> Any:
     """The command itself, or a copy with its help in Chinese, by the language of the terminal."""
-    from tongyao.commands.shared.words import language
+    from tongyao.commands.words import language
 
     if language() == "en":
         return command
-    from tongyao.commands.shared.help_words import in_chinese
+    from tongyao.commands.chinese_help import in_chinese
 
     return in_chinese(command)
-
-
-def _nothing() -> None: ...
 
 
 app = typer.Typer(
@@ -174,8 +170,8 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from tongyao.commands.shared.expected_errors import exit_code_of, message_of
-        from tongyao.commands.shared.terminal import fail
+        from tongyao.commands.expected_errors import exit_code_of, message_of
+        from tongyao.commands.terminal import fail
 
         code = exit_code_of(error)
         if code is None:

@@ -21,7 +21,7 @@ from typing import Final, TypeVar, TypeVarTuple
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
-from tongyao.fair_threads import FairThreads
+from tongyao.heavy_work import HeavyWork
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -40,12 +40,14 @@ class LimitReached(Exception):
     """A call used more processor time or memory than it may, and was ended."""
 
 
+_TURNS: Final = HeavyWork(PROCESSES, "limited")
+"""Threads that wait for the processes."""
 _pool: ProcessPool | None = None
 _lock = threading.Lock()
 
 
-async def run(threads: FairThreads, function: Callable[[*Arguments], T], *arguments: *Arguments, seconds: float) -> T:
-    """What `function` returns. The call waits for its turn in `threads`. Whoever is cancelled ends the process that works for them.
+async def run(function: Callable[[*Arguments], T], *arguments: *Arguments, seconds: float) -> T:
+    """What `function` returns. A call waits while another one for the same person runs. If it is cancelled, its process ends.
 
     `seconds`: of processor time. Raises `LimitReached`, and what `function` raises.
     """
@@ -59,10 +61,10 @@ async def run(threads: FairThreads, function: Callable[[*Arguments], T], *argume
         raise LimitReached("the processes that read texts are killed again and again")
 
     try:
-        return await threads.run(work)
+        return await _TURNS.run(work)
     except asyncio.CancelledError:
-        for one in begun:
-            one.cancel()  # type: ignore[no-untyped-call]  # reason: the library does not annotate it
+        for call in begun:
+            call.cancel()  # type: ignore[no-untyped-call]  # reason: the library does not annotate it
         raise
     except (ProcessExpired, MemoryError):
         most = f"{seconds:g} s of processor time or {MOST_BYTES // 1024**2:,} MB"

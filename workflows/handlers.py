@@ -21,9 +21,9 @@ from tongyao.protocol.contracts.signals import Payload, read_signal
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.message_kinds import KINDS, Kind, open_ask
-from tongyao.protocol.life.phases.turns import later_round
+from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
 from tongyao.protocol.life.state import State
+from tongyao.protocol.life.turns import later_round
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
@@ -57,7 +57,7 @@ class MessageHandlers:
         if machine.repeated(self.state, message):
             return
         if (code := machine.refuse(self.state, message)) is not None:
-            verdict = Verdict.refused(code, open_ask(self.state, message))
+            verdict = Verdict.refused(code, open_now(self.state, message))
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
     def _apply(self, message: m.Message) -> Verdict:

@@ -20,7 +20,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.llm import scene_prompts
 from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
-from tongyao.fair_threads import on_behalf_of
+from tongyao.heavy_work import on_behalf_of
 from tongyao.llm import prompts
 from tongyao.llm.engine import Bound, Call, CallKey, Engine, Reask
 from tongyao.llm.errors import (

@@ -40,7 +40,7 @@ def test_importing_the_workflow_loads_no_model_no_database_and_no_learner() -> N
 
 
 def test_a_gateway_in_which_nobody_searches_holds_no_learner() -> None:
-    heavy = ["torch", "sklearn", "networkx", "anthropic", "activities"]
+    heavy = ["torch", "sklearn", "anthropic", "activities"]
     assert loaded(heavy, "import tongyao.runtime.serve, tongyao.field.intent_field") == ""
 
 

@@ -57,7 +57,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
 
     async def waits_for_the_demander() -> bool:
         asks = await stack.repositories.inbox.of_process(process, open_only=True)
-        return any((ask.alias, ask.ask) == ("P00", "decision") for ask in asks)
+        return any((ask.alias, ask.ask) == ("P00", "replan") for ask in asks)
 
     await until(waits_for_the_demander)
     shown = json.loads((await tongyao("show", process, "--json")).stdout)
@@ -137,7 +137,7 @@ async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> No
 
     await until(answering)
     shown = (await tongyao("show", process)).stdout
-    assert f"waits for {aliases[bo]}: plan 1 is to be answered" in shown
+    assert f"waits for {aliases[bo]}: answer plan 1: commit, decline, or propose a change" in shown
     assert f"{aliases[ada]} may answer the plan, too: a proxy spoke for them" in " ".join(shown.split())
     assert (await tongyao("answer", process, "commit", "--as", "ada")).exit_code == 0
     again = (await tongyao("show", process)).stdout

@@ -9,8 +9,8 @@ import pytest
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import Refused
-from tongyao.commands.shared.expected_errors import exit_code_of, message_of
-from tongyao.commands.shared.terminal import EXIT_FAILED, EXIT_UNREACHABLE
+from tongyao.commands.expected_errors import exit_code_of, message_of
+from tongyao.commands.terminal import EXIT_FAILED, EXIT_UNREACHABLE
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tongyao.commands.shared.ways_in import gateway_address
+from tongyao.commands.gateway import gateway_address
 from tongyao.runtime.local.addresses import GATEWAY_FILE
 from tongyao.runtime.settings import Settings
 

@@ -17,25 +17,24 @@ from tests.support.stack import Stack
 from tongyao import commands
 from tongyao.app.errors import NotFound, Refused
 from tongyao.cli import MODULES, app
-from tongyao.commands.shared.doctor import examine
-from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.help_words import RUN, breakable
-from tongyao.commands.shared.words import TEXTS, known, language
-from tongyao.gateway.console.texts import catalogue, worded
-from tongyao.protocol.model.events import Ask
+from tongyao.commands.chinese_help import RUN, breakable
+from tongyao.commands.doctor import examine
+from tongyao.commands.expected_errors import message_of
+from tongyao.commands.words import known, language
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.phase import Phase
 from tongyao.records.database import RecordsError
 from tongyao.runtime.errors import NotRunning
 from tongyao.runtime.settings import Settings
+from tongyao.texts.catalogue import catalogue, worded
 
 FOLDER = Path(commands.__file__).parent
 LITERAL_KEY = re.compile(r"""\bsay\(\s*"([a-z_]+\.[a-z_]+)"\s*[,)]""")
 
 
 def test_every_text_has_both_languages_and_the_same_values() -> None:
-    own = catalogue(TEXTS)
-    assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue()}
+    own = catalogue("commands")
+    assert own and not {key.split(".")[0] for key in own} & {key.split(".")[0] for key in catalogue("console")}
     for key, (english, chinese) in own.items():
         assert english.strip() and chinese.strip(), key
         assert set(re.findall(r"\{(\w+)\}", english)) == set(re.findall(r"\{(\w+)\}", chinese)), key
@@ -43,10 +42,9 @@ def test_every_text_has_both_languages_and_the_same_values() -> None:
 
 def test_every_key_that_a_command_names_exists() -> None:
     named = {key for file in FOLDER.glob("**/*.py") for key in LITERAL_KEY.findall(file.read_text(encoding="utf-8"))}
-    asks = {f"waits.{one.value}" for one in Ask}
     states = {*(f"phase.{one.value}" for one in Phase), *(f"show.verdict_{one.value}" for one in Verdict)}
     assert len(named) > 20
-    assert not {key for key in named | asks | states if not known(key)}
+    assert not {key for key in named | states if not known(key)}
 
 
 def every_help() -> Iterator[tuple[str, str]]:
@@ -66,7 +64,7 @@ def every_help() -> Iterator[tuple[str, str]]:
 
 def test_the_help_in_chinese_is_of_help_that_there_is() -> None:
     shown = dict(every_help())
-    english = {en: key for key, (en, _) in catalogue(TEXTS).items() if key.startswith("help.")}
+    english = {en: key for key, (en, _) in catalogue("commands").items() if key.startswith("help.")}
     assert english.keys() - set(shown.values()) == set()
     assert {name for name, said in shown.items() if said not in english} == set(), (
         "every command and every option says in Chinese what it does"
@@ -118,12 +116,12 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
     process, _aliases = await room(stack)
     shown = await tongyao("show", process)
     assert "[in the rounds]" in shown.stdout and "crystallizing" not in shown.stdout
-    assert "waits for P01: round 1 waits for what they say" in shown.stdout
+    assert "waits for P01: say what is new from you in round 1" in shown.stdout
 
     monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
     shown = await tongyao("show", process)
     assert "[各轮进行中]" in shown.stdout and "正在答复方案" in shown.stdout
-    assert "在等P01：第 1 轮等他们发言" in shown.stdout
+    assert "在等P01：写下第 1 轮你的新内容" in shown.stdout
     assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
     why = (await tongyao("why", process)).stdout.replace("\n", "")
     assert "在等P01，从" in why and "他们这一轮的发言" in why and "Waits for" not in why

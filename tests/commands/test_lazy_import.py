@@ -15,7 +15,7 @@ from tests.support.stack import Stack
 from tongyao import cli
 
 LIBRARIES = (
-    "numpy", "networkx", "fastapi", "yoyo", "temporalio", "anthropic", "mcp", "httpx", "structlog", "jinja2", "activities",
+    "numpy", "fastapi", "yoyo", "temporalio", "anthropic", "mcp", "httpx", "structlog", "jinja2", "activities",
     "workflows",
 )  # fmt: skip
 """What no command needs that only reads the records."""

@@ -57,6 +57,8 @@ async def test_what_a_process_was_started_for_is_not_offered_again_by_the_next_p
         assert "tongyao branch" not in shown
         for name in ("bo", "cy"):
             assert (await tongyao("answer", process, "commit", "--as", name)).exit_code == 0
+        await stack.until(process, "awaiting_children")
+        assert (await tongyao("conclude", process, "--yes")).exit_code == 0, "the child is not waited for"
         await stack.until_ended(process)
         assert "tongyao branch" not in (await tongyao("show", process)).stdout
         chosen = await tongyao("select", child, "--participant", "bo", "--participant", "cy")

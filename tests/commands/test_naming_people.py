@@ -13,10 +13,10 @@ from tests.commands.command_line import room, spoken_to_the_plan, tongyao
 from tests.support.stack import Stack
 from tongyao.app.errors import BadInput, Refused
 from tongyao.cli import app
-from tongyao.commands.shared.expected_errors import message_of
-from tongyao.commands.shared.next_steps import commands_for
-from tongyao.commands.shared.profile_files import profile_id_of
-from tongyao.commands.shared.references import alias_in, digest_of_file, find_person, find_process
+from tongyao.commands.expected_errors import message_of
+from tongyao.commands.next_steps import commands_for
+from tongyao.commands.profile_files import profile_id_of
+from tongyao.commands.references import alias_in, digest_of_file, find_person, find_process
 from tongyao.protocol.model.process import Choice
 
 TEXTS = {
@@ -124,10 +124,9 @@ async def test_feedback_and_holes_name_people_in_the_process(stack: Stack) -> No
     assert kept.exit_code == 0, (kept.output, kept.exception)
     [said] = await stack.repositories.feedback.of_process(process)
     assert said.alias == aliases["ada"]
-    row = await stack.repositories.processes.get(process)
     asked = await stack.repositories.inbox.of_process(process, open_only=True)
     [hole] = [one for one in asked if one.ask == "hole"]
-    offered = await commands_for(stack.repositories, hole, row)
+    offered = await commands_for(stack.repositories, hole)
     has_part = (await stack.repositories.record(process)).plans[-1].has_part(aliases["ada"])
     assert (f"tongyao branch {process} {hole.subject}" in offered) is has_part
     assert f"tongyao branch {process} {hole.subject} --no" in offered

@@ -10,7 +10,7 @@ import pytest
 from tests.commands.command_line import TEXTS, tongyao
 from tests.support.stack import Stack
 from tests.support.until import until
-from tongyao.commands.shared.tension_editing import tension_as_text, tension_of_text
+from tongyao.commands.tension_editing import tension_as_text, tension_of_text
 from tongyao.protocol.model.tension import MISSING, Tension
 
 WHOLE = Tension(

@@ -12,7 +12,7 @@ from tests.commands.command_line import room, tongyao
 from tests.support.stack import Stack
 from tests.support.until import until
 from tongyao.app.errors import BadInput, NotFound, Refused
-from tongyao.commands.shared.expected_errors import message_of
+from tongyao.commands.expected_errors import message_of
 
 
 async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack) -> None:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from tests.console.room import Ferry, ferry
+from tests.gateway.actions import PAGES
 from tests.gateway.conftest import GatewayHarness, gateway
 from tests.support.serving import served
 from tongyao.app.action_permissions import PERMISSIONS, Action, Role
@@ -31,9 +32,8 @@ def routes(harness: GatewayHarness) -> Iterator[tuple[str, str, Action]]:
     app: FastAPI = make_console(harness.context, RateLimits(harness.context.options))
     for route in app.routes:
         if isinstance(route, APIRoute):
-            assert route.openapi_extra is not None, f"{route.path} names no action"
             for method in route.methods or ():
-                yield method, route.path, Action(route.openapi_extra["x-tongyao-action"])
+                yield method, route.path, PAGES[f"{method} {route.path}"]
 
 
 @pytest.fixture

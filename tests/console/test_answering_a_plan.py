@@ -107,11 +107,11 @@ async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(cons
     number = int(house.human[1:])
     await house.stack.asked(house.pid, "P00", number, what="hole")
     async with console.visitor(house.tokens["P00"]) as page:
-        for path in (f"/asks/{house.pid}/hole/{number}", f"/processes/{house.pid}/plan"):
+        for path in (f"/asks/{house.pid}/residual/plan/1/hole/{house.human}", f"/processes/{house.pid}/plan"):
             await page.goto(f"{console.url}/console{path}")
             assert await page.get_by_text("nobody can answer the plan any more").count() == 1
             await looks_right(page)
-        await page.goto(f"{console.url}/console/asks/{house.pid}/decision/1")
+        await page.goto(f"{console.url}/console/asks/{house.pid}/replan/1")
         ends = page.get_by_role("button", name="Leave the plan as it is")
         assert "Nobody can answer the plan any more" in await ends.inner_text()
     await house.stack.say(house.pid, "conclude")
@@ -130,7 +130,7 @@ async def test_where_who_declined_had_no_part_nobody_is_looked_for_in_their_plac
     number = int(house.human[1:])
     await house.stack.asked(house.pid, "P00", number, what="hole")
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
-        await page.goto(f"{console.url}/console/asks/{house.pid}/hole/{number}")
+        await page.goto(f"{console.url}/console/asks/{house.pid}/residual/plan/1/hole/{house.human}")
         await page.get_by_text("The plan had no part for whoever declined").wait_for()
         assert not await page.get_by_role("button", name="Look for other people for this").count()
         await looks_right(page)

@@ -35,7 +35,7 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
         assert await page.get_by_role("heading", level=1).inner_text() == "One thing waits for you"
         await page.get_by_label("In your own words").fill("Isbel Croy can plan rosters; ask Una Sinclair.")
         await page.get_by_role("button", name="Show what will be read").click()
-        await page.wait_for_url("**/projection/1#read-by")
+        await page.wait_for_url("**/say/1/*#read-by")
         heading = page.get_by_role("heading", name="This is what the catalyst will read")
         assert await heading.evaluate("heading => heading === document.activeElement"), (
             "one lands at what one asked to see"
@@ -85,7 +85,7 @@ async def test_nothing_new_more_time_a_proxy_and_leaving_are_one_press_each(cons
 
 async def test_what_waits_for_somebody_else_cannot_be_opened_or_answered(console: Console, house: Ferry) -> None:
     async with console.visitor(house.tokens["P01"]) as page:
-        answer = await page.goto(f"{console.url}/console/asks/{house.pid}/projection/1")
+        answer = await page.goto(f"{console.url}/console/asks/{house.pid}/say/1/{house.human}")
         assert answer is not None and answer.status == 404
 
 
@@ -117,7 +117,7 @@ async def test_what_somebody_said_is_shown_and_corrected_while_the_round_is_open
     said = [one.text for one in record.projections if (one.alias, one.round) == ("P03", 1)]
     assert said == ["I can plan rosters for hospitals."]
     async with console.visitor(open_house.tokens["P03"]) as page:
-        answer = await page.goto(f"{console.url}/console/asks/{open_house.pid}/projection/1")
+        answer = await page.goto(f"{console.url}/console/asks/{open_house.pid}/say/1/P03")
         assert answer is not None and answer.status == 404, "the round is over"
     await open_house.stack.say(open_house.pid, "cancel")
 

@@ -144,7 +144,7 @@ async def harmless(page: Page) -> None:
 async def test_no_page_has_a_serious_fault_of_accessibility(console: Console, house: Ferry, theme: str) -> None:
     await house.until_round(2)
     pages = {
-        "P03": ["/", "/me", "/processes", f"/processes/{house.pid}", f"/asks/{house.pid}/projection/2"],
+        "P03": ["/", "/me", "/processes", f"/processes/{house.pid}", f"/asks/{house.pid}/say/2/P03"],
         "P00": ["/start", f"/processes/{house.pid}", f"/processes/{house.pid}/tension"],
     }
     found = []

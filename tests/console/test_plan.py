@@ -14,7 +14,7 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.processes import read_process
-from tongyao.commands.actions.export import report_of
+from tongyao.commands.export import report_of
 from tongyao.gateway.console.report import report_html
 from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.rules.read_access import PartyView
@@ -81,8 +81,8 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
     engine.script.residuals = 1
     people = await stack.people(PROFILES)
     scene = (await stack.repositories.profiles.get_many([people[0]]))[people[0]].scene_id
-    pid = await stack.start(people, scene=scene, auto_confirm=True, residuals="ask", wait_for_children=True)
-    await stack.until(pid, "awaiting_children")
+    pid = await stack.start(people, scene=scene, auto_confirm=True, residuals="ask")
+    await stack.until(pid, "answering")
     engine.script.residuals = 0
     demander = await console.harness.person((await stack.repositories.processes.get(pid)).demander)
     async with console.visitor(demander) as page:

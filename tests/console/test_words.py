@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.console.looking import VALUES
-from tongyao.app.notifications import notification_texts
 from tongyao.gateway import console
-from tongyao.gateway.console.texts import catalogue
 from tongyao.protocol.documents import delivery_page, markdown, plan_page
-from tongyao.protocol.model.events import Ask
 from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.phase import Phase
 from tongyao.protocol.model.projection import ItemKind, Outcome
 from tongyao.protocol.rules.audit import Result
 from tongyao.protocol.rules.refusals import REFUSALS, Refusal
+from tongyao.texts.catalogue import catalogue
 
 FOLDER = Path(console.__file__).parent
 LITERAL_KEY = re.compile(r"""\bt\(\s*'([a-z_]+\.[a-zA-Z_0-9]+)'\s*[,)]""")
@@ -24,7 +22,7 @@ LITERAL_KEY = re.compile(r"""\bt\(\s*'([a-z_]+\.[a-zA-Z_0-9]+)'\s*[,)]""")
 
 def test_every_entry_has_both_languages_and_the_same_values() -> None:
     wrong = []
-    for key, (english, chinese) in catalogue().items():
+    for key, (english, chinese) in catalogue("console").items():
         fields = [set(re.findall(r"\{(\w+)\}", one)) for one in (english, chinese)]
         if not english.strip() or not chinese.strip() or (fields[0] != fields[1] and not key[-1].isdigit()):
             wrong.append(key)
@@ -38,7 +36,7 @@ def test_every_key_that_a_template_names_exists() -> None:
         for key in LITERAL_KEY.findall(file.read_text(encoding="utf-8"))
     }
     assert named
-    assert not {key for key in named if key not in catalogue() and f"{key}_1" not in catalogue()}
+    assert not {key for key in named if key not in catalogue("console") and f"{key}_1" not in catalogue("console")}
 
 
 def test_no_template_says_anything_by_itself() -> None:
@@ -54,7 +52,6 @@ def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> 
     """Phases, questions, relations, notes, outcomes, kinds of items and findings are shown in words and not by their names."""
     shown = [
         *(f"phase.{one.value}" for one in Phase),
-        *(f"asked.{one.value}" for one in Ask),
         *(f"process.{one.value}" for one in RelationKind),
         *(f"process.group_{one.value}" for one in NoteKind),
         *(f"process.verdict_{one.value}" for one in Verdict),
@@ -62,14 +59,15 @@ def test_every_member_that_people_are_shown_has_a_phrase_in_both_languages() -> 
         *(f"process.kind_{one.value}" for one in ItemKind),
         *(f"audit.{one.name.lower()}" for one in Result),
     ]
-    assert [key for key in shown if key not in catalogue()] == []
+    assert [key for key in shown if key not in catalogue("console")] == []
     assert set(REFUSALS) == set(Refusal)
     assert all(english and chinese for english, chinese in REFUSALS.values())
 
 
 def texts_that_people_read() -> Iterator[tuple[str, str, str]]:
     """Where it stands, its language, the text: pages, refusals, notifications, plans and deliveries."""
-    for words in (catalogue(), REFUSALS, notification_texts._WHAT):
+    mails = {key: pair for key, pair in catalogue("app").items() if key.startswith("notification.")}
+    for words in (catalogue("console"), REFUSALS, mails):
         for key, (english, chinese) in words.items():
             yield str(key), "en", english
             yield str(key), "zh", chinese

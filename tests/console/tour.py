@@ -27,7 +27,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.commands.actions.export import report_of
+from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent
@@ -155,7 +155,7 @@ async def in_the_rounds(look: Looker, house: Ferry, folder: Path) -> None:
     await look.at("inbox-round-1", "/console/", human)
     await look.at("process-round-1", here, human)
     await house.until_round(3)
-    ask = f"/console/asks/{house.pid}/projection/3"
+    ask = f"/console/asks/{house.pid}/say/3/{house.human}"
     await look.at("inbox", "/console/", human)
     await look.at("inbox-preview", ask, human, act=_preview)
     await look.at("inbox-leaving", ask, human, act=lambda page: page.locator("button[value=leave]").click())

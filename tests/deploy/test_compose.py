@@ -93,14 +93,16 @@ def test_the_roles_together_poll_every_queue(compose: dict[str, Any]) -> None:
 
 def test_images_are_pinned_and_nothing_runs_as_root(compose: dict[str, Any]) -> None:
     for name, service in services(compose).items():
-        tag = service["image"].partition(":")[2]
-        assert "build" in service or re.search(r"\d+\.\d+", tag), f"{name}: {service['image']} is not pinned"
+        tag = service.get("image", "").partition(":")[2]
+        assert "build" in service or re.search(r"\d+\.\d+", tag), f"{name} is not pinned"
         if name not in OWN:
             assert service.get("user", "") not in ("root", "0") and ("user" in service or name == "temporal-ui")
         assert service["cap_drop"] == ["ALL"] and "no-new-privileges:true" in service["security_opt"]
-    dockerfile = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
-    assert all(re.search(r":\d+\.\d+\.\d+", image) for image in re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE))
-    assert re.findall(r"^USER (\S+)", dockerfile, re.MULTILINE)[-1] == "10001:10001"
+    for path in ("Dockerfile", "deploy/caddy/Dockerfile"):
+        dockerfile = (REPOSITORY / path).read_text(encoding="utf-8")
+        images = re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+        assert images and all(re.search(r":\d+\.\d+\.\d+", image) for image in images)
+        assert re.findall(r"^USER (\S+)", dockerfile, re.MULTILINE)[-1] == "10001:10001"
 
 
 def test_the_workers_file_is_where_the_compose_file_starts_it() -> None:
@@ -116,18 +118,20 @@ def test_the_temporal_server_is_the_version_that_is_tested(compose: dict[str, An
     assert services(compose)["temporal-schema"]["image"].startswith(f"temporalio/admin-tools:{VERSION}-")
 
 
-def test_only_the_gateway_and_the_ui_are_reached_from_outside_and_on_loopback(compose: dict[str, Any]) -> None:
+def test_only_the_proxy_and_the_ui_are_reached_from_outside_and_on_loopback(compose: dict[str, Any]) -> None:
     published = {name: service["ports"] for name, service in services(compose).items() if "ports" in service}
-    assert set(published) == {"gateway", "temporal-ui"}
+    assert set(published) == {"proxy", "temporal-ui"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
 def test_nobody_is_given_a_network_a_secret_or_a_machine_that_they_do_not_need(compose: dict[str, Any]) -> None:
     networks = {name: set(service["networks"]) for name, service in services(compose).items()}
     assert all(compose["networks"][name] == {"internal": True} for name in ("records", "temporal"))
-    assert {name for name, of in networks.items() if of - {"records", "temporal"}} == {
-        "gateway", "temporal-ui", "model-worker",
+    assert compose["networks"]["edge"]["internal"]
+    assert {name for name, of in networks.items() if of - {"records", "temporal", "edge"}} == {
+        "gateway", "proxy", "temporal-ui", "model-worker",
     }, "nobody else is reached from outside or reaches it"  # fmt: skip
+    assert networks["proxy"] == {"edge", "public"}, "the proxy reaches the gateway and neither records nor Temporal"
     assert networks["temporal-ui"] == {"temporal", "ui"}, "the UI reaches no records"
     secrets = {name: set(service.get("secrets", [])) for name, service in services(compose).items()}
     assert {name for name, of in secrets.items() if "anthropic_api_key" in of} == {"process-worker", "model-worker"}
@@ -176,10 +180,19 @@ def test_every_image_of_others_is_pinned_by_the_digest_that_its_registry_gives(
         assert (done.returncode, written.exists()) == (1, False)
         assert "no digest for pgvector/pgvector" in done.stderr
     else:
-        others = {name: one["image"] for name, one in services(compose).items() if one["image"] != "tongyao"}
+        others = {
+            name: one["image"] for name, one in services(compose).items() if one.get("image", "tongyao") != "tongyao"
+        }
         pinned = {name: {"image": f"{image}@{answer}"} for name, image in others.items()}
         assert len(pinned) == 4
         assert yaml.safe_load(written.read_text()) == {"services": pinned}
+
+
+def test_the_gateway_believes_the_address_of_the_proxy_and_no_other(compose: dict[str, Any]) -> None:
+    environment = services(compose)["gateway"]["environment"]
+    assert environment["TONGYAO_BEHIND_PROXY"] == "true"
+    address = services(compose)["proxy"]["networks"]["edge"]["ipv4_address"]
+    assert json.loads(environment["TONGYAO_GATEWAY__PROXIES"]) == [f"{address}/32"]
 
 
 def test_what_is_mounted_and_copied_is_there(compose: dict[str, Any]) -> None:

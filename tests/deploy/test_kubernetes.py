@@ -14,6 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from tests.deploy.test_compose import known_variables
+from tests.support.caddy import CADDYFILE
 from tongyao.cli import MODULES
 from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.runtime.settings import Settings
@@ -119,7 +120,7 @@ def test_a_worker_is_of_its_role_and_scaled_by_the_queue_of_its_role(name: str) 
 
 @pytest.mark.parametrize("name", ["prepare", "gateway"])
 def test_commands_exist(name: str) -> None:
-    [container] = pods()[name]["containers"]
+    container, *_ = pods()[name]["containers"]
     program, command = container["command"]
     assert program == "tongyao"
     assert command in {one for commands in MODULES.values() for one in commands}
@@ -128,7 +129,7 @@ def test_commands_exist(name: str) -> None:
 @pytest.mark.parametrize("name", list(of_kind("Deployment")))
 def test_a_pod_has_longer_to_end_than_its_work(name: str) -> None:
     pod = pods()[name]
-    [container] = pod["containers"]
+    container, *_ = pod["containers"]
     stops = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
     assert pod["terminationGracePeriodSeconds"] > float(settings_of(pod)["TONGYAO_SHUTDOWN_SECONDS"]) + stops
     if name == "model-worker":
@@ -159,7 +160,21 @@ def test_nothing_runs_as_root_or_writes_to_its_image(name: str) -> None:
             "capabilities": {"drop": ["ALL"]},
         }
         assert container["resources"]["limits"]["memory"]
-        assert container["image"] == "tongyao", "kustomize sets the tag"
+        assert container["image"] in ("tongyao", "tongyao-proxy"), "kustomize sets the tag"
+
+
+def test_every_request_comes_through_the_proxy_in_the_pod_of_the_gateway() -> None:
+    gateway, proxy = pods()["gateway"]["containers"]
+    settings = settings_of(pods()["gateway"])
+    assert settings["TONGYAO_GATEWAY_HOST"] == "127.0.0.1" and settings["TONGYAO_BEHIND_PROXY"] == "true"
+    assert not [port for port in gateway["ports"] if port["name"] == "http"]
+    environment = {variable["name"]: variable["value"] for variable in proxy["env"]}
+    assert environment["GATEWAY"] == f"127.0.0.1:{settings['TONGYAO_GATEWAY_PORT']}"
+    assert set(environment) <= set(re.findall(r"{\$(\w+):", CADDYFILE.read_text(encoding="utf-8")))
+    [port] = proxy["ports"]
+    assert port["containerPort"] == int(re.findall(r"{\$HTTP_PORT:(\d+)}", CADDYFILE.read_text(encoding="utf-8"))[0])
+    policies = {name: policy["spec"] for name, policy in of_kind("NetworkPolicy").items()}
+    assert policies["gateway"]["ingress"][0]["ports"] == [{"protocol": "TCP", "port": port["containerPort"]}]
 
 
 def test_only_the_gateway_is_reached_and_only_who_must_reaches_outside() -> None:
@@ -175,7 +190,7 @@ def test_only_the_gateway_is_reached_and_only_who_must_reaches_outside() -> None
 
 
 def test_the_tag_is_the_version() -> None:
-    [image] = kustomization()["images"]
+    images = kustomization()["images"]
     version = re.search(r'^version = "(.+)"', (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert version is not None
-    assert image["newTag"] == version.group(1)
+    assert {image["newTag"] for image in images} == {version.group(1)}

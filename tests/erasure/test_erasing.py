@@ -19,7 +19,7 @@ from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.app.start import start_child
-from tongyao.commands.shared.next_steps import commands_for
+from tongyao.commands.next_steps import commands_for
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
@@ -189,7 +189,7 @@ async def test_what_the_demander_wrote_stays_in_a_childs_tension_and_who_is_eras
         assert (await here.repositories.record(row.id)).tension == before.tension
         assert await nearest_first(here.repositories, row.id) == people[1:]
         [ask] = await here.repositories.inbox.of_process(row.id, open_only=True)
-        [command] = await commands_for(here.repositories, ask, row)
+        [command] = await commands_for(here.repositories, ask)
         assert people[0] not in command
         assert people[1] in command
         await here.handle(row.id).cancel()

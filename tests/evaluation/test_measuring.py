@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.test_judging import CASE, NAMES, record
-from tongyao.commands.actions.evaluate import measured_before, plans_of, table_of
+from tongyao.commands.evaluate import measured_before, plans_of, table_of
 from tongyao.evals.cases import CaseError, Expected, ExpectedTranslation, Link, Trap, load, only
 from tongyao.evals.measure import Measures, measure
 from tongyao.protocol.model.observation import Note, NoteKind, Relation, RelationKind, Verdict

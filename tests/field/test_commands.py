@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from tongyao.commands.field import app
+from tongyao.commands.field import field as app
 
 PEOPLE = {
     "p1": {"角色": "前端工程师", "技能": ["React", "小程序"], "自我介绍": "做了五年网页。", "在找": "会讲故事的人"},

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.field.profile_import import NotProfiles, Report, import_profiles
+from tongyao.field.profile_import import ImportReport, NotProfiles, import_profiles
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes
@@ -27,7 +27,7 @@ async def pool(fresh_database_url: str) -> AsyncIterator[Pool]:
     await pool.close()
 
 
-async def imported(pool: Pool, path: Path, content: str | bytes) -> Report:
+async def imported(pool: Pool, path: Path, content: str | bytes) -> ImportReport:
     path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
     return await import_profiles(Profiles(pool), Scenes(pool), path, scene="s")
 

@@ -112,7 +112,7 @@ async def test_after_a_decline_the_demander_sees_what_would_go_to_the_field(gate
     async with McpClient(make_server(gateway.context, token=demander)) as client:
         pending = (await call(client, "pending", view=False))["pending"]
     assert [one["ask"] for one in pending if one.get("ends_answers")] == ["hole"]
-    assert (await asked(gateway, demander, "decision", 1))["choices"]["options"] == ["replan", "conclude"]
+    assert (await asked(gateway, demander, "replan", 1))["choices"]["options"] == ["replan", "conclude"]
     assert (await gateway.ask("GET", "/inbox", token)).json() == [], "to nobody else"
     approved = {"kind": "approve_residual", "residual": hole["subject"]}
     assert (await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=approved)).status_code == 200

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.gateway.actions import TOOLS
 from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import GatewayOptions
-from tongyao.gateway.mcp.server import ACTIONS
 from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.runtime.settings import Settings
@@ -43,7 +43,7 @@ def test_every_extension_point_has_one() -> None:
 
 def test_the_page_of_mcp_names_every_tool_and_its_configurations_are_json() -> None:
     page = (DOCS / "mcp.md").read_text(encoding="utf-8")
-    assert {tool for tool in ACTIONS if f"`{tool}`" not in page} == set()
+    assert {tool for tool in TOOLS if f"`{tool}`" not in page} == set()
     for block in blocks("mcp.md", "json"):
         assert set(json.loads(block)) <= {"mcpServers", "servers"}
 

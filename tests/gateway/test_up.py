@@ -19,9 +19,9 @@ from mcp.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.gateway.actions import TOOLS
 from tests.gateway.conftest import said_by, text_of
 from tests.support.until import until
-from tongyao.gateway.mcp.server import ACTIONS
 
 REPOSITORY = Path(__file__).parents[2]
 CLI = [sys.executable, "-m", "tongyao.cli"]
@@ -134,7 +134,7 @@ async def test_two_agents_live_through_a_process_over_streamable_http(home: Path
             agent_of(url, joined["jo"]["token"], "auto") as jo,
         ):
             for agent in (ida, jo):
-                assert {tool.name for tool in (await agent.list_tools()).tools} == set(ACTIONS)
+                assert {tool.name for tool in (await agent.list_tools()).tools} == set(TOOLS)
             people = [{"profile_id": joined["jo"]["profile_id"], "endpoint": "agent"}, joined["kim"]["profile_id"]]
             demand = {
                 "key": "demand-1", "intent": "I want the mill wheel to turn again, and to grind for the village.",

@@ -19,7 +19,6 @@ from tests.kills.house import SCENE
 from tests.simulation import generator, talk
 from tests.simulation.script import Input
 from tongyao.app.start import process_id_of
-from tongyao.protocol.life.phases.answering import open_points
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -144,7 +143,7 @@ def next_help(state: State) -> list[dict[str, Any]]:
                             **author,
                         }
                     )
-            if not said and open_points(state):
+            if not said and state.open_points:
                 said.append({"kind": "conclude", **demander})
         case Phase.AWAITING_CHILDREN:
             said.append({"kind": "conclude", **demander})

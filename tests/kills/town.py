@@ -135,15 +135,15 @@ class Resident(ABC):
                 await send("consent", kind="consent", allow=True)
             case "select_participants":
                 await self._choose(ask, send)
-            case "projection":
+            case "projection" | "gap":
                 await self._speak(ask, rng, send)
             case "answer":
                 answer = rng.choice(("commit", "commit", "commit", "decline", "propose"))
                 await send("answer", kind="answer_plan", revision=number, answer=answer, text=f"{self.name} says why")
             case "decision":
-                decides = "accept_as_is" in ask["choices"]["options"]
-                kind = {"kind": "decide", "decision": "accept_as_is"} if decides else {"kind": "conclude"}
-                await send("decide", **kind)
+                await send("decide", kind="decide", decision="accept_as_is")
+            case "replan":
+                await send("decide", kind="conclude")
             case "residual" | "hole":
                 await send(
                     f"residual-{ask['subject']}", kind="approve_residual", residual=ask["subject"], approve=False

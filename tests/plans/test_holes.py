@@ -6,10 +6,11 @@ from typing import Literal
 
 import pytest
 
+from tongyao.protocol.model.ids import child_id, hole_id, hole_of
 from tongyao.protocol.model.plan import Claim, Plan, Role, Task
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
 from tongyao.protocol.rules.plans.holes import hole
-from tongyao.protocol.rules.plans.lineage import child_id, duplicate_of, hole_id, hole_of
+from tongyao.protocol.rules.plans.lineage import duplicate_of
 
 TENSION = Tension(
     transition="from fish sold at the quay to fish sold up the valley",

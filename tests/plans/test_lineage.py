@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Lineage, Tension
-from tongyao.protocol.rules.plans.lineage import NEAR, child_id, duplicate_of, for_another_room, likeness
+from tongyao.protocol.rules.plans.lineage import NEAR, duplicate_of, for_another_room, likeness
 
 ASKED = {
     "root": Tension(

@@ -9,7 +9,7 @@ from tests.simulation.oracles import watch
 from tests.simulation.oracles.base import Oracle
 from tests.simulation.world import Running, World
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.snapshot import asks
+from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind, Waiting
 from tongyao.protocol.model.messages import Message
@@ -181,7 +181,7 @@ class Life:
         return [one.data for one in self._verdicts.events if one.kind in kinds]
 
     def asked(self, ask: str = "") -> list[Waiting]:
-        return [one for one in asks(self.state, self.world.now) if not ask or one.ask.value == ask]
+        return [one for one in inbox(self.state, self.world.now) if not ask or one.ask.value == ask]
 
     def words_kept(self) -> dict[str, str]:
         """Alias → words of the open round, which can still be corrected."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.protocol.lives import DAY, HOUR, MINUTE, Life
@@ -168,7 +170,21 @@ def test_a_demander_in_the_room_extends_the_time_to_decide() -> None:
     assert life.phase == "deciding"
 
     assert life.by_demander("extend_deadline", alias="P00", seconds=3600) == ""
-    assert [one.due for one in life.asked("decision")] == [life.world.now + 7 * DAY + HOUR]
+    assert [one.due for one in life.asked("decision")] == [life.world.now + 2 * HOUR], "nobody else is a person"
+
+
+@pytest.mark.parametrize(("other", "term"), [("proxy", HOUR), ("human", 7 * DAY), ("agent", 7 * DAY)])
+def test_a_decision_is_waited_for_a_week_where_somebody_else_is_a_person_and_an_hour_otherwise(
+    other: str, term: timedelta
+) -> None:
+    life = Life.in_round_one("proxy", other, max_rounds=2)
+    while life.phase == "crystallizing":
+        if life.asked_in_person():
+            life.says("P02", "words")
+        life.succeed(
+            "project" if life.runs("project") else "observe", **({} if life.runs("project") else {"verdict": "more"})
+        )
+    assert [one.due for one in life.asked("decision")] == [life.world.now + term]
 
 
 @pytest.mark.parametrize("timer_first", [True, False])

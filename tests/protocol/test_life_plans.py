@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.protocol.lives import Life
+from tests.protocol.lives import DAY, Life
+from tongyao.protocol.contracts.process import PlanInput
 from tongyao.protocol.model.events import EventKind
 
 
@@ -41,7 +42,7 @@ def test_suspended_by_a_branch_during_a_replan_the_plan_waits_and_both_go_on() -
 
 
 def test_a_residual_approved_in_the_last_moment_still_gets_its_child() -> None:
-    life = Life.answering("human", "human", residuals="ask", residuals_of_plan=1)
+    life = Life.answering("human", "human", residuals="ask", residuals_of_plan=1, wait_for_children=False)
     life.by("P01", "answer_plan", revision=1, answer="commit")
     life.by_demander("approve_residual", residual="plan/1/residual/1")
     life.by("P02", "answer_plan", revision=1, answer="commit")
@@ -108,6 +109,40 @@ def test_a_child_that_ends_before_anybody_is_asked_is_folded_in_too() -> None:
 
     assert life.phase == "planning"
     assert [event["to"] for event in life.events(EventKind.PHASE_CHANGED)][-2:] == ["awaiting_children", "planning"]
+
+
+def test_in_a_room_of_proxies_the_demander_is_asked_about_each_residual_after_the_plan() -> None:
+    life = Life.answering("proxy", "proxy", residuals="ask", residuals_of_plan=2)
+    assert life.phase == "answering"
+    assert {one.id: one.ends_answers for one in life.asked("residual")} == {
+        "residual/plan/1/residual/1": False,
+        "residual/plan/1/residual/2": False,
+    }
+    life.by_demander("approve_residual", residual="plan/1/residual/1", approve=False)
+    assert [one.ends_answers for one in life.asked("residual")] == [True]
+    life.by_demander("approve_residual", residual="plan/1/residual/2", approve=False)
+    assert life.phase == "completed"
+
+
+def test_in_a_room_of_proxies_nobody_waits_for_the_demander_for_longer_than_for_an_answer() -> None:
+    life = Life.answering("proxy", "proxy", residuals="ask", residuals_of_plan=1)
+    life.wait(7 * DAY)
+    life.succeed("check_deadline")
+    assert life.phase == "completed" and life.state.residuals["plan/1/residual/1"].status == "open"
+
+
+def test_a_childs_plan_flows_back_where_the_residual_was_taken_up_before_the_end() -> None:
+    life = Life.answering("proxy", "proxy", residuals="ask", residuals_of_plan=2)
+    life.by_demander("approve_residual", residual="plan/1/residual/1")
+    life.succeed("branch")
+    life.by_demander("approve_residual", residual="plan/1/residual/2", approve=False)
+    assert life.phase == "awaiting_children"
+    life.by_child("c-1.1-1", "completed")
+    [plan] = life.runs("plan")
+    assert isinstance(plan.step.input, PlanInput) and plan.step.input.children == ("c-1.1-1",)
+    life.succeed("plan", residuals=1)
+    life.succeed("deliver")
+    assert life.phase == "completed" and life.state.plan_revision == 2
 
 
 def test_every_answer_to_the_question_of_consent_changes_the_inbox_by_an_event() -> None:

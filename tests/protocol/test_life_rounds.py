@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.protocol.lives import HOUR, MINUTE, Life
-from tongyao.protocol.life.phases.turns import later_round
+from tongyao.protocol.life.turns import later_round
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.protocol.model.settings import ProcessSettings

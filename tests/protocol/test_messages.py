@@ -12,7 +12,7 @@ from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.message_kinds import refuse
-from tongyao.protocol.life.snapshot import asks, snapshot
+from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, Invitation, Residual, State, Turn
 from tongyao.protocol.model.messages import KINDS, MESSAGE
 from tongyao.protocol.model.process import Choice, DecidingCause, Phase, ProfileRef, Seat, TensionRef
@@ -146,7 +146,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
             continue
         machine.hear(state, sent, NOW)
         assert State.model_validate_json(state.model_dump_json()) == state
-        assert snapshot(state, NOW).inbox == asks(state, NOW)
+        assert snapshot(state, NOW).inbox == inbox(state, NOW)
 
 
 @pytest.mark.parametrize("kind", KINDS)

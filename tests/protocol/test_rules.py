@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from tests.support.marking import hiding
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.identity.marks import HIDDEN
+from tongyao.protocol.life.phases import PHASES, IllegalTransition, enter
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.transitions import IllegalTransition, enter
-from tongyao.protocol.model.ids import all_pairs
+from tongyao.protocol.model.ids import all_pairs, next_alias
 from tongyao.protocol.model.observation import Verdict
-from tongyao.protocol.model.process import NEXT_PHASES, Phase, next_alias
+from tongyao.protocol.model.process import DecidingCause, Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.settings import MAX_ROUNDS, ProcessSettings
@@ -135,8 +135,8 @@ def test_everybody_is_asked_in_the_first_two_rounds_and_after_an_exhausted_that_
 
 @pytest.mark.parametrize(("origin", "target"), list(itertools.product(Phase, Phase)))
 def test_a_transition_the_protocol_does_not_know_raises_and_names_both_phases(origin: Phase, target: Phase) -> None:
-    state = State(start=START, started_at=NOW, seed="s", phase=origin)
-    if not origin.ended and (target in NEXT_PHASES[origin] or target in (Phase.CANCELLED, Phase.EXPIRED)):
+    state = State(start=START, started_at=NOW, seed="s", phase=origin, deciding_cause=DecidingCause.LIMIT)
+    if not origin.ended and (target in PHASES[origin].follows or target in (Phase.CANCELLED, Phase.EXPIRED)):
         enter(state, target, NOW)
         assert state.phase is target
         return
@@ -160,7 +160,6 @@ def test_all_pairs_are_each_there_once(numbers: set[int]) -> None:
     [
         {"quorum": 5, "max_participants": 3},
         {"residuals": "auto", "depth_limit": 0},
-        {"wait_for_children": True, "residuals": "off"},
         {"turn_seconds": 100, "process_seconds": 99},
         {"max_participants": 9},
         {"no_such_setting": 1},

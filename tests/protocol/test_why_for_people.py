@@ -17,10 +17,20 @@ def told(life: Life, alias: str, language: str = "en") -> str:
 def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
     life = Life("human", "human")
     life.succeed("formulate")
-    assert told(life, "P00").startswith("The process waits for you to confirm or revise the tension, until ")
-    assert told(life, "P00", "zh").startswith("这个过程在等你确认或修改张力，截至 ")
+    at_once = "confirming begins the process at once with the people who are named"
+    assert told(life, "P00").startswith(
+        f"The process waits for you: confirm the tension, or revise it: {at_once}, until "
+    )
+    assert told(life, "P00", "zh").startswith(
+        "这个过程在等你：确认或修改张力：参与者已经指定，一经确认过程立即开始，截至 "
+    )
+    alone = Life(start={"scene": "harbour"})
+    alone.succeed("formulate")
+    assert told(alone, "P00").startswith("The process waits for you: confirm the tension, or revise it, until ")
     life = Life.in_round_one("human", "proxy")
-    assert told(life, "P01").startswith("The process waits for what you say in round 1, until ")
+    assert told(life, "P01").startswith(
+        "The process waits for you: say what is new from you in round 1, or that there is nothing new, until "
+    )
 
 
 def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
@@ -32,7 +42,9 @@ def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
 def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:
     life = Life.answering("human", "human", residuals_of_plan=1)
     assert "taken back to the field" in told(life, "P00")
-    assert told(life, "P01").startswith("The process waits for your answer, until ")
+    assert told(life, "P01").startswith(
+        "The process waits for you: answer plan 1: commit, decline, or propose a change, until "
+    )
 
 
 def test_it_says_until_when_others_are_waited_for_and_not_whom() -> None:
@@ -56,4 +68,4 @@ def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> No
     life.says("P02", "words")
     life.succeed("project")
     life.succeed("observe", verdict="more")
-    assert told(life, "P00").startswith("The process waits for you to decide how it goes on")
+    assert told(life, "P00").startswith("The process waits for you: decide how the process goes on: it came to a limit")

@@ -23,7 +23,7 @@ from tongyao.records.reconcile import Reconciliation
 async def test_projected_again_the_records_follow_the_state(pool: Pool, announce: Announce, person: Person) -> None:
     process, journal, someone = await announce(), Journal(pool), await person()
     await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="agent", fallback="leave")])
-    before = Waiting(ask=Ask.DECISION, alias=DEMANDER)
+    before = Waiting(id="decide/1", ask=Ask.DECISION, alias=DEMANDER)
     await journal.write(
         told(process, *(event(seq) for seq in range(1, 9)), phase=Phase.DECIDING, inbox=(before,)), "run"
     )

@@ -18,8 +18,7 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tongyao.app.operators.schedules import ensure_schedules
-from tongyao.commands.shared.deployment_doctor import examine_deployment
-from tongyao.commands.shared.doctor import Finding, Row, is_well
+from tongyao.commands.doctor import Finding, Row, examine_deployment, is_well
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records.database import session
 from tongyao.records.maintenance import DutyLog

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.shared.doctor import Finding, Row, examine, is_well
+from tongyao.commands.doctor import Finding, Row, examine, is_well
 from tongyao.runtime.settings import Settings
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.shared import doctor
+from tongyao.commands import doctor
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engines

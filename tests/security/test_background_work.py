@@ -11,6 +11,7 @@ from typing import Any
 from psycopg.errors import DeadlockDetected
 
 from tests.support.unchanged import UNCHANGED
+from tongyao.app.notifications.notices import create_notices
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.records.people.notifications import ATTEMPTS, Notification
@@ -79,7 +80,7 @@ class TwoProcesses:
 async def test_an_event_that_cannot_be_read_keeps_nobody_elses_notifications() -> None:
     records = TwoProcesses()
     library: Any = SimpleNamespace(notifications=records, events=records)
-    await NotificationSender(library, {}).create()
+    await create_notices(library)
     assert records.made == ["good"]
 
 
@@ -119,7 +120,7 @@ class OneNotice:
 async def test_a_notification_that_cannot_be_worded_is_tried_again_and_not_for_ever() -> None:
     for attempts, end in ((1, "postponed"), (ATTEMPTS, "failed")):
         records = OneNotice(attempts)
-        library: Any = SimpleNamespace(notifications=records, profiles=records)
+        library: Any = SimpleNamespace(notifications=records, profiles=records, changes=UNCHANGED)
         notifier: Any = SimpleNamespace()
         await NotificationSender(library, {"log": notifier}).once()
         assert records.ends == [end]

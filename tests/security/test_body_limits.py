@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
@@ -10,18 +9,14 @@ from types import SimpleNamespace
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from tests.gateway.conftest import GatewayHarness, until_served
+from tests.gateway.conftest import GatewayHarness
 from tests.security.conftest import limited
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.body_limit import Structure
 from tongyao.gateway.mcp.server import make_server
-from tongyao.gateway.server import listen, serve, url_of
 
 BIG = "x" * 70_000
-HEAD_OF_A_BODY = (
-    b"POST /profiles HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
-)
 
 
 class Unread:
@@ -64,33 +59,6 @@ async def test_a_large_body_is_taken_only_where_a_profile_is_written_with_a_toke
         assert (answer.status_code, answer.json()["code"]) == (413, "too_long"), path
     written = await few.ask("PUT", f"/profiles/{joined['profile_id']}", joined["token"], json={"text": BIG})
     assert written.status_code == 200, written.text
-
-
-@pytest.mark.parametrize(
-    ("slow", "sent", "answered"),
-    [
-        ("head_seconds", b"", b""),
-        ("head_seconds", b"GET /scenes HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b""),
-        ("body_seconds", HEAD_OF_A_BODY + b"{", b" 408 "),
-    ],
-)
-async def test_a_client_that_sends_slowly_is_cut_off(
-    whole: GatewayHarness, slow: str, sent: bytes, answered: bytes
-) -> None:
-    few = limited(whole, **{"head_seconds": 3_600, "body_seconds": 3_600, slow: 0.3})
-    stop, bound = asyncio.Event(), listen("127.0.0.1", 0)
-    serving = asyncio.create_task(serve(few.context, stop, bound))
-    await until_served(url_of(bound))
-    port = bound.getsockname()[1]
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(sent)
-        async with asyncio.timeout(60):
-            assert answered in await reader.read()
-        writer.close()
-    finally:
-        stop.set()
-        await serving
 
 
 @pytest.mark.parametrize("path", ["/console/enter", "/console/language", "/console/codec/decode", "/console/join"])

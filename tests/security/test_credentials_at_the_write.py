@@ -40,10 +40,8 @@ WRITES: dict[tuple[str, str], Any] = {
     ("put", "/processes/{process_id}/feedback"): {"text": "It went well."},
     ("put", "/processes/{process_id}/contact"): {"text": "At the quay."},
     ("put", "/profiles/{profile_id}/channels/mail"): {"address": "a@example.org"},
-    ("put", "/profiles/{profile_id}/channels/mail/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/source"): {"kind": "http", "config": {"chat_url": "https://agent.example/chat"}},
     ("put", "/profiles/{profile_id}/channels/webhook"): {"url": "https://example.org/hook"},
-    ("put", "/profiles/{profile_id}/channels/webhook/confirmation"): {"code": "guess"},
     ("put", "/profiles/{profile_id}/channels/{kind}"): {"address": "none-such"},
     ("put", "/profiles/{profile_id}/channels/{kind}/confirmation"): {"code": "guess"},
 }

@@ -37,6 +37,6 @@ async def test_the_first_page_shows_the_most_urgent_and_says_how_much_there_is(
     assert "4 things wait for you" in page and "2 more wait for you" in page
     assert sum(f"/asks/{one}/" in page for one in started) <= 2
     last = (await asked())[-1]
-    path = f"/console/asks/{last['process_id']}/{last['ask']}/{last['round']}"
+    path = f"/console/asks/{last['process_id']}/{last['id']}"
     assert (await whole.ask("GET", path, headers=cookie)).status_code == 200, "each is found at its own address"
     assert (await whole.ask("GET", path + "7", headers=cookie)).status_code == 404

@@ -15,7 +15,7 @@ from tests.gateway.test_api import asked
 from tests.security.test_consent import Room, by_hand
 from tests.security.test_erasing_others import TENSION, erased
 from tests.support.marking import name
-from tongyao.commands.actions.export import write_export
+from tongyao.commands.export import write_export
 from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide
 
 SAID = "I met Weber once. Jana has a lathe, and J. Weber lent it to Astor, says Kim."

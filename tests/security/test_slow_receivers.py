@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
@@ -17,10 +19,10 @@ from tests.records.process.test_journal import outbox
 from tests.support.unchanged import UNCHANGED
 from tests.support.until import until
 from tongyao.app.notifications.notifier import Outgoing
+from tongyao.gateway.outbound import deliveries as delivering
 from tongyao.gateway.outbound import notifications as sending
-from tongyao.gateway.outbound import pool as delivering
+from tongyao.gateway.outbound.deliveries import AT_ONCE, AT_ONCE_OF_ONE, Deliveries
 from tongyao.gateway.outbound.notifications import NotificationSender
-from tongyao.gateway.outbound.pool import AT_ONCE, AT_ONCE_OF_ONE, DeliveryPool
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.people.notifications import Channel, Notice
 from tongyao.records.process.changes import Changes
@@ -109,40 +111,59 @@ async def test_deliveries_under_way_count_among_those_of_one_person(pool: Pool) 
     assert len(await repositories.notifications.due(4, of_one=2, running={"many": 1})) == 1
 
 
-async def nothing_due() -> int:
-    return 0
+@dataclass(frozen=True)
+class Parcel:
+    person: str
 
 
-async def test_the_pool_is_bounded() -> None:
-    pool, let_go = DeliveryPool("tests", nothing_due), asyncio.Event()
+class Parcels(Deliveries[Parcel]):
+    """Of each person as many as there is room for; what `fails` raises at its delivery."""
 
-    async def delivery() -> None:
-        await let_go.wait()
+    what = "tests"
 
-    for number in range(AT_ONCE):
-        pool.start(f"person-{number // 2}", delivery())
-    assert (pool.free, pool.running["person-0"]) == (0, 2)
-    let_go.set()
-    await pool.drain()
-    assert (pool.free, pool.running) == (AT_ONCE, {})
+    def __init__(self, changes: Changes, left: list[Parcel], *, fails: bool = False) -> None:
+        super().__init__(changes)
+        self.left, self.fails = left, fails
+        self.let_go = asyncio.Event()
+        self.looked = 0
+        self.most: list[int] = []
+        self.running = 0
+
+    async def due(self, most: int, *, of_one: int, running: Counter[str]) -> list[Parcel]:
+        self.looked += 1
+        self.most.append(most)
+        taken = [parcel for parcel in self.left if running[parcel.person] < of_one][:most]
+        self.left = [parcel for parcel in self.left if parcel not in taken]
+        return taken
+
+    async def deliver(self, due: Parcel) -> None:
+        self.running += 1
+        if self.fails:
+            raise OSError("the records are away")
+        await self.let_go.wait()
+        self.running -= 1
+
+
+async def test_deliveries_at_a_time_are_bounded() -> None:
+    deliveries, stop = (
+        Parcels(UNCHANGED, [Parcel(f"person-{number}") for number in range(2 * AT_ONCE)]),
+        asyncio.Event(),
+    )
+    running = asyncio.create_task(deliveries.run(stop, idle=0.01))
+    await until(lambda: deliveries.most[-1:] == [0], "no place is free")
+    assert deliveries.running == AT_ONCE
+    deliveries.let_go.set()
+    await until(lambda: not deliveries.left and not deliveries.running, "all are delivered")
+    stop.set()
+    await running
 
 
 async def test_a_delivery_that_fails_is_logged_and_its_end_starts_the_next() -> None:
-    left = ["first", "second"]
-
-    async def delivery() -> None:
-        raise OSError("the records are away")
-
-    async def start_due() -> int:
-        if deliveries.running or not left:
-            return 0
-        deliveries.start(left.pop(), delivery())
-        return 1
-
-    deliveries, stop = DeliveryPool("tests", start_due), asyncio.Event()
+    deliveries, stop = Parcels(UNCHANGED, [Parcel("one"), Parcel("two")], fails=True), asyncio.Event()
     with capture_logs() as logs:
-        running = asyncio.create_task(deliveries.run(stop, UNCHANGED, idle=3600))
-        await until(lambda: not left and not deliveries.running, "both deliveries have ended")
+        running = asyncio.create_task(deliveries.run(stop, idle=3600))
+        await until(lambda: deliveries.running == 2, "both deliveries have ended")
+        await until(lambda: deliveries.looked >= 2, "their end is a look at what is due")
         stop.set()
         await running
     assert [(line["event"], line["error"]) for line in logs if line["event"].startswith("one of the tests")] == [
@@ -150,23 +171,16 @@ async def test_a_delivery_that_fails_is_logged_and_its_end_starts_the_next() -> 
     ] * 2
 
 
-async def test_the_pool_looks_again_when_a_process_has_events(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_looked_again_when_a_process_has_events(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivering, "LEAST_SECONDS", 0.01)
-    looked = 0
-
-    async def start_due() -> int:
-        nonlocal looked
-        looked += 1
-        return 0
-
     process = f"process-{uuid4().hex[:12]}"
     await Processes(pool).create(NewProcess(id=process, demander="d", language="en", intent_text_id=None))
-    stop = asyncio.Event()
-    running = asyncio.create_task(DeliveryPool("tests", start_due).run(stop, Changes(pool), idle=3600))
+    deliveries, stop = Parcels(Changes(pool), []), asyncio.Event()
+    running = asyncio.create_task(deliveries.run(stop, idle=3600))
     for seq in range(1, 5):  # two looks at the beginning, and one when the connection listens, are of their own
-        before = looked
+        before = deliveries.looked
         await Journal(pool).write(outbox(process, seq, seq), "run")
-        await until(lambda: looked > before, "a look for each event")  # noqa: B023  # it ends before the next
+        await until(lambda: deliveries.looked > before, "a look for each event")  # noqa: B023  # it ends before the next
     stop.set()
     await running
 

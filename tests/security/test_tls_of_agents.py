@@ -1,23 +1,23 @@
-"""What a stranger's own server sends below TLS takes no time of the gateway's event loop: exchanges that are expensive, or without end."""
+"""People's own agents behind TLS: the certificate is checked against the host name, and no server chooses an expensive exchange."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import httpcore
+import httpx
 import pytest
 
 from tests.gateway.outbound.test_sources import HELLO, SECRETS, Keeping
 from tests.support.certificates import Authority
 from tongyao.app.people.profile_source import SourceError
+from tongyao.gateway.outbound import http_client
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.gateway.outbound.tls import HANDSHAKE_BYTES, UNREAD_BYTES, TlsRefused, TlsStream, tls_context
+from tongyao.gateway.outbound.http_client import tls_context
 
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + b'{"content": "I splice rope."}'
@@ -36,10 +36,10 @@ def authority(tmp_path: Path) -> Iterator[Authority]:
 
 @asynccontextmanager
 async def agent(
-    authority: Authority, *, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+    authority: Authority, *, newest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3, name: str = "localhost"
 ) -> AsyncIterator[HttpProfileSource]:
     """An agent behind TLS, at a name that its certificate has."""
-    issued = authority.issue("localhost")
+    issued = authority.issue(name)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.cert, issued.key)
     context.maximum_version = newest
@@ -77,86 +77,29 @@ async def test_a_server_whose_certificate_nobody_signed_is_not_asked(authority: 
             await source.chat(HELLO)
 
 
-class Endless(httpcore.AsyncNetworkStream):
-    """A connection on which bytes arrive without end."""
-
-    def __init__(self) -> None:
-        self.read_bytes = 0
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self.read_bytes += max_bytes
-        return bytes(max_bytes)
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        pass
-
-    async def aclose(self) -> None:
-        pass
+async def test_a_certificate_of_another_name_is_refused(authority: Authority) -> None:
+    """The connection goes to an address; the name that the person entered is what the certificate must have."""
+    async with agent(authority, name="elsewhere.example") as source:
+        with pytest.raises(SourceError, match="cannot be reached"):
+            await source.chat(HELLO)
 
 
-class Hungry:
-    """In the place of a TLS object and of its context: it takes whatever arrives, and gives nothing out, or one byte now and then."""
+async def test_a_name_that_resolves_differently_a_moment_later_changes_nothing(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address that was checked is connected to: a name is looked up once for each request."""
+    looked_up: list[str] = []
 
-    def __init__(self) -> None:
-        self.threads: set[int] = set()
-        self.greeted = False
-        self.a_byte_every, self._reads = 0, 0
+    def look_up(host: str, *args: object, **more: object) -> list[tuple[object, ...]]:
+        looked_up.append(host)
+        return [(2, 1, 6, "", ("127.0.0.1" if len(looked_up) == 1 else "127.0.0.9", 0))]
 
-    def wrap_bio(self, *args: Any, **named: Any) -> Hungry:
-        return self
-
-    def do_handshake(self) -> None:
-        self.threads.add(threading.get_ident())
-        if not self.greeted:
-            raise ssl.SSLWantReadError
-
-    def read(self, most: int) -> bytes:
-        self._reads += 1
-        if self.a_byte_every and self._reads % self.a_byte_every == 0:
-            return b"x"
-        raise ssl.SSLWantReadError
-
-
-def stream_of(tls: Hungry, below: Endless) -> TlsStream:
-    context: Any = tls
-    return TlsStream(below, context, "agent.test")
-
-
-async def test_tickets_and_changes_of_keys_without_end_are_cut_off() -> None:
-    below, tls = Endless(), Hungry()
-    tls.greeted = True
-    stream = stream_of(tls, below)
-    await stream.shake_hands(60)
-    with pytest.raises(TlsRefused):
-        await stream.read(1_000)
-    assert below.read_bytes <= 2 * UNREAD_BYTES
-
-
-async def read_on(stream: TlsStream) -> None:
-    while await stream.read(1_000):
-        pass
-
-
-async def test_changes_of_keys_between_the_bytes_of_an_answer_are_cut_off_too() -> None:
-    below, tls = Endless(), Hungry()
-    tls.greeted, tls.a_byte_every = True, 3
-    stream = stream_of(tls, below)
-    await stream.shake_hands(60)
-    with pytest.raises(TlsRefused):
-        await read_on(stream)
-    assert below.read_bytes <= 2 * UNREAD_BYTES
-
-
-async def test_a_handshake_without_end_is_cut_off() -> None:
-    below = Endless()
-    with pytest.raises(httpcore.ConnectError):
-        await stream_of(Hungry(), below).shake_hands(60)
-    assert below.read_bytes <= 2 * HANDSHAKE_BYTES
-
-
-async def test_what_a_handshake_computes_is_not_computed_on_the_event_loop() -> None:
-    tls = Hungry()
-    tls.greeted = True
-    await stream_of(tls, Endless()).shake_hands(60)
-    assert tls.threads
-    assert threading.get_ident() not in tls.threads
+    async with agent(authority, name="rebinding.example") as source:
+        port = httpx.URL(source._config.chat_url).port
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        monkeypatch.setattr(http_client, "is_public", lambda address: address == "127.0.0.1")
+        async with http_client.client(private_allowed=False, seconds=10) as http:
+            assert (await http.get(f"https://rebinding.example:{port}/")).status_code == 200
+            with pytest.raises(http_client.AddressForbidden):
+                await http.get(f"https://rebinding.example:{port}/")
+    assert looked_up == ["rebinding.example"] * 2

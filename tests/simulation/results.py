@@ -29,11 +29,11 @@ from tongyao.protocol.contracts.process import (
     TurnOutput,
 )
 from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.tension import Grade, Lineage
-from tongyao.protocol.rules.plans.lineage import child_id
 
 Decisions = dict[str, Any]
 NO_CHILD = ("depth", "duplicate", "budget", "unknown", "nobody", "nothing")

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.tension import MISSING
-from tongyao.protocol.rules.plans.lineage import child_id
 
 Fields = dict[str, Any]
 
@@ -51,6 +51,17 @@ BETWEEN_ROUNDS: Final = (
     "leave",
 )
 
+NAMES: Final = {
+    "confirm_tension": "confirm",
+    "revise_tension": "confirm",
+    "select_participants": "select",
+    "decide": "decide",
+    "replan": "replan",
+    "conclude": "conclude",
+    "extend_deadline": "extend_deadline",
+}
+"""Kinds of messages that name what they answer, and the first part of its id."""
+
 _BY_DEMANDER: Final = frozenset(
     {
         "revise_tension",
@@ -80,9 +91,32 @@ def message(rng: Random, state: State, kind: str = "") -> Fields:
     fields |= {"kind": kind, **_author(rng, state, kind, fields)}
     if fields["role"] not in ("invited", "child", "operator") and rng.random() < 0.12:
         fields["via"] = "agent"
+    if kind in NAMES and rng.random() < 0.4:
+        fields["ask"] = _named(rng, state, kind, fields)
     if rng.random() < 0.004:
         fields["number"] = m.MAX_MESSAGES + rng.randrange(2)
     return fields
+
+
+def _named(rng: Random, state: State, kind: str, fields: Fields) -> str:
+    """What the message answers: what is open, now and then what was open before it, or will be."""
+    number = state.plan_revision if state.phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else state.round
+    shown = {
+        "confirm": state.revisions + 1,
+        "select": state.seatings + 1,
+        "decide": state.decisions,
+        "replan": state.plan_revision,
+        kind: number,
+    }
+    other = rng.random() < 0.12
+    name = NAMES[kind]
+    count = max(0, shown[name] + (rng.choice((-1, 1)) if other else 0))
+    if name != kind or name in ("decide", "replan"):
+        return f"{name}/{count}"
+    where = f"{name}/{state.phase.value}"
+    if kind == "conclude" and rng.random() < 0.2:
+        return where
+    return f"{where}/{count}" + (f"/{fields['alias']}" if "alias" in fields else "")
 
 
 def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:

@@ -217,7 +217,7 @@ class Stack:
             for ask in await self.repositories.inbox.of_process(process_id, open_only=True):
                 if people and ask.alias not in people:
                     continue
-                if ask.ask == "projection":
+                if ask.ask in ("projection", "gap"):
                     await self.speak(process_id, ask.alias, ask.round, None)
                 elif ask.ask == "answer":
                     await self.say(process_id, "answer_plan", alias=ask.alias, revision=ask.round, answer="commit")

@@ -18,8 +18,7 @@ from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
 from tests.support.until import until
-from tongyao.commands.shared.deployment_doctor import versions_row
-from tongyao.commands.shared.doctor import Finding
+from tongyao.commands.doctor import Finding, versions_row
 from tongyao.runtime.temporal.namespaces import ensure_namespace
 from tongyao.runtime.temporal.workers import DEPLOYMENT
 

@@ -47,10 +47,17 @@ async def in_scene(stack: Stack, scene: str, **wish: Any) -> str:
     return await stack.start([], scene=scene, **wish)
 
 
+async def concluded(here: Stack, pid: str) -> None:
+    """The demander says nothing of the residuals, and ends the process."""
+    await here.until(pid, "answering")
+    assert (await here.say(pid, "conclude")).accepted
+    await here.end(pid)
+
+
 async def test_an_approved_residual_comes_back_as_a_part_of_the_last_plan(stack: Opened) -> None:
     async with stack(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
-        pid = await in_scene(here, "children-ask", wait_for_children=True)
-        await here.until(pid, "awaiting_children")
+        pid = await in_scene(here, "children-ask")
+        await here.until(pid, "answering")
         asked = [row.round for row in await here.repositories.inbox.of_process(pid, open_only=True)]
         assert asked == [1, 2], "both residuals wait in the demander's inbox"
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
@@ -78,8 +85,8 @@ async def test_a_child_asks_others_first_under_its_own_title_after_the_demander_
     async with stack(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
         scene = "children-others"
         await here.people({"dee": "I drive a crane."}, scene=scene)
-        pid = await in_scene(here, scene, wait_for_children=True, confirm_children=True)
-        await here.until(pid, "awaiting_children")
+        pid = await in_scene(here, scene, confirm_children=True)
+        await here.until(pid, "answering")
         before = await here.repositories.lineage.asked_in(pid)
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
         await until(lambda: here.repositories.lineage.children(pid), "a child")
@@ -137,7 +144,9 @@ async def test_a_child_that_the_trees_budget_cannot_begin_is_refused_as_data(
     rules = [left_over(CRANE).model_copy(update={"cost": Decimal(spent)})]
     engine = Dear(Script.model_validate({"verdicts": ["exhausted"], "rules": rules}))
     async with open_stack(temporal, database_url, engine) as here:
-        pid = await in_scene(here, f"children-budget-{spent}", residuals="auto", cost_budget="1.00")
+        pid = await in_scene(
+            here, f"children-budget-{spent}", residuals="auto", cost_budget="1.00", wait_for_children=False
+        )
         record = await here.end(pid)
         events = await here.repositories.events.events(pid, limit=500)
         children = [row.id for row in await here.repositories.lineage.children(pid)]
@@ -155,7 +164,7 @@ async def test_after_the_end_too_a_used_up_budget_starts_nothing(stack: Opened) 
     rules = [left_over(CRANE).model_copy(update={"cost": Decimal("1.00")})]
     async with stack(verdicts=["exhausted"], rules=rules) as (here, _):
         pid = await in_scene(here, "children-budget-later", cost_budget="1.00")
-        await here.end(pid)
+        await concluded(here, pid)
         with pytest.raises(BadInput, match="budget"):
             await start_child(here.context, pid, "plan/1/residual/1")
         assert await here.repositories.lineage.children(pid) == []
@@ -164,7 +173,7 @@ async def test_after_the_end_too_a_used_up_budget_starts_nothing(stack: Opened) 
 async def test_a_child_outlives_its_parent(stack: Opened) -> None:
     held = Rule(step="observe", process="c-????????????????.1-1", do="operator_needed", message="wait", until="go")
     async with stack(verdicts=["exhausted"], rules=[left_over(CRANE), held]) as (here, engine):
-        pid = await in_scene(here, "children-outlive", residuals="auto")
+        pid = await in_scene(here, "children-outlive", residuals="auto", wait_for_children=False)
         await here.end(pid)
         child = f"{pid}.1-1"
         await here.until_suspended(child)
@@ -189,7 +198,7 @@ async def test_a_tree_is_cancelled_as_a_whole(stack: Opened) -> None:
 async def test_the_demander_of_an_ended_process_may_still_send_a_residual_to_the_field(stack: Opened) -> None:
     async with stack(verdicts=["exhausted"], rules=[left_over(CRANE)]) as (here, _):
         pid = await in_scene(here, "children-later")
-        await here.end(pid)
+        await concluded(here, pid)
         child = await start_child(here.context, pid, "plan/1/residual/1")
         assert child == await start_child(here.context, pid, "plan/1/residual/1")
         assert (await here.end(child)).phase is Phase.COMPLETED

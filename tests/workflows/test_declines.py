@@ -145,7 +145,7 @@ async def test_without_children_a_decline_asks_for_a_decision_only(stack: Opened
     async with stack(verdicts=["more"]) as (here, _):
         pid, seats = await planned(here, "declines-off", residuals="off")
         await answer(here, pid, seats["bo"].alias, "decline")
-        await here.asked(pid, "P00", 1, what="decision")
-        assert await waits(here, pid) == {"decision": ""}
+        await here.asked(pid, "P00", 1, what="replan")
+        assert await waits(here, pid) == {"replan": ""}
         await here.say(pid, "conclude")
         await here.end(pid)

@@ -23,10 +23,9 @@ from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.backlog import ModelsBacklog
 from tongyao.app.context import GatewayOptions
 from tongyao.app.errors import Unavailable
-from tongyao.app.quotas import check_backlog
+from tongyao.app.quotas import check_backlog, oldest_model_step
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.process import Choice
@@ -89,7 +88,7 @@ async def test_a_new_process_is_refused_while_model_steps_have_waited_too_long(
         waits = await here.start(people, auto_confirm=False)  # nobody polls the queue of its formulation
 
         async def some_wait() -> bool:
-            return await ModelsBacklog(here.client).oldest_seconds() > 0
+            return await oldest_model_step(here.client) > 0
 
         await until(some_wait)
         person = Caller(Role.PERSON, "di")

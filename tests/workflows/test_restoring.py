@@ -89,8 +89,8 @@ async def test_after_a_reset_what_was_applied_is_applied_again_and_the_process_g
 
 async def test_a_parent_that_is_reset_does_not_run_an_ended_child_again(stack: Opened) -> None:
     async with stack(verdicts=["exhausted"], rules=[left_over(CRANE, LEDGER)]) as (here, _):
-        pid = await in_scene(here, f"restoring-{uuid.uuid4().hex[:6]}", wait_for_children=True)
-        await here.until(pid, "awaiting_children")
+        pid = await in_scene(here, f"restoring-{uuid.uuid4().hex[:6]}")
+        await here.until(pid, "answering")
         assert (await here.say(pid, "approve_residual", residual="plan/1/residual/1")).accepted
         child = await until(lambda: child_of(here, pid), "a child")
         await here.until_ended(child)

@@ -127,9 +127,6 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
 """Which roles may send a message of this kind; none: the service sends it. The process itself refuses a demander who has no seat to speak for. Operators
 do not speak or answer for others here; those who must send signals, which are shown as an operator's."""
 
-PARTICIPANT_ASKS: Final = frozenset({"projection", "answer"})
-"""What a process asks of those who have a seat. Everything else is asked of the demander, or of operators."""
-
 
 def is_permitted(role: Role, action: Action) -> bool:
     return role in PERMISSIONS[action]

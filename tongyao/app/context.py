@@ -21,13 +21,12 @@ from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
+from tongyao.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from tongyao.app.backlog import ModelsBacklog
     from tongyao.app.messaging.message_relay import MessageRelay
-    from tongyao.app.process_states import ProcessStates
     from tongyao.protocol.life.state import State
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -41,7 +40,7 @@ class GatewayOptions(BaseModel):
 
     open_registration: bool | None = Field(
         default=None,
-        description="Anybody may join by introducing themselves; unset: where the gateway is reached from this machine alone.",
+        description="Anybody may join by introducing themselves; unset: only where the gateway is reached from this machine alone.",
     )
     rate: str = Field(default="240/minute", description="Requests of one person, or of one address without a token.")
     address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
@@ -58,19 +57,19 @@ class GatewayOptions(BaseModel):
         default=16_000_000, ge=1_000, description="Of a profile, with a token. A longer request is refused unread."
     )
     small_body_bytes: int = Field(default=65_536, ge=1_000, description="Of every other request.")
-    body_seconds: float = Field(
-        default=30.0, gt=0, description="A body must be here by then; a profile in ten times that."
-    )
-    head_seconds: float = Field(default=10.0, gt=0, description="So must the head of a request, from its first byte.")
     most_requests: int = Field(default=32, ge=1, description="Requests of one person or address at a time.")
     most_large: int = Field(default=2, ge=1, description="Long bodies and exports of one person at a time.")
     most_streams: int = Field(default=8, ge=1, description="Open streams of events of one person or address.")
     most_pages: int = Field(
         default=64, ge=1, description="Live pages of the console of one address; of one person, `most_streams`."
     )
-    most_connections: int = Field(default=1_000, ge=1, description="Open connections, of everybody.")
-    most_address_connections: int = Field(default=200, ge=1, description="Open connections of one address.")
-    connection_rate: str = Field(default="200/second", description="New connections of one address.")
+    most_connections: int = Field(
+        default=1_000, ge=1, description="Open connections of all clients; more are answered 503."
+    )
+    without_proxy: bool = Field(
+        default=False,
+        description="The gateway may listen beyond loopback without a reverse proxy (SECURITY.md lists what it then does not withstand).",
+    )
     proxies: tuple[str, ...] = Field(
         default=(), description="JSON list of addresses or networks whose X-Forwarded-For is believed."
     )
@@ -95,7 +94,7 @@ class GatewayOptions(BaseModel):
             ip_network(one)  # raises ValueError
         return proxies
 
-    @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate", "connection_rate")
+    @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
         from limits import parse  # imported late: the settings of every command hold these options
@@ -191,8 +190,8 @@ class AppContext:
     `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
-    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`:
-    as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `fair_by`: whose processes share the workers evenly.
+    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `public_url`, `gateway_host`,
+    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `fair_by`: whose processes share the workers evenly.
     """
 
     repositories: Repositories
@@ -216,6 +215,7 @@ class AppContext:
     temporal_authenticated: bool = False
     public_url: str = ""
     gateway_host: str = "127.0.0.1"
+    behind_proxy: bool = False
     fair_by: FairBy = "demander"
 
     @cached_property
@@ -226,30 +226,21 @@ class AppContext:
         return MessageRelay(self.repositories, self.client, self.signer)
 
     @cached_property
-    def models_backlog(self) -> ModelsBacklog:
-        """How long model steps wait."""
-        from tongyao.app.backlog import ModelsBacklog
-
-        return ModelsBacklog(self.client)
+    def states(self) -> SingleFlight[State]:
+        """States of open processes by id, run and transition: many readers ask a workflow once. A state holds ids and no texts."""
+        return SingleFlight(keep=200, seconds=2.0)
 
     @cached_property
-    def states(self) -> ProcessStates:
-        """What workflows tell of their processes."""
-        from tongyao.app.operators.project_again import state_of
-        from tongyao.app.process_states import ProcessStates
-
-        async def ask(process_id: str) -> State:
-            state, _ = await state_of(self.client, process_id)
-            return state
-
-        return ProcessStates(ask)
+    def backlog_seconds(self) -> SingleFlight[float]:
+        """How long the oldest model step has waited for a worker (`app/quotas.py`)."""
+        return SingleFlight(keep=1, seconds=5.0)
 
     @property
     def registration_open(self) -> bool:
         """Whether anybody may join by introducing themselves."""
         if self.options.open_registration is not None:
             return self.options.open_registration
-        return self.gateway_host in LOOPBACK
+        return self.gateway_host in LOOPBACK and not self.behind_proxy
 
     async def signal_key(self) -> str:
         """The public key by which new processes know messages and signals of this installation; empty: they trust all."""

@@ -19,6 +19,7 @@ from tongyao.records.privacy.erasure import PersonUnknown
 from tongyao.records.privacy.texts import TextConflict, TextErased
 from tongyao.records.process.messages import KeyReused, MessageUnknown
 from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
+from tongyao.texts.catalogue import in_both
 
 LIST_SCENES: Final = (
     "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes there are"
@@ -44,6 +45,12 @@ class BadInput(Problem):
     def __init__(self, code: str, message: str, *, field: str = "", **details: Any) -> None:
         super().__init__(code, message, **({"field": field} if field else {}), **details)
         self.field = field
+
+    @classmethod
+    def worded(cls, code: str, key: str, /, *, field: str, **values: Any) -> BadInput:
+        """In both languages: the text of `key` in `texts/app`, with these values."""
+        en, zh = in_both("app", key, **values)
+        return cls(code, en, field=field, zh=zh)
 
 
 class BadIdempotencyKey(Problem):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
-from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
-from tongyao.app.action_permissions import PARTICIPANT_ASKS, Action, Role
+from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, authorize_in_row, permit
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.reading import Reading
+from tongyao.heavy_work import READINGS
+from tongyao.protocol.life.asks import FOR_PARTICIPANTS, does
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
@@ -30,16 +29,20 @@ from tongyao.records.repositories import Repositories
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
 """Characters of a record of which a view takes no more than some tens of milliseconds."""
-_BESIDE: Final = ThreadPoolExecutor(2, thread_name_prefix="views")
 """Two threads of their own: others wait for the common ones with registrations and searches."""
-_ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 class WaitsFor(Value):
-    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan."""
+    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan.
 
+    `id`: by which messages name it. `en`, `zh`: what is asked, in a sentence.
+    """
+
+    id: str
     alias: str
     ask: str
+    en: str
+    zh: str
     round: int
     subject: str = ""
     due_at: datetime | None = None
@@ -160,7 +163,16 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "demander": row.demander,
             "waiting": row.waiting,
             "waits": [
-                WaitsFor(alias=one.alias, ask=one.ask, round=one.round, subject=_shown(one), due_at=one.due_at)
+                WaitsFor(
+                    id=one.ask_id,
+                    alias=one.alias,
+                    ask=one.ask,
+                    en=does(one, "en"),
+                    zh=does(one, "zh"),
+                    round=one.round,
+                    subject=_shown(one),
+                    due_at=one.due_at,
+                )
                 for one in open_asks
             ],
             "root": row.root_id,
@@ -178,7 +190,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
         round=row.round,
         participants=row.participants,
         waits_for_you=any(
-            ask.alias == access.alias and (access.role is not Role.PARTICIPANT or ask.ask in PARTICIPANT_ASKS)
+            ask.alias == access.alias and (access.role is not Role.PARTICIPANT or ask.ask in FOR_PARTICIPANTS)
             for ask in open_asks
         ),
         created_at=row.created_at,
@@ -218,8 +230,7 @@ async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()
-    async with _ONE_OF_EACH.setdefault(person, asyncio.Lock()):
-        return await asyncio.get_running_loop().run_in_executor(_BESIDE, make)
+    return await READINGS.run(make, person=person)
 
 
 def _words_in(record: Record) -> int:

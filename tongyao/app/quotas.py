@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from temporalio.client import Client
+from temporalio.service import RPCError
+
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import QuotaReached, Unavailable
+from tongyao.app.operators.task_queues import describe_queue
+from tongyao.protocol.contracts.process import MODELS_QUEUE
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 
@@ -90,6 +95,15 @@ async def check_day_budget(context: AppContext, caller: Caller, demander: str) -
             )
 
 
+async def oldest_model_step(client: Client) -> float:
+    """Seconds for which the oldest model step has waited for a worker. 0 where nothing waits, or the server does not say:
+    then starting fails, or waits, by itself (docs/operations.md §8)."""
+    try:
+        return (await describe_queue(client, MODELS_QUEUE, seconds=2.0)).waiting_seconds
+    except RPCError:
+        return 0.0
+
+
 async def check_backlog(context: AppContext, caller: Caller) -> None:
     """Refuse a new process while model steps have waited too long. Commands on the machine are not refused.
 
@@ -97,7 +111,7 @@ async def check_backlog(context: AppContext, caller: Caller) -> None:
     """
     if caller.on_the_machine:
         return
-    age = await context.models_backlog.oldest_seconds()
+    age = await context.backlog_seconds.get("models", lambda: oldest_model_step(context.client))
     if age > context.options.most_backlog_seconds:
         raise Unavailable(
             "busy",

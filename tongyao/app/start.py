@@ -24,7 +24,6 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ANONYMOUS, Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.each_alone import each_alone
 from tongyao.app.errors import ADD_PEOPLE, LIST_SCENES, BadInput, NotAllowed, NotFound, Unavailable, location, reason
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
@@ -36,19 +35,21 @@ from tongyao.app.quotas import (
     check_open_processes,
     check_storage,
 )
+from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
+from tongyao.texts.catalogue import in_both
 
 MAX_INTENT_CHARS: Final = 20_000
 """A raw intent is a few sentences; longer descriptions belong into a profile."""
@@ -186,7 +187,7 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
     waiting = await Reconciliation(context.repositories.pool).never_started(older_than)
     manifests = {drift.id: await context.repositories.seats.manifest(drift.id) for drift in waiting}
     announced = [id for id, manifest in manifests.items() if START in manifest]
-    return await each_alone(announced, start, what="the start of a process")
+    return await try_each(announced, start, what="the start of a process")
 
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:
@@ -297,79 +298,36 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
         return
     with suppress(ArithmeticError, ValueError):  # what is no number is refused as such
         if Decimal(str(value)) > most:
-            raise BadInput(
-                "above_ceiling",
-                f"{field}: at most {most:,} here",
-                field=field,
-                zh=f"{field} 在这里最多 {most:,}",
-                most=f"{most:,}",
-            )
+            en, zh = in_both("app", "refusal.above_ceiling", field=field, most=f"{most:,}")
+            raise BadInput("above_ceiling", en, field=field, zh=zh, most=f"{most:,}")
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
     """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
     if not body.intent.strip():
-        raise BadInput(
-            "intent_empty",
-            "the intent is empty: say in a sentence what you want",
-            field="intent",
-            zh="需求是空的：用一句话写想要什么",
-        )
+        raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")
     named = [choice.profile_id for choice in chosen(body.participants)]
     if not named and not body.scene:
-        raise BadInput(
-            "no_participants",
-            "name participants, or a scene to find them in",
-            field="participants",
-            zh="请指定参与者，或者一个找人的场景",
-        )
+        raise BadInput.worded("no_participants", "refusal.no_participants", field="participants")
     if len(named) > settings.max_others:
-        besides = " beside the demander" if settings.demander_takes_part else ""
-        raise BadInput(
-            "too_many_participants",
-            f"{len(named)} participants are named; at most {settings.max_others}{besides}. Leave some out",
-            field="participants",
-            zh=f"指定了 {len(named)} 位参与者，{'除需求方外' if besides else ''}最多 {settings.max_others} 位：请去掉几位",
-        )
-    if twice := sorted({one for one in named if named.count(one) > 1}):
-        raise BadInput(
-            "named_twice",
-            f"named twice: {', '.join(twice)}",
-            field="participants",
-            zh=f"指定了两次：{'、'.join(twice)}",
-        )
+        key = "refusal.too_many_beside" if settings.demander_takes_part else "refusal.too_many"
+        counts = {"named": len(named), "most": settings.max_others}
+        raise BadInput.worded("too_many_participants", key, field="participants", **counts)
+    if twice := sorted({id for id in named if named.count(id) > 1}):
+        raise BadInput.worded("named_twice", "refusal.named_twice", field="participants", ids=", ".join(twice))
     if demander in named:
-        raise BadInput(
-            "demander_among_participants",
-            f"{demander} brought the intent and is not one of the participants: to sit in the room as P00, "
-            "leave them out and set `demander_takes_part`",
-            field="participants",
-            zh=f"{demander} 是需求方，不是参与者：要以 P00 参加，请不要把自己列为参与者，并设置 `demander_takes_part`",
-        )
+        key = "refusal.demander_named"
+        raise BadInput.worded("demander_among_participants", key, field="participants", demander=demander)
     if named and len(named) < settings.quorum:
-        raise BadInput(
-            "below_quorum",
-            f"participants named: {len(named)}. The quorum is {settings.quorum}: name more, or lower the quorum",
-            field="participants",
-            zh=f"指定了 {len(named)} 位参与者，法定人数是 {settings.quorum}：请多指定几位，或者调低法定人数",
-        )
+        counts = {"named": len(named), "quorum": settings.quorum}
+        raise BadInput.worded("below_quorum", "refusal.below_quorum", field="participants", **counts)
     profiles = context.repositories.profiles
     known = await profiles.known([*named, demander])
     by_proxy = settings.demander_takes_part and settings.demander_endpoint is EndpointKind.PROXY
     if by_proxy and demander not in known:
-        raise BadInput(
-            "no_profile",
-            f"a proxy speaks from a profile, and {demander} has none: set `demander_endpoint` to human or agent",
-            field="demander_endpoint",
-            zh=f"代理要依据档案发言，而 {demander} 没有档案：请把 `demander_endpoint` 设为 human 或 agent",
-        )
-    if unknown := [one for one in named if one not in known]:
-        raise BadInput(
-            "unknown_profiles",
-            f"there is no profile {', '.join(unknown)}: ids are as `GET /scenes/ID/people` (over MCP `agents`) has them",
-            field="participants",
-            zh=f"没有档案 {'、'.join(unknown)}：id 见 `tongyao field list`，或 `GET /scenes/ID/people`（MCP 里是 `agents`）",
-        )
+        raise BadInput.worded("no_profile", "refusal.no_profile", field="demander_endpoint", demander=demander)
+    if unknown := [id for id in named if id not in known]:
+        raise BadInput.worded("unknown_profiles", "refusal.unknown", field="participants", ids=", ".join(unknown))
     if body.scene and body.scene not in {scene.id for scene in await context.repositories.scenes.all()}:
         raise NotFound("no_such_scene", f"there is no scene {body.scene!r}: {LIST_SCENES}", field="scene")
     if not named and body.scene and not await profiles.anybody(body.scene, beside=demander):

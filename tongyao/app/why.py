@@ -15,8 +15,10 @@ from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
+from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import Reason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.value import Value
+from tongyao.texts.catalogue import catalogue, worded
 
 
 class Why(Value):
@@ -43,9 +45,10 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
     process_id = access.process.id
     language = language or access.process.language
     if access.process.ended_at is not None:
-        return Why(sentence="过程已经结束。" if language == "zh" else "The process has ended.")
+        return Why(sentence=worded(catalogue("app"), "zh" if language == "zh" else "en", "picture.ended"))
     if access.role is not Role.OPERATOR:  # many look at one process; the few operators get an answer of their own
-        state = await context.states.of(process_id, run_id=access.process.run_id, seq=access.process.seq)
+        transition = (process_id, access.process.run_id, access.process.seq)
+        state = await context.states.get(transition, lambda: _state(context, process_id))
         return Why(
             sentence=why_for_party(state, access.alias, language),
             until=others_are_waited_for_until(state, access.alias),
@@ -57,8 +60,15 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
-    reasons = (*(Reason(waits_for="a worker", moved_by=one) for one in missing), *why(state, datetime.now(UTC)))
+    reasons = (
+        *(Reason(waits_for="a worker", moved_by=one) for one in missing),
+        *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
+    )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
+
+
+async def _state(context: AppContext, process_id: str) -> State:
+    return (await state_of(context.client, process_id))[0]
 
 
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:

@@ -2,75 +2,177 @@
 
 from __future__ import annotations
 
+import gzip
 import uuid
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context, operator, settings
+from tongyao.commands.options import AsJson, DryRun, Key
+from tongyao.commands.terminal import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    CommandGroup,
+    console,
+    errors,
+    fail,
+    print_json,
+    print_table,
+)  # fmt: skip
+from tongyao.commands.words import say
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowHistory
+
+app = CommandGroup()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(versions)
-    app.command()(replay)
-    app.command()(upgrade)
-
-
-def versions(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
-) -> None:
+@app.command()
+async def versions(as_json: AsJson = False) -> None:
     """Show which builds run, how many open processes each has, and when an old one can be stopped."""
-    from tongyao.commands.actions import builds as actions
+    from tongyao.app.operators.versions import versions as read_versions
+    from tongyao.runtime.temporal.build import build_id
 
-    found = run(actions.versions())
+    found = await read_versions(await _client(), build_id())
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:
-        actions.show(found)
-    if any(not one.carried and one.processes for one in found.rules):
+        rows = []
+        for build in found.builds:
+            workers = ", ".join(f"{queue.removeprefix('tongyao-')} {count}" for queue, count in build.workers.items())
+            advice = say(f"builds.{build.stands}", queues=", ".join(build.needed_by))
+            rows.append((build.build, workers or say("builds.none"), build.processes, build.alone, advice))
+        print_table([*(say(f"builds.{name}") for name in ("build", "workers", "processes", "alone")), ""], rows)
+        for rules in found.rules:
+            key = "builds.rules" if rules.carried else "builds.rules_unknown"
+            console.print(say(key, logic=rules.logic, n=rules.processes), highlight=False)
+    if any(not rules.carried and rules.processes for rules in found.rules):
         fail(say("builds.newer_needed"), EXIT_FAILED)
 
 
-def replay(
+@app.command()
+async def replay(
     process: Annotated[list[str] | None, typer.Argument(help="Ids of processes. Default: all open ones.")] = None,
     file: Annotated[
         list[Path] | None, typer.Option(help="Replay this history file (.json, .json.gz) instead. May be repeated.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Also write the histories into this directory.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The largest number of open processes to replay.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Replay histories of open processes with this build, and compare its commands and the inputs of all steps.
 
     It reads from Temporal and changes nothing. Run it with the build that you are about to roll out.
     """
-    from tongyao.commands.actions import builds as actions
-
     if file and (process or limit):
         fail(say("builds.files_or_processes"), EXIT_BAD_INPUT)
-    unfit = run(actions.replay(process or [], file or [], save, limit, as_json))
+    from tongyao.runtime.temporal.build import build_id
+    from tongyao.runtime.temporal.connection import codec_of
+    from tongyao.runtime.temporal.payload_codec import converter_with
+    from tongyao.runtime.temporal.replay import replay as replayed  # imports the workflow
+
+    client = None if file else await _client()
+    histories = _of_files(file or []) if client is None else _of_server(client, process or [], limit)
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+        histories = _saved(histories, save)
+    # Saved histories are as they lie in Temporal: encrypted under this installation's keys, or plain.
+    converter = converter_with(codec_of(settings(), takes_plain=True)) if client is None else client.data_converter
+    shown = []
+    unfit = 0
+    async for found in replayed(histories, converter):
+        unfit += not found.fits
+        shown.append({"process": found.process_id, "run": found.run_id, "events": found.events, "fits": found.fits,
+                      "failure": found.failure, "inputs": found.inputs})  # fmt: skip
+        if not as_json and not found.fits:
+            reasons = [found.failure] if found.failure else list(found.inputs)
+            errors.print(f"{found.process_id}: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
+    if as_json:
+        print_json(shown)
+    else:
+        verdict = say("builds.do_not_fit", n=unfit) if unfit else say("builds.all_fit")
+        console.print(say("builds.replayed", n=len(shown), build=build_id(), verdict=verdict), highlight=False)
     if unfit:
         raise typer.Exit(EXIT_FAILED)
 
 
-def upgrade(
+@app.command()
+async def upgrade(
     process: Annotated[str | None, typer.Argument(help="Id of the process.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every open process.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the processes and change nothing.")] = False,
-    key: Annotated[
-        str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")
-    ] = None,
+    dry_run: DryRun = False,
+    key: Key = None,
 ) -> None:
     """Make open processes follow the newest rules. Each continues as new when no step of it runs. People notice nothing."""
-    from tongyao.commands.actions import builds as actions
+    from tongyao.app.operators.upgrade import upgrade as upgrade_processes
 
     if (process is None) != every:
         fail(say("builds.one_or_all"), EXIT_BAD_INPUT)
-    done = run(actions.upgrade(process, dry_run, key or uuid.uuid4().hex))
-    for one in done:
-        console.print(f"{one.process_id}  {one.phase}  {one.result}", highlight=False)
+    async with app_context() as context:
+        key = key or uuid.uuid4().hex
+        done = await upgrade_processes(context, operator(), key=key, only=process, dry_run=dry_run, via="cli")
+    for upgraded in done:
+        console.print(f"{upgraded.process_id}  {upgraded.phase}  {upgraded.result}", highlight=False)
     console.print(say("builds.would_upgrade" if dry_run else "builds.upgraded", n=len(done)), highlight=False)
     if process is not None and not done:
         fail(say("builds.not_open", process=process), EXIT_BAD_INPUT)
+
+
+async def _of_server(client: Client, processes: Sequence[str], limit: int | None) -> AsyncIterator[WorkflowHistory]:
+    """The present run of each. One that ended meanwhile and is gone is left out."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    from tongyao.protocol.contracts.process import CRYSTALLIZATION
+
+    if processes:
+        for process in processes:
+            try:
+                yield await client.get_workflow_handle(process).fetch_history()
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+                fail(say("builds.no_process", process=process), EXIT_BAD_INPUT)
+        return
+    query = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
+    async for execution in client.list_workflows(query, limit=limit):
+        try:
+            yield await client.get_workflow_handle(execution.id).fetch_history()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+
+
+async def _of_files(files: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:
+    from temporalio.client import WorkflowHistory
+
+    for file in files:
+        try:
+            data = file.read_bytes()
+            text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
+            yield WorkflowHistory.from_json(file.name.split(".")[0], text)
+        except (OSError, ValueError) as error:
+            fail(say("builds.no_history", file=file, error=type(error).__name__), EXIT_BAD_INPUT)
+
+
+async def _saved(histories: AsyncIterator[WorkflowHistory], folder: Path) -> AsyncIterator[WorkflowHistory]:
+    async for history in histories:
+        (folder / f"{history.workflow_id}.json").write_text(history.to_json(), encoding="utf-8")
+        yield history
+
+
+async def _client() -> Client:
+    """A connection to the Temporal server of the installation that runs. The records are not asked. Raises `NotRunning`."""
+    from tongyao.runtime.errors import NotRunning
+    from tongyao.runtime.local.addresses import find_running
+    from tongyao.runtime.temporal.connection import connect
+
+    config = settings()
+    if config.temporal_address is not None:
+        return await connect(config)
+    running = find_running(config.home)
+    if running is None:
+        raise NotRunning(config.home)
+    return await connect(config, address=running.temporal_address)

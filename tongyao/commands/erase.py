@@ -6,30 +6,31 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.shared.options import PERSON
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context, operator, records_context
+from tongyao.commands.options import PERSON, AsJson, DryRun
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json
+from tongyao.commands.words import say
+
+app = CommandGroup()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(erase)
-
-
-def erase(
+@app.command()
+async def erase(
     person: Annotated[str, typer.Argument(help=f"{PERSON} Or the id of a demander without a profile.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation. Erasing cannot be undone.")] = False,
     patience: Annotated[float, typer.Option(help="Seconds to wait for running steps.")] = 180,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which processes would be affected.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
-    from tongyao.commands.actions import erase as actions
+    from tongyao.app.people import erasure
 
-    given, (person, whole) = person, run(actions.person_of(person))
+    given, (person, whole) = person, await _person_of(person)
     if yes and not whole:
         fail(say("erase.whole_id", given=repr(given), person=person), EXIT_BAD_INPUT)
     if dry_run:
-        found = run(actions.concerned(person))
+        async with app_context() as context:
+            found = await erasure.concerned_by_erasure(context, operator(), person)
         if as_json:
             print_json(found.model_dump())
             return
@@ -40,7 +41,8 @@ def erase(
         return
     if not yes and not typer.confirm(say("erase.for_good", person=person), err=True):
         raise typer.Exit(EXIT_BAD_INPUT)
-    done = run(actions.erase(person, patience))
+    async with app_context() as context:
+        done = await erasure.erase(context, operator(), person, patience=patience)
     if as_json:
         print_json(done.model_dump())
         return
@@ -54,3 +56,19 @@ def erase(
         console.print(say("erase.later", n=done.histories_later))
     if done.steps_under_way:
         console.print(say("erase.under_way", n=done.steps_under_way), style="yellow")
+
+
+async def _person_of(given: str) -> tuple[str, bool]:
+    """The person that `given` means, and whether it names them whole: by the id, or by the file that their profile was given as.
+
+    `given` itself where there is no profile like it, since a person without a profile can be erased, too.
+    """
+    from tongyao.app.errors import NotFound
+    from tongyao.commands.references import demander_or_profile, ids_of_file
+
+    async with records_context() as context:
+        try:
+            person = await demander_or_profile(context, given)
+        except NotFound:
+            return given, True
+        return person, person == given or person in await ids_of_file(context, given)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import secrets
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import operator, settings
+from tongyao.commands.options import AsJson
+from tongyao.commands.terminal import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    CommandGroup,
+    console,
+    errors,
+    fail,
+    print_json,
+)  # fmt: skip
+from tongyao.commands.words import say
+
+if TYPE_CHECKING:
+    from tongyao.evals.cases import Case
+    from tongyao.evals.measure import Measures
+    from tongyao.records.model_calls import Attempt
+    from tongyao.runtime.installation import Installation
+
+app = CommandGroup()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command("eval")(evaluate)
-
-
-def evaluate(
+@app.command("eval")
+async def evaluate(
     cases: Annotated[list[Path], typer.Argument(help="Folders of cases (examples/cases/*).")],
     people: Annotated[
         str | None, typer.Option(help="Only these participants of each case, in this order: a,b,c")
@@ -42,42 +61,248 @@ def evaluate(
     beside: Annotated[
         Path | None, typer.Option(help="A file that `eval --json` wrote. Its rows are added to the tables.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run cases one after another, and count which of their known links were found, and in which round."""
-    from tongyao.commands.actions import evaluate as actions
     from tongyao.evals.cases import CaseError, load, only
 
     try:
         loaded = [load(folder) for folder in cases]
         if people:
             loaded = [only(case, tuple(name.strip() for name in people.split(","))) for case in loaded]
-        others = actions.measured_before(beside) if beside else []
+        others = measured_before(beside) if beside else []
     except (CaseError, ValueError) as error:
         fail(str(error), EXIT_BAD_INPUT)
     if swap or without:
-        compared = run(actions.compare(loaded, without))
+        compared = await _compare(loaded, without)
         if as_json:
             print_json(compared)
         else:
-            for one in compared:
-                shared = actions.share(one["overlap"])
-                console.print(say("eval.beside", case=one["case"], beside=one["beside"], share=shared))
+            for found in compared:
+                share = _share(found["overlap"])
+                console.print(say("eval.beside", case=found["case"], beside=found["beside"], share=share))
         return
-    rows = run(actions.evaluate(loaded, judge, cap))
+    rows = await _evaluate(loaded, judge, cap)
     if as_json:
-        print_json(
-            [
-                {**row.model_dump(mode="json"), **({"judgement": judgement} if judgement else {})}
-                for row, judgement in rows
-            ]
-        )
+        print_json([row.model_dump(mode="json") | ({"judgement": judged} if judged else {}) for row, judged in rows])
         return
     wide = Console(width=max(console.width, 170))  # a table that is cut tells nothing
     measures = [*(row for row, _ in rows), *others]
-    for table in (actions.table_of(measures), actions.plans_of(measures), actions.links_of(measures)):
+    for table in (table_of(measures), plans_of(measures), links_of(measures)):
         wide.print(table)
     for row, judgement in rows:
         if judgement:
             scores = ", ".join(f"{name} {score}" for name, score in judgement["scores"].items())
             console.print(f"[bold]{row.case}[/bold] {say('eval.judged', scores=scores)}\n{judgement['remarks']}")
+
+
+def measured_before(file: Path) -> list[Measures]:
+    """The rows of an earlier run. Raises `ValueError` naming the file."""
+    from tongyao.evals.measure import Measures
+
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+        return [
+            Measures.model_validate({name: value for name, value in row.items() if name != "judgement"}) for row in rows
+        ]
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ValueError(f"{file} is not what `tongyao eval --json` writes: {error}") from error
+
+
+async def _evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[tuple[Measures, dict[str, Any]]]:
+    from tongyao.protocol.model.phase import Phase
+    from tongyao.runtime import installation
+
+    config = settings()
+    rows = []
+    async with installation.brought_up(config) as installed:
+        for case in cases:
+            said = say("eval.case", case=case.id, people=len(case.profiles), engine=config.chosen_engine)
+            errors.print(said, style="dim", markup=False, highlight=False)
+            process, names = await _run_case(installed, case, cap)
+            record = await installed.context.repositories.record(process)
+            if record.phase is not Phase.COMPLETED:
+                phase = say(f"phase.{record.phase.value}")
+                fail(say("eval.ended_as", case=case.id, phase=phase, process=process), EXIT_FAILED)
+            measures = await _measured(installed, case, process, names)
+            rows.append((measures, await _judged(installed, case, process, names) if judge else {}))
+    return rows
+
+
+async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
+    """Each case beside a second run that differs in one thing: the intent (swap), or one person less."""
+    from tongyao.evals.cases import only
+    from tongyao.evals.measure import evidence_overlap
+    from tongyao.runtime import installation
+
+    found = []
+    async with installation.brought_up(settings()) as installed:
+        repositories = installed.context.repositories
+        for case, next_case in zip(cases, [*cases[1:], *cases[:1]], strict=True):
+            if without and without not in case.profiles:
+                continue
+            if without:
+                other = only(case, tuple(name for name in case.profiles if name != without))
+                beside = f"without {without}"
+            elif next_case.id == case.id:
+                fail(say("eval.two_cases"), EXIT_BAD_INPUT)
+            else:
+                brought = {name: getattr(next_case, name) for name in ("intent", "demander_text", "language")}
+                other, beside = case.model_copy(update=brought), f"before the tension of {next_case.id}"
+            (first, names), (second, other_names) = await _run_case(installed, case), await _run_case(installed, other)
+            records = await repositories.record(first), await repositories.record(second)
+            share = evidence_overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
+            found.append({"case": case.id, "beside": beside, "overlap": share})
+    return found
+
+
+async def _run_case(installed: Installation, case: Case, cap: float | None = None) -> tuple[str, dict[str, str]]:
+    """Run one case to its end; returns the process and, by alias, who of the case sat there."""
+    from tongyao.app.people.registration import register_profile
+    from tongyao.app.start import StartProcessBody, start_process
+    from tongyao.protocol.identity.names import name_in_heading
+    from tongyao.protocol.rules.consent import Origin
+
+    context = installed.context
+    mark = secrets.token_hex(3)
+    scene = f"eval-{case.id}-{mark}"
+    demander = f"{scene}.demander"
+    await context.repositories.scenes.put(scene, case.title or case.id)
+    texts = {f"{scene}.{name}": text for name, text in case.profiles.items()}
+    for profile_id, text in (texts | ({demander: case.demander_text} if case.demander_text else {})).items():
+        name = name_in_heading(text)
+        await register_profile(context, profile_id, scene=scene, name=name, text=text, origin=Origin.FILE)
+    process = await start_process(
+        context,
+        operator(),
+        StartProcessBody(
+            intent=case.intent,
+            demander=demander,
+            scene=scene,
+            participants=tuple(texts),
+            settings={
+                "auto_confirm": True,
+                "residuals": "off",
+                "language": case.language,
+                "deciding_seconds": 1,
+                **({} if cap is None else {"cost_budget": str(cap)}),
+                "aliases_as_named": installed.settings.chosen_engine == "recorded",
+            },
+        ),
+        key=mark,
+    )
+    await context.client.get_workflow_handle(process).result()
+    seats = await context.repositories.seats.seats(process)
+    return process, {seat.alias: seat.person.removeprefix(f"{scene}.") for seat in seats}
+
+
+async def _measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
+    from tongyao.evals.measure import measure
+
+    repositories = installed.context.repositories
+    used = await repositories.ledger.usage(process)
+    guards = [row.guards for row in await repositories.rounds.projections(process)]
+    guards += [row.guards for row in await repositories.rounds.observations(process)]
+    return measure(
+        case,
+        await repositories.record(process),
+        names,
+        engine=installed.settings.chosen_engine,
+        guards=guards,
+        calls=used.calls,
+        tokens=used.tokens,
+        fresh=fresh_by_round(await repositories.ledger.calls(process)),
+        cost=used.cost,
+    )
+
+
+def fresh_by_round(calls: Sequence[Attempt]) -> dict[int, int]:
+    """Round → prompt tokens of its calls that were not read from a cache; those written to it are among them."""
+    rounds = sorted({call.round for call in calls})
+    fresh = {
+        number: sum(call.input_tokens + call.cache_write_tokens for call in calls if call.round == number)
+        for number in rounds
+    }
+    return {number: tokens for number, tokens in fresh.items() if tokens}
+
+
+async def _judged(installed: Installation, case: Case, process: str, names: dict[str, str]) -> dict[str, Any]:
+    from tongyao.evals.judge import judge_record
+    from tongyao.runtime.wiring import judge_of
+
+    async with judge_of(installed.settings) as judge:
+        return (
+            await judge_record(judge, case, await installed.context.repositories.record(process), names)
+        ).model_dump(mode="json")
+
+
+Column = tuple[str, Callable[["Measures"], object]]
+
+ROUNDS: Final[tuple[Column, ...]] = (
+    ("case", lambda row: row.case),
+    ("engine", lambda row: row.engine),
+    ("people", lambda row: row.people),
+    ("links", lambda row: _of(*row.found())),
+    ("by round", lambda row: " ".join(f"R{number}:{count}" for number, count in row.by_round().items()) or "-"),
+    ("in time", lambda row: _of(sum(link.in_time for link in row.links), len(row.links))),
+    ("offsets", lambda row: _of(*row.found("offsetting"))),
+    ("false", lambda row: ", ".join(row.false_relations) or "0"),
+    ("unexpected", lambda row: _of(row.unexpected, row.relations)),
+    ("inferred", lambda row: row.inferred),
+    ("translations", lambda row: _of(len(row.translations), row.translations_expected)),
+    ("coverage", lambda row: _share(row.coverage)),
+    ("delta", lambda row: _share(row.delta)),
+    ("struck", lambda row: row.struck),
+    ("rounds", lambda row: f"{row.rounds}" + ("" if row.converged else " open")),
+)
+PLANS: Final[tuple[Column, ...]] = (
+    ("case", lambda row: row.case),
+    ("engine", lambda row: row.engine),
+    ("roles", lambda row: _of(row.roles, row.contributors)),
+    ("traceable", lambda row: _share(row.traceable)),
+    ("doubtful", lambda row: row.doubtful),
+    ("words", lambda row: row.plan_units),
+    ("walked in", lambda row: ", ".join(row.walked_in) or "0"),
+    ("calls", lambda row: row.calls),
+    ("tokens", lambda row: f"{row.tokens:,}"),
+    ("fresh input by round", lambda row: " ".join(f"R{r}:{tokens:,}" for r, tokens in row.fresh.items() if r) or "-"),
+    ("$", lambda row: f"{row.cost:.4f}"),
+)
+
+
+def table_of(rows: list[Measures]) -> Table:
+    """One line per case: what the rounds found. All figures are counted by code (docs/evaluation.md §2)."""
+    return _table("What the rounds found", ROUNDS, rows)
+
+
+def plans_of(rows: list[Measures]) -> Table:
+    """One line per case: the plan, and what the run used."""
+    return _table("The plan, and what was used", PLANS, rows)
+
+
+def _table(title: str, columns: Sequence[Column], rows: list[Measures]) -> Table:
+    table = Table(box=None, title=title, title_justify="left")
+    for name, _ in columns:
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        table.add_row(*(str(shown(row)) for _, shown in columns))
+    return table
+
+
+def links_of(rows: list[Measures]) -> Table:
+    table = Table(box=None, title="Links", title_justify="left")
+    for name in ("case", "link", "kind", "between", "by round", "found in", "kind right in"):
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        for link in row.links:
+            shown = [f"R{number}" if number else "-" for number in (link.by_round, link.round, link.named_round)]
+            table.add_row(row.case, link.id, link.kind, " + ".join(link.between), *shown)
+    return table
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part}/{whole}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

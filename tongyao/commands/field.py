@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rich.table import Column, Table
+from rich.text import Text
 
 from tongyao.commands import field_index
-from tongyao.commands.field_index import AsJson, Scene
-from tongyao.commands.shared.options import PERSON, complete_person
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, fail, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import migrated_records
+from tongyao.commands.field_index import Scene, counting, fill_here, read_lines
+from tongyao.commands.options import PERSON, AsJson, complete_person
+from tongyao.commands.terminal import (
+    EXIT_BAD_INPUT,
+    EXIT_REFUSED,
+    CommandGroup,
+    console,
+    errors,
+    fail,
+    print_json,
+    print_table,
+)  # fmt: skip
+from tongyao.commands.words import language, say
 
-app = typer.Typer(help="The search for people: import, search and index scenes.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from tongyao.field.perspectives import Match
+    from tongyao.protocol.model.tension import Tension
 
-scenes_app = typer.Typer(help="The sample scenes that are included.", no_args_is_help=True)
+LARGE: Final = 1_000
+"""From so many people on an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
 
-app.add_typer(scenes_app, name="scenes")
+app = CommandGroup()
+field = CommandGroup(help="The search for people: import, search and index scenes.", no_args_is_help=True)
+scenes = CommandGroup(help="The sample scenes that are included.", no_args_is_help=True)
+app.add_typer(field, name="field")
+field.add_typer(scenes, name="scenes")
+field.add_typer(field_index.app)
 
-field_index.add_to(app)
 
-
-def add_to(root: typer.Typer) -> None:
-    root.add_typer(app, name="field")
-
-
-@app.command("import")
-def import_file(
+@field.command("import")
+async def import_file(
     file: Annotated[
         Path, typer.Argument(help="JSON (object of id → fields, or list), CSV, a Markdown file, or a folder of them.")
     ],
@@ -35,24 +50,68 @@ def import_file(
     as_json: AsJson = False,
 ) -> None:
     """Import profiles into a scene. Creates the scene if it does not exist. Repeating it changes nothing."""
-    from tongyao.commands.actions import field as actions
+    from tongyao.field.profile_import import NotProfiles, import_profiles
+    from tongyao.protocol.contracts.reindex import ReindexInput
+    from tongyao.runtime import wiring
 
-    run(actions.import_file(file, scene, as_json))
+    async with migrated_records() as (chosen, repositories):
+        try:
+            with counting(say("field.importing", scene=scene)) as progress:
+                stores, most = (repositories.profiles, repositories.scenes), chosen.profile_max_chars
+                report = await import_profiles(*stores, file, scene=scene, max_chars=most, progress=progress)
+        except NotProfiles as error:
+            fail(error.reason.zh if language() == "zh" else error.reason, EXIT_BAD_INPUT)
+        indexer = wiring.intent_field(chosen, repositories).indexer
+        live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
+        if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
+            live.append("lexical")
+        for kind in live:
+            await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
+    if as_json:
+        counts = {"stored": report.stored, "new": report.new, "changed": report.changed}
+        print_json({"scene": scene, **counts, "refused": dict(report.refused)})
+    else:
+        for id, reason in report.refused:
+            worded = reason.zh if language() == "zh" else reason
+            errors.print(say("field.refused", id=id, reason=worded), markup=False, highlight=False)
+        same = report.stored - report.new - report.changed
+        counts = {"new": report.new, "changed": report.changed, "same": same, "refused": len(report.refused)}
+        console.print(say("field.imported", scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)
+    if report.refused and not report.stored:
+        raise typer.Exit(EXIT_BAD_INPUT)
 
 
-@app.command("list")
-def list_people(
+@field.command("list")
+async def list_people(
     scene: Annotated[str, typer.Option("--scene", help="Only people of this scene. Default: all.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List people with their ids and what is known of their profiles. No text and no name is shown."""
-    from tongyao.commands.actions import field as actions
+    rows: list[dict[str, Any]] = []
+    async with migrated_records() as (_, repositories):
+        known = [row.id for row in await repositories.scenes.all()]
+        if scene and scene not in known:
+            fail(say("field.no_scene", scene=repr(scene)), EXIT_BAD_INPUT)
+        for name in [scene] if scene else known:
+            rows += [
+                {"id": row.profile_id, "scene": name, "version": row.version, "grade": row.grade,
+                 "language": row.language, "characters": row.chars}
+                for row in sorted(await repositories.profiles.of_scene(name), key=lambda row: row.profile_id)
+            ]  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    widest = max((len(row["id"]) for row in rows), default=0)  # an id that is cut cannot be used
+    columns = ("scene", "version", "grade", "language", "characters")
+    named = [say(f"field.{name}") for name in columns]
+    table = Table(Column(say("field.id"), min_width=widest, no_wrap=True), *named, box=None)
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    console.print(table if rows else Text(say("field.nobody")))
 
-    run(actions.list_people(scene, as_json))
 
-
-@app.command()
-def search(
+@field.command()
+async def search(
     scene: Annotated[
         str, typer.Option("--scene", help="A scene id. With --near the default is the profile's own scene.")
     ] = "",
@@ -64,10 +123,14 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find people near a need, best first, with the reasons. With --json one line per need."""
-    from tongyao.commands.actions import field as actions
-    from tongyao.commands.actions.field_index import read_lines
+    from tongyao.app.errors import NotFound
+    from tongyao.app.reading import RecordsContext
+    from tongyao.commands.references import find_person
+    from tongyao.records.people.profiles import ProfileUnknown
+    from tongyao.records.people.scenes import SceneUnknown
+    from tongyao.runtime import wiring
 
-    if sum(one is not None for one in (text, needs, near)) != 1:
+    if sum(given is not None for given in (text, needs, near)) != 1:
         fail(say("field.one_of_three"), EXIT_BAD_INPUT)
     if not scene and near is None:
         fail(say("field.which_scene"), EXIT_BAD_INPUT)
@@ -76,19 +139,69 @@ def search(
     if perspective not in ("relevance", "resonance", "complement", "interference"):
         fail(say("field.no_perspective", given=repr(perspective)), EXIT_BAD_INPUT)
     asked = read_lines(needs) if needs is not None else [{"need": text if text is not None else near}]
-    run(actions.search(asked, scene, near, top, perspective, as_json))
+
+    async with migrated_records() as (chosen, repositories):
+        finder = wiring.intent_field(chosen, repositories)
+        try:
+            if near is not None:
+                near = await find_person(RecordsContext(repositories), near)
+                answers = [await finder.near_profile(near, top=top)]
+            elif perspective == "relevance":
+                answers = await finder.relevant([str(need["need"]) for need in asked], scene=scene, top=top)
+            else:
+                lists = [await finder.perspectives(_tension_of(need), scene=scene, top=top) for need in asked]
+                answers = [found[perspective] for found in lists]
+        except SceneUnknown:
+            fail(say("field.no_scene_yet", scene=repr(scene)), EXIT_BAD_INPUT)
+        except (ProfileUnknown, NotFound) as error:
+            fail(str(error), EXIT_BAD_INPUT)
+        if scene and not await repositories.profiles.anybody(scene):
+            fail(say("field.nobody_in", scene=repr(scene), name=scene), EXIT_BAD_INPUT)
+    for need, found in zip(asked, answers, strict=True):
+        if as_json:
+            line = {"need": need["need"], "results": [_result(person) for person in found]}
+            typer.echo(json.dumps(line, ensure_ascii=False))
+        else:
+            console.print(_table(str(need["need"]), found))
 
 
-@app.command()
-def stats(as_json: AsJson = False) -> None:
+@field.command()
+async def stats(as_json: AsJson = False) -> None:
     """List scenes with the number of people and how they are searched."""
-    from tongyao.commands.actions import field as actions
+    from tongyao.field.index.indexer import REFIT_GROWTH
+    from tongyao.field.index.store import IndexStore
 
-    run(actions.stats(as_json))
+    rows: list[dict[str, Any]] = []
+    async with migrated_records() as (_, repositories):
+        store = IndexStore(repositories.pool)
+        for scene in await repositories.scenes.all():
+            versions = await repositories.profiles.of_scene(scene.id)
+            indexes = [
+                {**index.model_dump(include={"kind", "encoder", "version", "dimension", "state"}),
+                 "held": (await store.counts(index))[0],
+                 "outgrown": index.kind == "lexical" and len(versions) >= REFIT_GROWTH * max(1, index.people)}
+                for index in await store.indexes(scene.id)
+            ]  # fmt: skip
+            rows.append(
+                {"scene": scene.id, "profiles": len(versions), "characters": sum(version.chars for version in versions),
+                 "indexes": indexes}
+            )  # fmt: skip
+    if as_json:
+        print_json(rows)
+        return
+    shown = []
+    for row in rows:
+        searched = [
+            f"{index['encoder']} {index['held']} {index['state']}{say('field.outgrown') if index['outgrown'] else ''}"
+            for index in row["indexes"]
+        ]
+        how = "; ".join(searched) or say("field.in_memory" if row["profiles"] <= LARGE else "field.in_memory_slow")
+        shown.append((row["scene"], row["profiles"], row["characters"], how))
+    print_table([say(f"field.{name}") for name in ("scene", "profiles", "characters", "searched")], shown)
 
 
-@app.command()
-def tune(
+@field.command()
+async def tune(
     scene: Scene,
     k: Annotated[int | None, typer.Option(help="The largest number of people that a discovery returns.")] = None,
     threshold: Annotated[
@@ -99,24 +212,100 @@ def tune(
     ] = None,
 ) -> None:
     """Show or change a scene's settings of discovery."""
-    from tongyao.commands.actions import field as actions
+    from pydantic import ValidationError
 
-    run(actions.tune(scene, k, threshold, shares))
+    from tongyao.field.intent_field import SceneFieldSettings
+    from tongyao.field.perspectives import PERSPECTIVES
+    from tongyao.records.people.scenes import SceneUnknown
+
+    wished: dict[str, Any] = {name: given for name, given in (("k", k), ("threshold", threshold)) if given is not None}
+    async with migrated_records() as (_, repositories):
+        try:
+            if shares is not None:
+                wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
+            kept = await repositories.scenes.get(scene)
+            chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
+        except SceneUnknown as error:
+            fail(str(error), EXIT_BAD_INPUT)
+        except ValidationError as error:
+            fail("; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors()), EXIT_BAD_INPUT)
+        except ValueError:
+            fail(say("field.three_numbers", given=repr(shares), names=",".join(PERSPECTIVES)), EXIT_BAD_INPUT)
+        if wished:
+            await repositories.scenes.put(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
+    print_json(chosen.model_dump())
 
 
-@app.command()
-def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
+@field.command()
+async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
     """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
-    from tongyao.commands.actions import field as actions
+    from tongyao.app.errors import NotFound
+    from tongyao.app.reading import RecordsContext
+    from tongyao.commands.references import find_person
 
-    run(actions.delete(profile))
+    async with migrated_records() as (_, repositories):
+        try:
+            profile = await find_person(RecordsContext(repositories), profile)
+        except NotFound as error:
+            fail(str(error), EXIT_REFUSED)
+        await repositories.profiles.delete(profile)
+    console.print(say("field.deleted", profile=profile), markup=False)
 
 
-@scenes_app.command("load")
-def load_scenes(
+@scenes.command("load")
+async def load_scenes(
     folder: Annotated[Path, typer.Option(help="The folder of scenes.")] = Path("scenes"),
 ) -> None:
     """Load the four scenes, with their titles and settings."""
-    from tongyao.commands.actions import field as actions
+    from tongyao.field.profile_import import import_profiles
 
-    run(actions.load(folder))
+    found = sorted(folder.glob("*/scene.json"))
+    if not found:
+        fail(say("field.no_folder", folder=folder), EXIT_BAD_INPUT)
+    async with migrated_records() as (_, repositories):
+        for path in found:
+            scene = json.loads(path.read_text(encoding="utf-8"))
+            kept = {name: value for name, value in scene.items() if name not in ("id", "title")}
+            titles = scene["title"]
+            await repositories.scenes.put(scene["id"], titles["en"], {**kept, "titles": titles})
+            report = await import_profiles(
+                repositories.profiles,
+                repositories.scenes,
+                path.parent / "profiles.json",
+                scene=scene["id"],
+                sample=True,
+            )
+            counts = {"new": report.new, "all": report.stored, "refused": len(report.refused)}
+            console.print(say("field.loaded", scene=scene["id"], **counts), markup=False)
+
+
+def _result(found: Match) -> dict[str, Any]:
+    return {"id": found.profile_id, "score": found.score, "perspective": found.perspective, "reasons": found.reasons}
+
+
+def _table(need: str, found: list[Match]) -> Table:
+    from tongyao.protocol.model.sizes import shortened
+
+    named = [say(f"field.{name}") for name in ("profile", "score", "part", "side", "characters")]
+    table = Table("", *named, title=shortened(need, 30), box=None)
+    for rank, match in enumerate(found, 1):
+        for reason in match.reasons[:1] or [{}]:
+            where = f"{reason['start']}-{reason['end']}" if reason else ""
+            table.add_row(
+                str(rank),
+                match.profile_id,
+                f"{match.score:.2f}",
+                reason.get("part", ""),
+                reason.get("facet", ""),
+                where,
+            )
+    return table
+
+
+def _tension_of(need: dict[str, Any]) -> Tension:
+    """The tension of a line; ends the command where there is none."""
+    from tongyao.protocol.model.tension import Tension
+
+    if not isinstance(need.get("tension"), dict):
+        fail(say("field.no_tension"), EXIT_BAD_INPUT)
+    return Tension.model_validate(need["tension"])

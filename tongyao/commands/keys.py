@@ -2,52 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
-import typer
-from rich.table import Table
+from tongyao.commands.context import app_context, migrated_records
+from tongyao.commands.options import DryRun
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, CommandGroup, console, fail, print_table
+from tongyao.commands.words import say
 
-from tongyao.commands.shared.terminal import console, run
-from tongyao.commands.shared.words import say
+if TYPE_CHECKING:
+    from temporalio.client import Client
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done and change nothing.")]
+    from tongyao.records.privacy.master_keys import MasterKeyUse
 
-app = typer.Typer(help="Master keys: show, rotate, retire.", no_args_is_help=True)
+MARGIN: Final = timedelta(hours=1)
+"""How long after a new key's first use a worker may still have written with the one before: a rolling restart."""
+
+app = CommandGroup()
+keys = CommandGroup(help="Master keys: show, rotate, retire.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
 
 
-def add_to(parent: typer.Typer) -> None:
-    parent.add_typer(app, name="keys")
-
-
-@app.command("show")
-def show() -> None:
+@keys.command("show")
+async def show() -> None:
     """List the master keys, newest first: their fingerprints, since when, how many texts' keys each wraps. No key is printed."""
-    from tongyao.commands.actions import keys as actions
-
-    uses, runs = run(actions.key_uses())
-    table = Table(say("keys.key"), "", say("keys.since"), say("keys.data_keys"), box=None)
-    for number, use in enumerate(uses):
-        since = f"{use.first_used:%Y-%m-%d %H:%M}" if use.first_used else ""
-        table.add_row(use.id, say("keys.older") if number else say("keys.active"), since, str(use.data_keys))
-    console.print(table, highlight=False)
+    uses, runs = await _key_uses()
+    print_table(
+        [say("keys.key"), "", say("keys.since"), say("keys.data_keys")],
+        (
+            (use.id, say("keys.older") if number else say("keys.active"),
+             f"{use.first_used:%Y-%m-%d %H:%M}" if use.first_used else "", use.data_keys)
+            for number, use in enumerate(uses)
+        ),
+    )  # fmt: skip
     if len(uses) > 1:
         console.print(say("keys.histories", n=runs), highlight=False)
 
 
-@app.command("rotate")
-def rotate(dry_run: DryRun = False) -> None:
+@keys.command("rotate")
+async def rotate(dry_run: DryRun = False) -> None:
     """Make a new master key the active one and wrap every data key with it. Older keys still open what Temporal holds.
 
     A key in the home's file is made here. Keys that are given by TONGYAO_MASTER_KEY are made by whoever gives them: "<new>,<old>".
     """
-    from tongyao.commands.actions import keys as actions
+    from tongyao.records.privacy import master_keys
+    from tongyao.records.privacy.keys import put_in_front
+    from tongyao.runtime.master_key import key_file, keyring
 
-    run(actions.rotate(dry_run))
+    async with migrated_records() as (settings, repositories):
+        path, given = key_file(settings), keyring(settings)
+        own = settings.master_key is None
+        if not own and len(given.ids) == 1:
+            fail(say("keys.one_key"), EXIT_BAD_INPUT)
+        if dry_run:
+            uses = await master_keys.uses(repositories.pool, given)
+            wrapped = sum(use.data_keys for use in (uses if own else uses[1:]))
+            console.print(say("keys.would_wrap_own" if own else "keys.would_wrap", n=wrapped, path=path))
+            return
+        if own:
+            put_in_front(path)
+        count = await master_keys.rewrap(repositories.pool, keyring(settings))
+    console.print(say("keys.wrapped", n=count), highlight=False)
+    console.print(say("keys.stay" if own else "keys.keep", path=path))
 
 
-@app.command("retire")
-def retire(dry_run: DryRun = False) -> None:
+@keys.command("retire")
+async def retire(dry_run: DryRun = False) -> None:
     """Remove the older master keys, if no data key and no history in Temporal needs them any more."""
-    from tongyao.commands.actions import keys as actions
+    from tongyao.records.privacy.keys import keep_first
+    from tongyao.runtime.master_key import key_file
 
-    run(actions.retire(dry_run))
+    uses, runs = await _key_uses()
+    needed = sum(use.data_keys for use in uses[1:])
+    if len(uses) == 1:
+        console.print(say("keys.no_older"))
+        return
+    if needed:
+        fail(say("keys.still_wrapped", n=needed), EXIT_REFUSED)
+    if runs:
+        fail(say("keys.still_needed", n=runs), EXIT_REFUSED)
+    async with migrated_records() as (settings, _):
+        older = ", ".join(use.id for use in uses[1:])
+        if settings.master_key is not None:
+            console.print(say("keys.take_out", older=older), highlight=False)
+        elif dry_run:
+            console.print(say("keys.would_remove", older=older, path=key_file(settings)), highlight=False)
+        else:
+            keep_first(key_file(settings))
+            console.print(say("keys.removed", older=older, path=key_file(settings)), highlight=False)
+
+
+async def _key_uses() -> tuple[list[MasterKeyUse], int]:
+    """The keys that are given, and how many runs in Temporal began before the active one was in use everywhere."""
+    from tongyao.records.privacy import master_keys
+    from tongyao.runtime.master_key import keyring
+
+    async with migrated_records() as (settings, repositories):
+        uses = await master_keys.uses(repositories.pool, keyring(settings))
+    if len(uses) == 1:
+        return uses, 0
+    async with app_context() as context:
+        return uses, await _runs_before(context.client, uses[0])
+
+
+async def _runs_before(client: Client, active: MasterKeyUse) -> int:
+    if active.first_used is None:
+        return (await client.count_workflows()).count
+    until = (active.first_used + MARGIN).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (await client.count_workflows(f"StartTime < '{until}'")).count

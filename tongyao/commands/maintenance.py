@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
-from tongyao.commands.shared.terminal import console, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context, operator
+from tongyao.commands.options import AsJson
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json, print_table
+from tongyao.commands.words import say
+
+if TYPE_CHECKING:
+    from tongyao.app.operators.schedules import ScheduleLine
+    from tongyao.protocol.contracts.maintenance import Duty
+    from tongyao.records.maintenance import DutyRow
+
+DUMP_MAGIC: Final = b"PGDMP"
+
+app = CommandGroup()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(schedules)
-    app.command("note-backup")(note_backup)
-
-
-def schedules(
+@app.command()
+async def schedules(
     pause: Annotated[str | None, typer.Option(help="Pause this duty. It does not run until it is resumed.")] = None,
     resume: Annotated[str | None, typer.Option(help="Let this duty go on.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the schedules of maintenance: when each ran last and runs next, and what its last run came to.
 
     `tongyao prepare` (and `tongyao up`) makes those that TONGYAO_MAINTENANCE__… names.
     """
-    from tongyao.commands.actions import maintenance as actions
+    from tongyao.app.operators.schedules import pause_schedule, read_schedules
+    from tongyao.records.maintenance import DutyLog
 
-    lines = run(actions.schedules(pause, resume))
+    changes = [(_duty(name), paused) for name, paused in ((pause, True), (resume, False)) if name is not None]
+    async with app_context() as context:
+        for duty, paused in changes:
+            await pause_schedule(context.client, duty, paused=paused, login=operator().login)
+        ended = {row.duty: row for row in await DutyLog(context.repositories.pool).rows()}
+        lines = [_line(schedule, ended.get(schedule.duty.value)) for schedule in await read_schedules(context.client)]
     if as_json:
         print_json(lines)
         return
     columns = ("duty", "every", "last", "result", "next", "counted")
-    table = Table(*(say(f"schedules.{name}") for name in columns), "", box=None)
-    for line in lines:
-        table.add_row(*actions.cells(line))
-    console.print(table, highlight=False)
+    print_table([*(say(f"schedules.{name}") for name in columns), ""], map(_cells, lines))
     if not lines:
         console.print(say("schedules.none"))
 
 
-def note_backup(
+@app.command("note-backup")
+async def note_backup(
     files: Annotated[
         list[Path], typer.Argument(help="The files that `pg_dump --format=custom` wrote; `-`: one on standard input.")
     ],
@@ -50,8 +61,52 @@ def note_backup(
 
     Each file must be there and begin as a dump of PostgreSQL's custom format does. Whether it can be restored is seen by restoring it.
     """
-    from tongyao.commands.actions import maintenance as actions
+    from tongyao.records.maintenance import Backups
 
-    sizes = [actions.size(file) for file in files]
-    run(actions.note(len(files), sum(sizes)))
-    console.print(say("schedules.noted", n=len(files), size=f"{sum(sizes):,}"), highlight=False)
+    size = sum(map(_size_of_dump, files))
+    async with app_context() as context:
+        await Backups(context.repositories.pool).note(files=len(files), size=size, login=operator().login)
+    console.print(say("schedules.noted", n=len(files), size=f"{size:,}"), highlight=False)
+
+
+def _duty(name: str) -> Duty:
+    """The duty of this name; ends the command where there is none."""
+    from tongyao.protocol.contracts.maintenance import Duty
+
+    if name not in list(Duty):
+        fail(say("schedules.no_duty", given=repr(name), duties=", ".join(Duty)), EXIT_BAD_INPUT)
+    return Duty(name)
+
+
+def _line(schedule: ScheduleLine, ended: DutyRow | None) -> dict[str, Any]:
+    return schedule.model_dump(mode="json") | {
+        "failures": ended.failures if ended else 0,
+        "error": ended.error if ended and ended.failures else "",
+        "counts": ended.counts if ended else {},
+    }
+
+
+def _cells(line: dict[str, Any]) -> list[str]:
+    counts = ", ".join(f"{name} {count}" for name, count in line["counts"].items() if count)
+    state = line["note"] if line["paused"] else ""
+    if line["error"] and not line["paused"]:
+        state = say("schedules.failed", n=line["failures"], error=line["error"])
+    every = say("schedules.minutes", n=f"{line['every_seconds'] / 60:g}")
+    return [line["duty"], every, _time(line["last"]), line["result"], _time(line["next"]), counts, state]
+
+
+def _time(given: str | None) -> str:
+    return given[:16].replace("T", " ") if given else ""
+
+
+def _size_of_dump(file: Path) -> int:
+    """Bytes; ends the command where the file is no dump."""
+    try:
+        with sys.stdin.buffer if file == Path("-") else file.open("rb") as opened:
+            begins = opened.read(len(DUMP_MAGIC))
+            size = len(begins) + sum(len(block) for block in iter(lambda: opened.read(1 << 20), b""))
+    except OSError as error:
+        fail(say("schedules.unreadable", file=file, error=type(error).__name__), EXIT_BAD_INPUT)
+    if begins != DUMP_MAGIC:
+        fail(say("schedules.no_dump", file=file), EXIT_BAD_INPUT)
+    return size

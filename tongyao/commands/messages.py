@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import sys
 import uuid
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from tongyao.commands.shared import words
-from tongyao.commands.shared.options import PERSON, Process, Who, complete_person, complete_process, find_process
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, console, fail, run
+from tongyao.commands import words
+from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.options import PERSON, Key, People, Process, Who, complete_person, complete_process, find_process
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail
 
-Key = Annotated[str | None, typer.Option(help="Idempotency key: a message with the same key is applied once.")]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+    from tongyao.records.process.processes import ProcessRow
 
-def add_to(app: typer.Typer) -> None:
-    for command in (
-        confirm,
-        revise,
-        select,
-        decide,
-        conclude,
-        replan,
-        branch,
-        resume,
-        cancel,
-        say,
-        answer,
-        switch,
-        extend,
-        leave,
-        consent,
-        consents,
-    ):
-        app.command()(command)
+Humans = Annotated[
+    list[str] | None,
+    typer.Option(help="Like --participant, for a person who speaks for themselves.", autocompletion=complete_person),
+]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(help="Like --participant, for a person whose own agent speaks.", autocompletion=complete_person),
+]
+
+app = CommandGroup()
 
 
-def confirm(
+async def _send(process: str, kind: str, key: str | None, **given: Any) -> None:
+    from tongyao.commands.sending import send
+
+    await send(process, kind, key, **given)
+
+
+@app.command()
+async def confirm(
     process: Process,
     hide: Annotated[
         list[str] | None,
@@ -52,14 +51,13 @@ def confirm(
     key: Key = None,
 ) -> None:
     """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
-    from tongyao.commands.actions import messages as actions
-
     if hide or show:
-        actions.stop_if_waiting(run(actions.renamed(process, hide or [], show or []))[0])
-    actions.send(process, "confirm_tension", key)
+        await _rename(process, hide or [], show or [])
+    await _send(process, "confirm_tension", key)
 
 
-def revise(
+@app.command()
+async def revise(
     process: Process,
     transition: Annotated[str | None, typer.Option(help="T: the change that is wanted, in general words.")] = None,
     initial_state: Annotated[str | None, typer.Option(help="I: your situation, as facts.")] = None,
@@ -74,56 +72,46 @@ def revise(
 
     Barriers are replaced together: name all of them. Afterwards the whole time to confirm runs again.
     """
-    from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.tension_editing import edited, revised, tension_as_text, tension_of_text
+    from tongyao.commands.tension_editing import edited, revised, tension_as_text, tension_of_text
 
     tension = {"transition": transition, "initial_state": initial_state, "barriers": barrier, "exchange": exchange}
     changes = {name: part for name, part in tension.items() if part is not None}
     if not changes and not edit:
         fail(words.say("sent.no_change_named"), EXIT_BAD_INPUT)
-    whole = run(revised(process, changes))
+    whole = await revised(process, changes)
     if edit:
         shown = tension_as_text(whole)
         written = edited(shown)
         if written == shown:
             fail(words.say("sent.nothing_edited"), EXIT_BAD_INPUT)
         whole = tension_of_text(written)
-    actions.send(process, "revise_tension", key, tension=whole)
+    await _send(process, "revise_tension", key, tension=whole)
 
 
-def select(
+@app.command()
+async def select(
     process: Process,
-    participant: Annotated[
-        list[str] | None, typer.Option(help=f"{PERSON} May be repeated.", autocompletion=complete_person)
-    ] = None,
-    human: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Like --participant, for a person who speaks for themselves.", autocompletion=complete_person
-        ),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(help="Like --participant, for a person whose own agent speaks.", autocompletion=complete_person),
-    ] = None,
+    participant: People = None,
+    human: Humans = None,
+    agent: Agents = None,
     key: Key = None,
 ) -> None:
     """Choose who takes part, and start the rounds. For a --participant a proxy speaks, which cannot commit to anything.
 
     In a process that `branch` started, whoever spoke for themselves in the process before does so again. `switch` changes that.
     """
-    from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.references import find_people
+    from tongyao.commands.references import find_people
 
     chosen = [
-        {"profile_id": one} | ({"endpoint": endpoint} if endpoint else {})
+        {"profile_id": person} | ({"endpoint": endpoint} if endpoint else {})
         for endpoint, given in (("", participant), ("human", human), ("agent", agent))
-        for one in run(find_people(given or []))
+        for person in await find_people(given or [])
     ]
-    actions.send(process, "select_participants", key, participants=chosen)
+    await _send(process, "select_participants", key, participants=chosen)
 
 
-def decide(
+@app.command()
+async def decide(
     process: Process,
     decision: Annotated[str, typer.Argument(help="accept_as_is, extend, raise_budget, add_participants or abandon")],
     participant: Annotated[
@@ -135,27 +123,26 @@ def decide(
     key: Key = None,
 ) -> None:
     """Decide how a process continues after it has reached a limit."""
-    from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.references import find_people
+    from tongyao.commands.references import find_people
 
-    people = run(find_people(participant)) if participant else []
-    actions.send(process, "decide", key, decision=decision, participants=people, tokens=tokens, cost=cost)
+    people = await find_people(participant or [])
+    await _send(process, "decide", key, decision=decision, participants=people, tokens=tokens, cost=cost)
 
 
-def conclude(
+@app.command()
+async def conclude(
     process: Process,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask where people are still asked about the plan.")] = False,
     key: Key = None,
 ) -> None:
     """End the rounds after the current one, and make the plan. After the plan, end the waiting for answers."""
-    from tongyao.commands.actions import messages as actions
-
-    if not yes and run(actions.present(process)).phase == "answering":
+    if not yes and (await _row(process)).phase == "answering":
         _ask_before(words.say("sent.ends_answers"))
-    actions.send(process, "conclude", key)
+    await _send(process, "conclude", key)
 
 
-def resume(
+@app.command()
+async def resume(
     process: Annotated[
         str,
         typer.Argument(
@@ -175,37 +162,42 @@ def resume(
     key: Key = None,
 ) -> None:
     """Resume a suspended process, or all of them, after the cause has been fixed."""
-    from tongyao.commands.actions import messages as actions
+    from tongyao.app.operators.resume_all import resume_all
 
     if bool(process) == every:
         fail(words.say("sent.one_or_all"), EXIT_BAD_INPUT)
     if not every:
-        actions.send(process, "resume", key, sender=actions.OPERATORS)
+        await _send(process, "resume", key, sender="operator")
         return
-    resumed = run(actions.resume_suspended(reason, scene, dry_run, key or uuid.uuid4().hex))
-    for one in resumed:
-        console.print(f"{one.process_id}  {', '.join(one.suspended)}  {one.result}", highlight=False)
+    async with app_context() as context:
+        key = key or uuid.uuid4().hex
+        resumed = await resume_all(context, operator(), key=key, cause=reason, scene=scene, dry_run=dry_run, via="cli")
+    for row in resumed:
+        console.print(f"{row.process_id}  {', '.join(row.suspended)}  {row.result}", highlight=False)
     console.print(words.say("sent.resumed_none" if dry_run else "sent.resumed", n=len(resumed)), highlight=False)
 
 
-def cancel(
+@app.command()
+async def cancel(
     process: Process,
     branch: Annotated[bool, typer.Option(help="Also cancel all child processes.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be cancelled.")] = False,
     key: Key = None,
 ) -> None:
     """Cancel a process. Everything that was said stays in the records."""
-    from tongyao.commands.actions import messages as actions
-
     if dry_run:
-        for line in run(actions.would_cancel(process, branch)):
-            console.print(line, highlight=False)
+        async with records_context() as context:
+            tree = (await context.repositories.lineage.tree(process)).all()
+        for row in tree if branch else tree[:1]:
+            if row.ended_at is None:
+                console.print(words.say("sent.would_be_cancelled", id=row.id, phase=row.phase), highlight=False)
         console.print(words.say("sent.nothing_changed"))
         return
-    actions.send(process, "cancel", key, branch=branch)
+    await _send(process, "cancel", key, branch=branch)
 
 
-def say(
+@app.command()
+async def say(
     process: Process,
     who: Who,
     round_number: Annotated[
@@ -216,19 +208,18 @@ def say(
     key: Key = None,
 ) -> None:
     """Answer a turn that waits for a person."""
-    from tongyao.commands.actions import messages as actions
-
     if round_number is None:
-        row = run(actions.present(process))
+        row = await _row(process)
         if row.round < 1:
             fail(
                 words.say("wrong.no_round_yet", process=process, phase=words.say(f"phase.{row.phase}")), EXIT_BAD_INPUT
             )
         round_number = row.round
-    actions.send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
+    await _send(process, "submit_projection", key, sender=who, round=round_number, text=text, nothing_new=nothing_new)
 
 
-def answer(
+@app.command()
+async def answer(
     process: Process,
     who: Who,
     decision: Annotated[str, typer.Argument(help="commit, decline or propose")],
@@ -242,16 +233,15 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a plan for a participant."""
-    from tongyao.commands.actions import messages as actions
-
     if revision is None:
-        revision = run(actions.latest_revision(process))
-    actions.send(
-        process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text, contact=contact
-    )
+        async with records_context() as context:
+            plan = await context.repositories.plans.latest(process)
+        revision = plan.revision if plan is not None else 1
+    await _send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text, contact=contact)
 
 
-def replan(
+@app.command()
+async def replan(
     process: Process,
     without: Annotated[
         list[str] | None, typer.Option(help="A person who declined: an alias (P03) or an id. May be repeated.")
@@ -266,13 +256,12 @@ def replan(
 
     This is possible once. The engine without a model cannot work in what was proposed: `tongyao show` says so.
     """
-    from tongyao.commands.actions import messages as actions
-
-    aliases = run(actions.aliases(process, [without or [], proposal or []]))
-    actions.send(process, "replan", key, without=aliases[0], proposals=aliases[1])
+    aliases = [await _aliases(process, people or []) for people in (without, proposal)]
+    await _send(process, "replan", key, without=aliases[0], proposals=aliases[1])
 
 
-def branch(
+@app.command()
+async def branch(
     process: Process,
     residual: Annotated[
         str,
@@ -291,15 +280,15 @@ def branch(
 
     --no refuses it while the process asks about it. After the end nothing is asked, and no process starts by itself.
     """
-    from tongyao.commands.actions import messages as actions
-
-    residual = run(actions.residual_in(process, residual))
-    if not yes and run(actions.ends_answering(process, residual)):
+    part, hole, who = residual.partition("/hole/")
+    residual = f"{part}{hole}{(await _aliases(process, [who]))[0]}" if who else residual
+    if not yes and await _ends_answering(process, residual):
         _ask_before(words.say("sent.last_reaction", process=process))
-    actions.send(process, "approve_residual", key, residual=residual, approve=not no)
+    await _send(process, "approve_residual", key, residual=residual, approve=not no)
 
 
-def switch(
+@app.command()
+async def switch(
     process: Process,
     who: Who,
     endpoint: Annotated[str, typer.Argument(help="proxy, human or agent")],
@@ -309,74 +298,62 @@ def switch(
 
     With `proxy` the round may close at once, and the next ones may follow without a pause.
     """
-    from tongyao.commands.actions import messages as actions
-
-    actions.send(process, "switch_endpoint", key, sender=actions.OPERATORS, about=who, endpoint=endpoint)
+    await _send(process, "switch_endpoint", key, sender="operator", about=who, endpoint=endpoint)
 
 
-def extend(
+@app.command()
+async def extend(
     process: Process, who: Who, hours: Annotated[float, typer.Option(help="Hours to add.")] = 24, key: Key = None
 ) -> None:
     """Give a participant more time for the present turn."""
-    from tongyao.commands.actions import messages as actions
-
-    actions.send(process, "extend_deadline", key, sender=actions.OPERATORS, about=who, seconds=int(hours * 3600))
+    await _send(process, "extend_deadline", key, sender="operator", about=who, seconds=int(hours * 3600))
 
 
-def leave(process: Process, who: Who, key: Key = None) -> None:
+@app.command()
+async def leave(process: Process, who: Who, key: Key = None) -> None:
     """A participant leaves the process."""
-    from tongyao.commands.actions import messages as actions
-
-    actions.send(process, "leave", key, sender=actions.OPERATORS, about=who)
+    await _send(process, "leave", key, sender="operator", about=who)
 
 
-def consent(
-    process: Process,
-    person: Annotated[
-        str,
-        typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
-    ],
-    allow: Annotated[
-        bool | None,
-        typer.Option(
-            "--allow/--refuse", help="Whether they take part in this process. Without it the question is shown."
-        ),
-    ] = None,
-    endpoint: Annotated[
-        str, typer.Option(help="With --allow: proxy, human or agent. Unless it is proxy, no proxy speaks for them.")
-    ] = "proxy",
-    key: Key = None,
-) -> None:
-    """Answer whether a person takes part in a process, and whether a proxy may speak for them. No answer means no."""
+async def _rename(process: str, hide: list[str], show: list[str]) -> None:
+    """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
     from tongyao.app.messaging.wire import MessageBody
-    from tongyao.commands.actions import messages as actions
-    from tongyao.commands.shared.common import validated
+    from tongyao.commands.sending import deliver, stop_if_waiting
+    from tongyao.protocol.identity.listed import parts_of_line
+    from tongyao.protocol.model.process import DEMANDER
 
-    if allow is None:
-        run(actions.show_question(process, person))
-        return
-    body = validated(MessageBody, {"kind": "consent", "allow": allow, "endpoint": endpoint})
-    actions.report(*run(actions.answer(process, body, key or uuid.uuid4().hex, person)))
+    async with records_context() as context:
+        tension = (await context.repositories.record(process, own=(DEMANDER,))).own_tension
+    if tension is None:
+        fail(words.say("sent.no_tension_yet", process=process))
+    given = {name["name"]: name for name in map(parts_of_line, hide)}
+    names = [name.model_dump() for name in tension.names if name.name not in (*given, *show)]
+    names += given.values()
+    parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
+    body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
+    stop_if_waiting((await deliver(process, body, uuid.uuid4().hex, DEMANDER, ""))[0])
 
 
-def consents(
-    person: Annotated[str, typer.Argument(help="Id of the profile, a part of it, or its file.")],
-    scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
-    decision: Annotated[
-        str | None, typer.Option("--set", help="ask: in each process; allow: in every process of the scene; never.")
-    ] = None,
-) -> None:
-    """Show for each scene whether a proxy may speak for a person, or decide it for one scene."""
-    from tongyao.commands.actions import messages as actions
+async def _row(process: str) -> ProcessRow:
+    async with records_context() as context:
+        return await context.repositories.processes.get(process)
 
-    if (scene is None) != (decision is None):
-        fail(words.say("sent.scene_and_set"), EXIT_BAD_INPUT)
-    table = Table(words.say("sent.scene"), words.say("sent.consent"), "", box=None)
-    for one in run(actions.consents(person, scene, decision)):
-        table.add_row(
-            one.scene, one.consent.value, "" if one.own else words.say("sent.by_default", origin=one.origin.value)
-        )
-    console.print(table)
+
+async def _aliases(process: str, people: Sequence[str]) -> list[str]:
+    from tongyao.commands.references import alias_in
+
+    if not people:
+        return []
+    async with records_context() as context:
+        row = await context.repositories.processes.get(process)
+        return [await alias_in(context, row, person) for person in people]
+
+
+async def _ends_answering(process: str, residual: str) -> bool:
+    """Whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
+    async with records_context() as context:
+        asked = await context.repositories.inbox.of_process(process, open_only=True)
+    return any(ask.ends_answers for ask in asked if ask.subject == residual)
 
 
 def _ask_before(told: str) -> None:

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Final, Literal, cast, get_args
 
 import typer
-from rich.table import Table
 
-from tongyao.commands.shared.options import Process
-from tongyao.commands.shared.terminal import console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import records_context, settings
+from tongyao.commands.options import AsJson, Process
+from tongyao.commands.terminal import CommandGroup, console, fail, print_json, print_table
+from tongyao.commands.words import say
 
-prompts_app = typer.Typer(help="Show prompts as models get them.", no_args_is_help=True)
+Group = Literal["process", "step", "model", "day"]
+LANGUAGES: Final[tuple[Literal["zh", "en"], ...]] = ("zh", "en")
 
-
-def add_to(app: typer.Typer) -> None:
-    app.command()(cost)
-    app.command()(estimate)
-    app.command()(record)
-    app.add_typer(prompts_app, name="prompts")
+app = CommandGroup()
+prompts_app = CommandGroup(help="Show prompts as models get them.", no_args_is_help=True)
 
 
-def cost(
+@app.command()
+async def cost(
     by: Annotated[
         list[str] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
     ] = None,
     process: Annotated[str | None, typer.Option(help="Only of this process.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""
-    from tongyao.commands.actions import models as actions
-
     groups = tuple(by or ["day"])
-    wrong = [one for one in groups if one not in get_args(actions.Group)]
-    if wrong:
-        fail(say("models.no_group", given=repr(wrong[0]), groups=", ".join(get_args(actions.Group))), 2)
-    run(actions.cost(cast(tuple[actions.Group, ...], groups), process, as_json))
+    if wrong := [group for group in groups if group not in get_args(Group)]:
+        fail(say("models.no_group", given=repr(wrong[0]), groups=", ".join(get_args(Group))), 2)
+    async with records_context() as context:
+        rows = await context.repositories.ledger.totals(cast(tuple[Group, ...], groups), process_id=process)
+    if as_json:
+        print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
+        return
+    columns = (*groups, "calls", "failed", "orphaned", "input", "cache_written", "cache_read", "output")
+    shown = []
+    for row in rows:
+        key = {"process": row.process_id, "step": row.step, "model": row.model or say("models.none"), "day": row.day}
+        counts = (row.calls, row.failed, row.orphaned, row.input_tokens, row.cache_write_tokens, row.cache_read_tokens,
+                  row.output_tokens)  # fmt: skip
+        dollars = f"{row.cost:.4f}" if row.cost_known else say("models.or_more", cost=f"{row.cost:.4f}")
+        shown.append((*(key[group] for group in groups), *(f"{count:,}" for count in counts), dollars))
+    print_table([*(say(f"models.{name}") for name in columns), "$"], shown)
 
 
+@app.command()
 def estimate(
     people: Annotated[int, typer.Option(min=2, max=8, help="The number of participants.")] = 4,
     profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
     rounds: Annotated[int, typer.Option(min=1, max=9, help="Rounds until it converges; three to five are usual.")] = 4,
     lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; thinking is a guess."""
-    from tongyao.commands.shared.common import settings
     from tongyao.llm import prices
     from tongyao.llm.cost_estimate import estimate as estimated
 
-    if lang not in ("en", "zh"):
-        fail(say("models.no_language", given=repr(lang)), 2)
     config = settings()
     rows = estimated(
-        language="zh" if lang == "zh" else "en",
+        language=_language(lang),
         people=people,
         profile_chars=profile_chars,
         rounds=rounds,
@@ -65,29 +72,43 @@ def estimate(
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
         return
-    columns = ("step", "model", "calls", "fresh", "cached", "output")
-    table = Table(*(say(f"models.{name}") for name in columns), "$", box=None)
+    shown: list[tuple[object, ...]] = []
     for row in rows:
         dollars = say("models.unknown") if row.cost is None else f"{row.cost:.3f}"
-        table.add_row(
-            row.step, row.model, str(row.calls), f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars
-        )
+        shown.append((row.step, row.model, row.calls, f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars))
     known = [row.cost for row in rows if row.cost is not None]
     whole = f"{sum(known):.2f}"
     whole = whole if len(known) == len(rows) else say("models.or_more", cost=whole)
-    table.add_row(say("models.all"), "", str(sum(row.calls for row in rows)), *("" for _ in range(3)), whole)
-    console.print(table)
+    shown.append((say("models.all"), "", sum(row.calls for row in rows), "", "", "", whole))
+    columns = ("step", "model", "calls", "fresh", "cached", "output")
+    print_table([*(say(f"models.{name}") for name in columns), "$"], shown)
 
 
-def record(
+@app.command()
+async def record(
     process: Process,
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Write every settled answer of a process to a file, which the `recorded` engine can play without a key."""
-    from tongyao.commands.actions import models as actions
+    from tongyao.llm.engine import CallKey
+    from tongyao.llm.recorded import Row, Tokens, write_recording
+    from tongyao.protocol.model.process import DEMANDER
 
-    count = run(actions.record(process, to))
-    console.print(say("models.recorded", n=count, file=to))
+    async with records_context() as context:
+        await context.repositories.processes.get(process)
+        rows = []
+        for call in await context.repositories.ledger.calls(process):
+            key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
+            if call.state != "settled":
+                continue
+            settled = await context.repositories.ledger.settled(key, call.input_hash)
+            if settled is None:
+                continue
+            counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
+            usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
+            rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
+        seats = [seat.person for seat in await context.repositories.seats.seats(process) if seat.alias != DEMANDER]
+    console.print(say("models.recorded", n=write_recording(rows, to, title=process, seats=seats), file=to))
 
 
 @prompts_app.command("show")
@@ -103,9 +124,9 @@ def show_prompt(
     from tongyao.llm.example import render_example
     from tongyao.protocol.model.steps import STEPS
 
-    if step not in STEPS or lang not in ("zh", "en"):
+    language = _language(lang)
+    if step not in STEPS:
         fail(say("models.no_prompt", steps=", ".join(STEPS)), 2)
-    language: Literal["zh", "en"] = "zh" if lang == "zh" else "en"
     typer.echo(render_example(step, language) if example else prompts.load(step, language).whole)
 
 
@@ -115,9 +136,17 @@ def list_prompts() -> None:
     from tongyao.llm import prompts
     from tongyao.protocol.model.steps import STEPS
 
-    table = Table(*(say(f"models.{name}") for name in ("step", "language", "version")), "sha256", box=None)
-    for step in STEPS:
-        for language in ("zh", "en"):
-            prompt = prompts.load(step, language)
-            table.add_row(step, language, str(prompt.version), prompt.sha256[:16])
-    console.print(table)
+    loaded = [(step, language, prompts.load(step, language)) for step in STEPS for language in LANGUAGES]
+    print_table(
+        [*(say(f"models.{name}") for name in ("step", "language", "version")), "sha256"],
+        ((step, language, prompt.version, prompt.sha256[:16]) for step, language, prompt in loaded),
+    )
+
+
+def _language(given: str) -> Literal["zh", "en"]:
+    if given not in LANGUAGES:
+        fail(say("models.no_language", given=repr(given)), 2)
+    return given
+
+
+app.add_typer(prompts_app, name="prompts")

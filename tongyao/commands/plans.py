@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tongyao.commands.shared.options import Process, Who
-from tongyao.commands.shared.terminal import EXIT_BAD_INPUT, EXIT_FAILED, console, fail, print_json, run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.options import AsJson, Process, Who
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json
+from tongyao.commands.words import say
 
-plan = typer.Typer(
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from tongyao.protocol.model.plan import Plan
+    from tongyao.records.process.lineage import ProcessTree
+
+app = CommandGroup()
+plan = CommandGroup(
     no_args_is_help=True, help="Plans as documents: schema, validation, workflow draft, acceptance rate."
 )
-
-
-def add_to(app: typer.Typer) -> None:
-    app.add_typer(plan, name="plan")
-    app.command()(feedback)
-    app.command()(tree)
+app.add_typer(plan, name="plan")
 
 
 @plan.command()
@@ -36,13 +39,12 @@ def schema(
 
 
 @plan.command()
-def validate(
+async def validate(
     file: Annotated[Path, typer.Argument(help="A plan as JSON.")],
     process: Annotated[str | None, typer.Option(help="Also check the plan against the record of this process.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether a plan stands. Exit codes: 0 it does, 1 it does not, 2 the file cannot be read as JSON."""
-    from tongyao.commands.actions import plans as actions
     from tongyao.protocol.rules.plans.validation import faults
 
     try:
@@ -55,7 +57,12 @@ def validate(
         fail(say("file.too_deep", file=file), EXIT_BAD_INPUT)
     except ValueError as error:
         fail(say("file.no_json", file=file, error=error), EXIT_BAD_INPUT)
-    found = run(actions.against(process, document)) if process else faults(document)
+    if process is None:
+        found = faults(document)
+    else:
+        async with records_context() as context:
+            record = await context.repositories.record(process)
+        found = faults(document, known=record.item_ids(), contributors=record.with_parts())
     if as_json:
         print_json([fault.model_dump() for fault in found])
     else:
@@ -69,27 +76,32 @@ def validate(
 
 
 @plan.command()
-def machine(
+async def machine(
     process: Process,
     revision: Annotated[int | None, typer.Option(help="Revision of the plan. Default: the latest.")] = None,
 ) -> None:
     """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
-    from tongyao.commands.actions import plans as actions
+    from tongyao.protocol.documents.plan_machine import machine_of
 
-    print_json(run(actions.machine(process, revision)))
+    async with records_context() as context:
+        record = await context.repositories.record(process)
+    chosen = _revision(record.plans, process, revision)
+    print_json(machine_of(chosen, process).model_dump(mode="json"))
 
 
 @plan.command()
-def acceptance(
+async def acceptance(
     process: Annotated[str | None, typer.Argument(help="Id of one process; all by default.")] = None,
     scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only plans made on this day (UTC) or later.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how plans were answered: of each, the revision that holds. The rate is of those who answered."""
-    from tongyao.commands.actions import plans as actions
-
-    found = run(actions.acceptance(process, scene, since.replace(tzinfo=UTC) if since else None))
+    after = since.replace(tzinfo=UTC) if since else None
+    async with records_context() as context:
+        if process is not None:
+            await context.repositories.processes.get(process)  # raises for an unknown id
+        found = await context.repositories.plans.acceptance(process_id=process, scene=scene, since=after)
     if as_json:
         print_json({**found.model_dump(), "rate": found.rate})
         return
@@ -98,7 +110,8 @@ def acceptance(
     console.print(say("sent.rate_line", rate=rate, **counts), highlight=False)
 
 
-def feedback(
+@app.command()
+async def feedback(
     process: Process,
     who: Who = "P00",
     usefulness: Annotated[
@@ -112,26 +125,65 @@ def feedback(
     ] = False,
 ) -> None:
     """Give feedback on a plan, also long after its process has ended. Changes the profile only with --to-profile."""
-    from tongyao.app.feedback import FeedbackBody
-    from tongyao.commands.actions import plans as actions
-    from tongyao.commands.shared.common import validated
+    from tongyao.app.feedback import FeedbackBody, give_feedback
+    from tongyao.commands.references import alias_in
 
-    given = {
-        "alias": run(actions.alias_of(process, who)), "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
-        "to_profile": to_profile,
-    }  # fmt: skip
-    kept = run(actions.feedback(process, validated(FeedbackBody, given)))
+    async with app_context() as context:
+        alias = await alias_in(context, await context.repositories.processes.get(process), who)
+        given = {"alias": alias, "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
+                 "to_profile": to_profile}  # fmt: skip
+        kept = await give_feedback(context, operator(), process, validated(FeedbackBody, given))
     said = say("sent.kept_feedback", revision=kept.revision, process=process)
     if kept.profile:
         said += say("sent.kept_in_profile", person=kept.profile[0], version=kept.profile[1])
     console.print(said, highlight=False)
 
 
-def tree(
+@app.command()
+async def tree(
     process: Process,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a process with its parents and children, and the budget of the tree."""
-    from tongyao.commands.actions import plans as actions
+    async with records_context() as context:
+        top = await context.repositories.lineage.tree((await context.repositories.processes.get(process)).root_id)
+        if as_json:
+            print_json(_branch(top))
+            return
+        from rich.tree import Tree
 
-    run(actions.tree(process, as_json))
+        shown = Tree(_label(top, process))
+        _grow(shown, top, process)
+        console.print(shown)
+        cost = sum((row.cost for row in top.all()), start=type(top.process.cost)(0))
+        tokens = f"{sum(row.tokens for row in top.all()):,}"
+        console.print(say("sent.tree_total", n=len(top.all()), tokens=tokens, cost=f"{cost:.4f}"))
+
+
+def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
+    wanted = [made for made in plans if revision in (None, made.revision)]
+    if not wanted:
+        key = "sent.no_plan" if revision is None else "sent.no_such_plan"
+        fail(say(key, process=process, revision=revision), EXIT_BAD_INPUT)
+    return wanted[-1]
+
+
+def _grow(shown: Tree, branch: ProcessTree, chosen: str) -> None:
+    for child in branch.children:
+        _grow(shown.add(_label(child, chosen)), child, chosen)
+
+
+def _label(branch: ProcessTree, chosen: str) -> str:
+    row = branch.process
+    name = f"[bold reverse]{row.id}[/]" if row.id == chosen else f"[bold]{row.id}[/]"
+    counts = {"round": row.round, "people": row.participants, "cost": f"{row.cost:.4f}"}
+    return say("sent.tree_line", id=name, phase=say(f"phase.{row.phase}"), **counts)
+
+
+def _branch(branch: ProcessTree) -> dict[str, object]:
+    row = branch.process
+    return {
+        "id": row.id, "phase": row.phase, "depth": row.depth, "round": row.round, "participants": row.participants,
+        "tokens": row.tokens, "cost": str(row.cost), "outcome": row.outcome,
+        "children": [_branch(child) for child in branch.children],
+    }  # fmt: skip

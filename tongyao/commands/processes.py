@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
 
-from tongyao.commands.shared.options import Process, complete_person
-from tongyao.commands.shared.terminal import run
+from tongyao.commands.context import app_context, operator, records_context
+from tongyao.commands.options import AsJson, Process, complete_person
+from tongyao.commands.terminal import CommandGroup, console, print_json, print_json_line
+from tongyao.commands.words import language, say
 from tongyao.protocol.model.phase import Phase
 
+if TYPE_CHECKING:
+    from tongyao.app.processes import ProcessSummary, WaitsFor
+    from tongyao.app.reading import Reading
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(watch)
-    app.command()(show)
-    app.command()(why)
-    app.command("list")(list_processes)
+app = CommandGroup()
 
 
-def watch(
+@app.command()
+async def watch(
     process: Process,
     as_json: Annotated[
         bool, typer.Option("--json", help="A JSON object a line at each change, as `list --json` has them.")
     ] = False,
 ) -> None:
     """Follow a process live: its phase, its rounds and participants, and whom it waits for. Ctrl-C leaves it running."""
-    from tongyao.commands.actions import processes as actions
+    from tongyao.commands.process_view import follow
 
-    run(actions.watch(process, as_json))
+    async with records_context() as context:
+        if as_json:
+            await _follow_as_json(context, process)
+        else:
+            await follow(context.repositories, process)
 
 
-def show(
+@app.command()
+async def show(
     process: Process,
     with_audit: Annotated[
         bool, typer.Option("--audit", help="Print the 13 measured properties of the protocol with their figures.")
@@ -45,22 +57,50 @@ def show(
             autocompletion=complete_person,
         ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the state of a process, what it waits for, and its plan if there is one."""
-    from tongyao.commands.actions import processes as actions
+    if who:
+        await _show_to(process, who, as_json)
+        return
+    from tongyao.commands import process_view as view
 
-    run(actions.show_to(process, who, as_json) if who else actions.show(process, with_audit, as_json))
+    async with records_context() as context:
+        repositories = context.repositories
+        if as_json:
+            shown = await view.shown_as_json(context, process)
+            if with_audit:
+                shown["audit"] = [finding.model_dump() for finding in await view.audited(repositories, process)]
+            print_json(shown)
+            return
+        console.print(await view.live_view(repositories, process, with_asks=False))
+        row = await repositories.processes.get(process)
+        asks = await view.asks_of(repositories, row)
+        view.print_lines(asks)
+        if not asks:
+            await _print_why(process)
+        view.print_lines(await view.left_open(repositories, row))
+        await view.print_before_plan(context, process)
+        await view.print_choices(repositories, process)
+        await view.print_plan(context, process)
+        if with_audit:
+            await view.print_audit(repositories, process)
 
 
-def why(process: Process) -> None:
+@app.command()
+async def why(process: Process) -> None:
     """Say what a process waits for, since when, and how it can continue."""
-    from tongyao.commands.actions import processes as actions
+    from tongyao.commands.process_view import asks_of, left_open, print_lines
 
-    run(actions.why(process))
+    async with records_context() as context:
+        row = await context.repositories.processes.get(process)
+        lines = [*await asks_of(context.repositories, row), *await left_open(context.repositories, row)]
+    await _print_why(process)
+    print_lines(lines)
 
 
-def list_processes(
+@app.command("list")
+async def list_processes(
     scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
     phase: Annotated[Phase | None, typer.Option(help="In this phase only.")] = None,
     open_only: Annotated[bool, typer.Option("--open", help="Only processes that have not ended.")] = False,
@@ -73,10 +113,11 @@ def list_processes(
     since: Annotated[datetime | None, typer.Option(help="Started on this day (UTC) or later.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Started before this day (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, help="The largest number of processes to list.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List processes, newest first."""
-    from tongyao.commands.actions import processes as actions
+    from tongyao.app.processes import list_processes as found_processes
+    from tongyao.commands.references import demander_or_profile
 
     wanted: dict[str, Any] = {
         "scene": scene,
@@ -87,4 +128,106 @@ def list_processes(
         "since": since,
         "until": until,
     }
-    run(actions.list_processes(wanted, limit, as_json))
+    async with records_context() as context:
+        if wanted.get("person"):
+            wanted = {**wanted, "person": await demander_or_profile(context, wanted["person"])}
+        found = await found_processes(context, operator(), **wanted, limit=limit)
+    if as_json:
+        print_json([row.model_dump(mode="json", exclude_none=True) for row in found.processes])
+        return
+    none = say("show.none_like_this" if any(wanted.values()) else "show.none")
+    console.print(_listed(found.processes) if found.processes else Text(none))
+    if found.next:
+        console.print(say("show.more_than", limit=limit), style="dim")
+
+
+async def _follow_as_json(context: Reading, process_id: str) -> None:
+    """A line for each change: the process as `list --json` has it. It ends where `follow` ends."""
+    from tongyao.commands.process_view import is_over, summary_as_json
+
+    shown: dict[str, Any] = {}
+    while True:
+        now = await summary_as_json(context, process_id)
+        if now != shown:
+            print_json_line(now)
+            shown = now
+        if is_over(Phase(now["phase"])):
+            return
+        await asyncio.sleep(0.3)
+
+
+async def _show_to(process: str, who: str, as_json: bool) -> None:
+    from tongyao.app.processes import read_process
+    from tongyao.commands.process_view import asks_of, print_lines, print_view
+    from tongyao.commands.references import party_in
+
+    async with records_context() as context:
+        row = await context.repositories.processes.get(process)
+        caller = await party_in(context, row, who)
+        view = await read_process(context, caller, process)
+        if as_json:
+            print_json(view.model_dump(mode="json", exclude_none=True))
+            return
+        print_lines(await asks_of(context.repositories, row, alias=view.you))
+        print_view(view)
+
+
+async def _print_why(process_id: str) -> None:
+    """One line for each thing that is waited for. The workflow is asked: where no worker or no Temporal answers, that is said."""
+    from tongyao.app.errors import NotFound, Unavailable
+    from tongyao.app.why import read_why
+    from tongyao.runtime.errors import TemporalUnreachable
+
+    try:
+        async with app_context() as context:
+            told = await read_why(context, operator(), process_id, language=language())
+    except (NotFound, Unavailable, TemporalUnreachable) as error:
+        console.print(Text(str(error), style="yellow"))
+        return
+    sentences = [reason.sentence for reason in told.reasons]
+    for line in sentences or [told.sentence]:
+        console.print(Text(line))
+
+
+def _listed(shown: list[ProcessSummary]) -> RenderableType:
+    """A line each, where that fits on the screen; else each with its parts on lines of their own. Ids are never cut."""
+    rows = [
+        {
+            "id": row.id,
+            "phase": _state(row.phase),
+            "round": str(row.round),
+            "people": str(row.participants),
+            "waits_for": "\n".join(_asked(ask) for ask in row.waits or ()),
+            "suspended": ", ".join(row.suspended or ()),
+            "outcome": _state(row.outcome) if row.outcome else "",
+            "scene": row.scene or "",
+            "created": f"{row.created_at:%m-%d %H:%M}",
+        }
+        for row in shown
+    ]
+    columns = {name: say(f"show.column_{name}") for name in rows[0] if any(row[name] for row in rows)}
+    table = Table(*(Column(title, no_wrap=True, overflow="ignore") for title in columns.values()), box=None)
+    for row in rows:
+        table.add_row(*(Text(row[name]) for name in columns))
+    if table.__rich_measure__(console, console.options.update(max_width=10_000)).maximum <= console.width:
+        return table
+    return Group(*(_block(row, columns) for row in rows))
+
+
+def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
+    """One process in a narrow window: its id alone on the first line, then what is said of it."""
+    told = [f"{columns[name]}: {row[name]}" for name in columns if row[name] and name not in ("id", "waits_for")]
+    lines: list[RenderableType] = [Text(row["id"], style="bold", no_wrap=True, overflow="ignore")]
+    lines.append(Padding(Text(" · ".join(told)), (0, 0, 0, 2)))
+    if waits := row["waits_for"].replace("\n", "; "):
+        lines.append(Padding(Text(f"{columns['waits_for']}: {waits}"), (0, 0, 0, 2)))
+    return Group(*lines)
+
+
+def _asked(ask: WaitsFor) -> str:
+    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
+
+
+def _state(phase: str) -> str:
+    """In English the word itself: `--phase` takes it."""
+    return say(f"phase.{phase}") if language() == "zh" else phase

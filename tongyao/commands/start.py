@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tongyao.commands.shared.terminal import run
-from tongyao.commands.shared.words import say
+from tongyao.commands.context import operator, settings
+from tongyao.commands.options import AsJson
+from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json
+from tongyao.commands.words import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tongyao.app.context import AppContext
+    from tongyao.runtime.settings import Settings
+
+app = CommandGroup()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(start)
-
-
-def start(
+@app.command()
+async def start(
     intent: Annotated[str, typer.Option(help="The request: a text, or @FILE.")],
     demander: Annotated[str | None, typer.Option(help="The person who asks: a profile id, or a profile FILE.")] = None,
     participant: Annotated[
@@ -40,23 +48,112 @@ def start(
     wait: Annotated[
         bool, typer.Option("--wait", help="Follow the process to its end. Starts a service for that time if none runs.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Start a process from a raw intent."""
     from tongyao.app.errors import BadInput
-    from tongyao.commands.actions import start as actions
+    from tongyao.commands.profile_files import start_from_files
+    from tongyao.runtime import installation
 
     changes: dict[str, Any] = {"auto_confirm": yes, "auto_start": auto_start}
-    for one in setting or []:
-        name, equals, value = one.partition("=")
+    for assignment in setting or []:
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise BadInput("setting", say("file.no_value", given=repr(one)), field="setting")
+            raise BadInput("setting", say("file.no_value", given=repr(assignment)), field="setting")
         changes[name.strip()] = value.strip()
     named = [
-        {"profile_id": one, "endpoint": endpoint}
+        {"profile_id": person, "endpoint": endpoint}
         for endpoint, given in (("proxy", participant), ("human", human), ("agent", agent))
-        for one in given or []
+        for person in given or []
     ]
-    given = {"intent": intent, "demander": demander, "participants": named, "scene": scene or None,
-             "settings": changes, "strategy": strategy}  # fmt: skip
-    run(actions.start(given, wait=wait, as_json=as_json))
+    body: dict[str, Any] = {"intent": intent, "demander": demander, "participants": named, "scene": scene or None,
+                            "settings": changes, "strategy": strategy}  # fmt: skip
+    config = settings()
+    async with installation.brought_up(config) if wait else installation.running(config) as installed:
+        context = installed.context
+        pid, people = await start_from_files(context, body)
+        by_themselves = {people[seat["profile_id"]]: seat["endpoint"] for seat in named if seat["endpoint"] != "proxy"}
+        accesses = await _give_access(context, config, by_themselves)
+        if not as_json:
+            await _print_started(context, config, pid, people, accesses)
+        if wait:
+            await _follow_to_the_end(context, pid, as_json)
+        elif as_json:
+            print_json(
+                {"id": pid, "people": people, "ways_in": {access.person: access.as_json() for access in accesses}}
+            )
+        else:
+            then = say("waits.next_alone", command=f"tongyao show {pid}")
+            console.print(then, style="dim", highlight=False, soft_wrap=True)
+
+
+async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -> None:
+    """Print the process as it goes on, and its plan; ends the command with `EXIT_FAILED` where there is none."""
+    from tongyao.commands.next_steps import next_step
+    from tongyao.commands.process_view import follow, print_plan, shown_as_json
+    from tongyao.protocol.model.phase import Phase
+
+    phase = await follow(context.repositories, process, quiet=as_json)
+    if as_json:
+        print_json(await shown_as_json(context, process))
+    else:
+        await print_plan(context, process)
+        console.print(await next_step(context.repositories, process), style="dim", highlight=False, soft_wrap=True)
+    if phase not in (Phase.COMPLETED, Phase.ANSWERING):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@dataclass(frozen=True)
+class PersonalAccess:
+    """`link` opens the console once; `token` opens the API and MCP (at `mcp`) until it is revoked. Neither is shown again."""
+
+    person: str
+    endpoint: str
+    link: str
+    token: str
+    mcp: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"link": self.link, "token": self.token, "mcp": self.mcp}
+
+
+async def _give_access(context: AppContext, config: Settings, people: Mapping[str, str]) -> list[PersonalAccess]:
+    """A new link and a new token for each person for whom no proxy speaks. `people`: what speaks for them by profile id."""
+    from tongyao.app.people import tokens
+    from tongyao.commands.gateway import gateway_address, link_of
+
+    given = []
+    for person, endpoint in people.items():
+        link = await link_of(context, config, person)
+        body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
+        token = await tokens.issue_token(context, operator(), body)
+        given.append(PersonalAccess(person, endpoint, link, token.secret, f"{gateway_address(config)}/mcp"))
+    return given
+
+
+async def _print_started(
+    context: AppContext, config: Settings, process: str, people: dict[str, str], accesses: list[PersonalAccess]
+) -> None:
+    """The process, the ids of the people that were given as files, and how those come in for whom no proxy speaks."""
+    from tongyao.app.people.sessions import LINK_DAYS
+    from tongyao.commands.gateway import link_of
+
+    console.print(say("started.started", id=f"[bold]{process}[/bold]"), highlight=False)
+    lines = [f"  {say('started.file_is', file=file, id=id)}" for file, id in people.items() if file != id]
+    for access in accesses:
+        is_agent = access.endpoint == "agent"
+        lines += [
+            say("started.speaks_agent" if is_agent else "started.speaks_human", person=access.person),
+            f"  {say('started.console', link=access.link, days=LINK_DAYS)}",
+            f"  {say('started.token', token=access.token)}",
+        ]
+        from_here = f'tongyao say {process} --as {access.person} --text "…"'
+        how = say("started.mcp", address=access.mcp) if is_agent else say("started.from_here", command=from_here)
+        lines.append(f"  {how}")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if people:
+        console.print(say("started.aliases"), style="dim", highlight=False, soft_wrap=True)
+    owner = (await context.repositories.processes.get(process)).demander
+    link = await link_of(context, config, owner)
+    console.print(say("started.owner", link=link, days=LINK_DAYS), markup=False, highlight=False, soft_wrap=True)

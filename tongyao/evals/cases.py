@@ -105,9 +105,11 @@ def only(case: Case, names: tuple[str, ...]) -> Case:
             "profiles": {name: case.profiles[name] for name in names},
             "expected": expected.model_copy(
                 update={
-                    "links": tuple(one for one in expected.links if set(one.between) <= here),
-                    "traps": tuple(one for one in expected.traps if set(one.between) <= here),
-                    "translations": tuple(one for one in expected.translations if set(one.between) <= here),
+                    "links": tuple(link for link in expected.links if set(link.between) <= here),
+                    "traps": tuple(trap for trap in expected.traps if set(trap.between) <= here),
+                    "translations": tuple(
+                        translation for translation in expected.translations if set(translation.between) <= here
+                    ),
                 }
             ),
         }

@@ -28,7 +28,7 @@ class LabelledNeed(BaseModel):
     tension: Tension | None = None
 
 
-class Row(Value):
+class SchemeCounts(Value):
     """Counts of one level, or of all: `passed` of `needs`, `hits` of `expected` people."""
 
     level: str
@@ -38,7 +38,7 @@ class Row(Value):
     expected: int
 
 
-class Result(Row):
+class SchemeResult(SchemeCounts):
     """Counts of one search method: `scheme` is how vectors are made, `perspective` which facets are compared."""
 
     scheme: str
@@ -60,13 +60,15 @@ def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Sc
     }
 
 
-def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Encoder | None = None) -> list[Result]:
+def evaluate(
+    texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Encoder | None = None
+) -> list[SchemeResult]:
     """Results by scheme, perspective and level, over the profiles `texts` (id → text).
 
     `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
     """
-    asked = [one.need for one in needs]
-    tensions = [one.tension for one in needs if one.tension is not None]
+    asked = [need.need for need in needs]
+    tensions = [need.tension for need in needs if need.tension is not None]
     answers: dict[tuple[str, str], list[list[str]]] = {}
     for name, scene in schemes(texts, model).items():
         answers[name, "relevance"] = _ids(relevant(scene, asked, top=TOP))
@@ -74,13 +76,13 @@ def evaluate(texts: dict[str, str], needs: Sequence[LabelledNeed], *, model: Enc
             views = [TensionScores(scene, tension).lists(TOP) for tension in tensions]
             answers |= {(name, way): _ids([view[way] for view in views]) for way in PERSPECTIVES}
     return [
-        Result(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
+        SchemeResult(scheme=scheme, perspective=way, interval=interval(row.passed, row.needs), **row.model_dump())
         for (scheme, way), lists in answers.items()
         for row in evaluate_lists(needs, lists)
     ]
 
 
-def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[Row]:
+def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[SchemeCounts]:
     """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
     levels = [*dict.fromkeys(need.level for need in needs), "all"]
     found = [len(set(answer[:TOP]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
@@ -88,7 +90,7 @@ def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str
     for level in levels:
         chosen = [(need, hits) for need, hits in zip(needs, found, strict=True) if level in ("all", need.level)]
         rows.append(
-            Row(
+            SchemeCounts(
                 level=level,
                 passed=sum(hits >= need.minimum for need, hits in chosen),
                 needs=len(chosen),
@@ -112,4 +114,4 @@ def interval(passed: int, total: int) -> tuple[float, float]:
 
 
 def _ids(answers: Sequence[Sequence[Match]]) -> list[list[str]]:
-    return [[one.profile_id for one in each] for each in answers]
+    return [[match.profile_id for match in each] for each in answers]

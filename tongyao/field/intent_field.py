@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 from pydantic import Field, ValidationError
 
@@ -17,7 +15,7 @@ from tongyao.field.index.indexed_scene import IndexedScene
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index
 from tongyao.field.perspectives import PERSPECTIVES, Match, union
-from tongyao.kept_results import KeptResults
+from tongyao.heavy_work import one_at_a_time
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -26,6 +24,7 @@ from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.seats import CandidateRow
+from tongyao.single_flight import SingleFlight
 
 FRESH_PEOPLE: Final = 200
 """New or changed people indexed at most by one search before it answers; the next ones continue."""
@@ -57,10 +56,8 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
-        self._making = KeptResults[InMemoryScene | IndexedScene](0)
-        self._fresh = KeptResults[None](0)
-        self._loading = WeakValueDictionary[str, asyncio.Lock]()
-        """One for each scene: nobody waits for a scene in which they do not search."""
+        self._making = SingleFlight[InMemoryScene | IndexedScene]()
+        self._fresh = SingleFlight[None]()
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
@@ -74,17 +71,19 @@ class IntentField:
         held = await self._scene(scene)
         lists = await held.lists(tension, limit=most, excluded=excluded, threshold=chosen.threshold)
         ranks = {
-            (one.perspective, one.profile_id): rank for found in lists.values() for rank, one in enumerate(found, 1)
+            (match.perspective, match.profile_id): rank
+            for found in lists.values()
+            for rank, match in enumerate(found, 1)
         }
         return [
             CandidateRow(
-                perspective=one.perspective,
-                rank=ranks[one.perspective, one.profile_id],
-                profile_id=one.profile_id,
-                score=one.score,
-                reasons=list(one.reasons),
+                perspective=match.perspective,
+                rank=ranks[match.perspective, match.profile_id],
+                profile_id=match.profile_id,
+                score=match.score,
+                reasons=list(match.reasons),
             )
-            for one in union(lists, most, chosen.shares)
+            for match in union(lists, most, chosen.shares)
         ]
 
     async def relevant(
@@ -124,7 +123,7 @@ class IntentField:
 
         `strict`: raises `SceneUnknown`; else a scene that is not there is empty.
         """
-        async with self._loading.setdefault(scene, asyncio.Lock()):
+        async with one_at_a_time(f"field/{id(self)}/{scene}"):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
             if any(index.behind for index in live):
                 await self._fresh.get(scene, partial(self.indexer.catch_up, scene, live, most=FRESH_PEOPLE))

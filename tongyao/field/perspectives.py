@@ -93,8 +93,8 @@ class TensionScores:
         others = (nearest.sum(axis=0) - nearest[sides, np.arange(len(sides))]) / (len(SIDES) - 1)
         near = strongest >= CLOSE
         reasons = {
-            int(n): [(int(side), linking[one % len(linking)])]
-            for n, side, one in zip(self._people[near], sides[near], chosen[near], strict=True)
+            int(n): [(int(side), linking[link % len(linking)])]
+            for n, side, link in zip(self._people[near], sides[near], chosen[near], strict=True)
         }
         return self._ranked("interference", self._people[near], (strongest - others)[near], reasons, limit)
 
@@ -143,15 +143,17 @@ def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str,
             for name in PERSPECTIVES:
                 if (bounded and quotas[name] < 1) or len(taken) >= limit:
                     continue
-                found = next((one for one in waiting[name] if one.profile_id not in taken), None)
+                found = next((match for match in waiting[name] if match.profile_id not in taken), None)
                 if found is not None:
                     first.append(found)
                     taken.add(found.profile_id)
                     quotas[name] -= 1
                     progress = True
-    chosen = {(one.perspective, one.profile_id) for one in first}
-    rest = [one for name in PERSPECTIVES for one in waiting[name] if (one.perspective, one.profile_id) not in chosen]
-    return first + sorted(rest, key=lambda one: one.profile_id not in taken)
+    chosen = {(match.perspective, match.profile_id) for match in first}
+    rest = [
+        match for name in PERSPECTIVES for match in waiting[name] if (match.perspective, match.profile_id) not in chosen
+    ]
+    return first + sorted(rest, key=lambda match: match.profile_id not in taken)
 
 
 def _quotas(limit: int, shares: Mapping[str, float]) -> dict[str, int]:

@@ -31,6 +31,7 @@ from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown
 from tongyao.records.people.scenes import Scenes, SceneUnknown
+from tongyao.texts.catalogue import catalogue, worded
 
 _BROKEN = re.compile(r"[\udc80-\udcff]")
 _SCRIPT = re.compile(r"<(script|style)\b", re.I)
@@ -44,42 +45,45 @@ AT_A_TIME: Final = 2
 """Profiles of one transaction, and transactions at a time."""
 
 
-class Reason(str):
-    """Why something is refused, in English; `zh` says the same in Chinese."""
+class ImportRefusal(str):
+    """Why something is refused, in English; `zh` says the same in Chinese. Made of a text of `texts/field/import.toml`."""
 
     zh: str
 
-    def __new__(cls, en: str, zh: str) -> Reason:
-        made = super().__new__(cls, en)
-        made.zh = zh
+    def __new__(cls, key: str, /, **values: object) -> ImportRefusal:
+        """`values`: of the text; one that is itself in both languages stands in each in its own."""
+        words = catalogue("field")
+        made = super().__new__(cls, worded(words, "en", f"import.{key}", **values))
+        chinese = {name: getattr(value, "zh", value) for name, value in values.items()}
+        made.zh = worded(words, "zh", f"import.{key}", **chinese)
         return made
 
 
 class NotProfiles(Exception):
     """The file as a whole is none of the known forms. The reason says what was found and what is expected."""
 
-    def __init__(self, en: str, zh: str) -> None:
-        super().__init__(en)
-        self.reason = Reason(en, zh)
+    def __init__(self, key: str, /, **values: object) -> None:
+        self.reason = ImportRefusal(key, **values)
+        super().__init__(self.reason)
 
 
 class _NoProfile(ValueError):
     """One row is no profile that can be stored."""
 
-    def __init__(self, en: str, zh: str) -> None:
-        super().__init__(en)
-        self.reason = Reason(en, zh)
+    def __init__(self, key: str, /, **values: object) -> None:
+        self.reason = ImportRefusal(key, **values)
+        super().__init__(self.reason)
 
 
 @dataclass
-class Report:
+class ImportReport:
     """What became of an import: how many are stored now, of these how many came in new and how many are a new version of one
     that was there; ids refused with the reason."""
 
     stored: int = 0
     new: int = 0
     changed: int = 0
-    refused: list[tuple[str, Reason]] = field(default_factory=list)
+    refused: list[tuple[str, ImportRefusal]] = field(default_factory=list)
 
 
 async def import_profiles(
@@ -91,7 +95,7 @@ async def import_profiles(
     max_chars: int = 2_000_000,
     sample: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> ImportReport:
     """Store every profile of `path` in `scene`, which is made when missing.
 
     A few hundred are one transaction, and what is there already is passed over: an import that was killed is repeated.
@@ -104,13 +108,10 @@ async def import_profiles(
     Raises:
         NotProfiles: no profile can be read from `path` at all.
     """
-    report = Report()
+    report = ImportReport()
     rows = list(_rows(path, report))
     if not rows and not report.refused:
-        raise NotProfiles(
-            f"{path} holds nobody: expected an object of id → profile, or a list",
-            f"{path} 里没有人：应是 id → 档案 的对象，或列表",
-        )
+        raise NotProfiles("nobody", path=path)
     try:
         await scenes.get(scene)
     except SceneUnknown:
@@ -120,7 +121,7 @@ async def import_profiles(
     waiting = iter(rows)
     done = 0
 
-    def checked(row: _Row) -> NewProfile | None:
+    def checked(row: _FileEntry) -> NewProfile | None:
         """One row; None when it is refused, or is there as it is."""
         try:
             id, text = _checked(row, scene, seen, max_chars)
@@ -136,31 +137,27 @@ async def import_profiles(
             origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
 
-    async def alone(one: NewProfile) -> None:
+    async def alone(profile: NewProfile) -> None:
         try:
             await profiles.save(
-                one.id, scene_id=scene, display_name=one.display_name, text=one.text, grade=one.grade,
-                language=one.language, contact=one.contact, origin=one.origin,
+                profile.id, scene_id=scene, display_name=profile.display_name, text=profile.text, grade=profile.grade,
+                language=profile.language, contact=profile.contact, origin=profile.origin,
             )  # fmt: skip
         except DatabaseUnreachable:
             raise
         except RecordsError as error:
-            zh = (
-                "这个 id 的档案已删除，或属于另一个场景：请换一个 id"
-                if isinstance(error, ProfileUnknown)
-                else "记录没有接受这份档案"
-            )
-            report.refused.append((one.id, Reason(str(error), zh)))
+            key = "id_taken" if isinstance(error, ProfileUnknown) else "not_stored"
+            report.refused.append((profile.id, ImportRefusal(key, error=error)))
         else:
             report.stored += 1
-            report.new += one.id not in there
-            report.changed += one.id in there
+            report.new += profile.id not in there
+            report.changed += profile.id in there
 
     async def store() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
-            wanted = [one for row in batch if (one := checked(row)) is not None]
-            new = [one for one in wanted if one.id not in there]
+            wanted = [profile for row in batch if (profile := checked(row)) is not None]
+            new = [profile for profile in wanted if profile.id not in there]
             try:
                 if new:
                     await profiles.add(scene, new)
@@ -170,10 +167,10 @@ async def import_profiles(
                 new = []
             report.stored += len(new)
             report.new += len(new)
-            stored = {one.id for one in new}
-            for one in wanted:
-                if one.id not in stored:
-                    await alone(one)
+            stored = {profile.id for profile in new}
+            for profile in wanted:
+                if profile.id not in stored:
+                    await alone(profile)
             done += len(batch)
             progress(done, len(rows))
 
@@ -183,7 +180,7 @@ async def import_profiles(
     return report
 
 
-class _Row(NamedTuple):
+class _FileEntry(NamedTuple):
     """One entry of a file. `named`: as it is called in the report. `id`: empty where the file gives none."""
 
     named: str
@@ -191,45 +188,33 @@ class _Row(NamedTuple):
     value: object
 
 
-def _checked(row: _Row, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
+def _checked(row: _FileEntry, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
     """The id and the text of one row. Raises `ValueError` that says what is wrong with it."""
     if row.id:
         _check_id(row.id, seen)
     text = profile_text(row.value)
     if not text:
-        raise _NoProfile("it is empty: write who this is and what they do", "内容是空的：请写这个人是谁、做什么")
+        raise _NoProfile("empty")
     if len(text) > max_chars:
-        raise _NoProfile(
-            f"it has {len(text):,} characters; at most {max_chars:,}", f"有 {len(text):,} 个字符，最多 {max_chars:,} 个"
-        )
+        raise _NoProfile("too_long", characters=f"{len(text):,}", most=f"{max_chars:,}")
     if not searchable_chunks(text):
-        raise _NoProfile(
-            "it says nothing but a name: write what they do, and what they are looking for",
-            "除了名字什么也没有写：请写这个人做什么、在找什么",
-        )
+        raise _NoProfile("only_a_name")
     if row.id:
         return row.id, text
     id = id_of_text(scene, text)
     if id in seen:
-        raise _NoProfile(
-            "the same text without an id stood before in the same file", "同一文件里前面已有同样的文字，也没有 id"
-        )
+        raise _NoProfile("same_text")
     seen.add(id)
     return id, text
 
 
 def _check_id(id: str, seen: set[str]) -> None:
     if _BROKEN.search(id):
-        raise _NoProfile(
-            "its id holds bytes that are not UTF-8: save the file as UTF-8",
-            "id 里有不是 UTF-8 的字节：请把文件存成 UTF-8",
-        )
+        raise _NoProfile("id_not_utf8")
     if not PROFILE_ID.fullmatch(id):
-        raise _NoProfile(f"this cannot be an id: {PROFILE_ID_RULE}", f"不能用作 id：{PROFILE_ID_RULE_ZH}")
+        raise _NoProfile("no_id", rule=PROFILE_ID_RULE, rule_zh=PROFILE_ID_RULE_ZH)
     if id in seen:
-        raise _NoProfile(
-            "this id stood before in the same file: the first one counts", "同一文件里前面已有这个 id：以第一个为准"
-        )
+        raise _NoProfile("same_id")
     seen.add(id)
 
 
@@ -245,16 +230,10 @@ def profile_text(value: object) -> str:
         fields = ((str(name), _plain(inner)) for name, inner in pairs if name not in _IDS)
         lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
     else:
-        kind = _kind(value)
-        raise _NoProfile(
-            f"it is {kind}: a profile is an object of fields, or text",
-            f"这是{kind.zh}：档案应是由字段组成的对象，或一段文字",
-        )
+        raise _NoProfile("no_fields", kind=_kind(value))
     text = "\n".join(lines)
     if _BROKEN.search(text):
-        raise _NoProfile(
-            "it holds bytes that are not UTF-8: save the file as UTF-8", "里面有不是 UTF-8 的字节：请把文件存成 UTF-8"
-        )
+        raise _NoProfile("not_utf8")
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
@@ -306,34 +285,30 @@ def _display_name(value: object) -> str:
     return "" if problem_with(given[:200]) else given
 
 
-def _rows(path: Path, report: Report) -> Iterator[_Row]:
+def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.is_dir():
         found = sorted(path.rglob("*.md"))
         if not found:
-            raise NotProfiles(
-                f"{path} has no Markdown files: one .md file a profile, its name is the id",
-                f"{path} 里没有 Markdown 文件：每份档案一个 .md 文件，文件名就是 id",
-            )
+            raise NotProfiles("no_markdown", path=path)
         folder = path.resolve()
         for file in found:
             try:
                 if not file.resolve(strict=True).is_relative_to(folder):
                     raise OSError
             except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
-                report.refused.append((file.stem, Reason("a link that leads out of the folder", "链接指向文件夹之外")))
+                report.refused.append((file.stem, ImportRefusal("link_out")))
                 continue
             try:
-                yield _Row(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
+                yield _FileEntry(file.stem, stem_id(file.stem), file.read_bytes().decode("utf-8-sig"))
             except UnicodeDecodeError as error:
-                zh = f"不是 UTF-8（第 {error.start} 字节）：请存成 UTF-8"
-                report.refused.append((file.stem, Reason(f"not UTF-8 (byte {error.start}): save it as UTF-8", zh)))
+                report.refused.append((file.stem, ImportRefusal("not_utf8_at", byte=error.start)))
         return
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise NotProfiles(f"there is no file {path}", f"没有文件 {path}") from None
+        raise NotProfiles("no_file", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise NotProfiles(f"{path} is UTF-16: save it as UTF-8", f"{path} 是 UTF-16：请存成 UTF-8")
+        raise NotProfiles("utf16", path=path)
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
@@ -341,46 +316,36 @@ def _rows(path: Path, report: Report) -> Iterator[_Row]:
             for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
                 row.pop(None, None)
                 id = _id_of(row)
-                yield _Row(id or f"line-{number}", id, row)
+                yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:
-            raise NotProfiles(f"{path} is no CSV: {error}", f"{path} 不是 CSV：{error}") from None
+            raise NotProfiles("no_csv", path=path, error=error) from None
     elif path.suffix.lower() in (".md", ".txt"):
-        yield _Row(path.stem, stem_id(path.stem), text)
+        yield _FileEntry(path.stem, stem_id(path.stem), text)
     else:
         yield from _json_rows(path, text)
 
 
-def _json_rows(path: Path, text: str) -> Iterator[_Row]:
+def _json_rows(path: Path, text: str) -> Iterator[_FileEntry]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
         return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
     try:
         loaded = json.loads(text, object_pairs_hook=pairs)
     except json.JSONDecodeError as error:
-        raise NotProfiles(
-            f"{path} is no JSON (line {error.lineno}): {error.msg}",
-            f"{path} 不是 JSON（第 {error.lineno} 行）：{error.msg}",
-        ) from None
+        raise NotProfiles("no_json", path=path, line=error.lineno, error=error.msg) from None
     except RecursionError:
-        raise NotProfiles(
-            f"{path} is nested too deeply: an object of id → profile, or a list",
-            f"{path} 嵌套太深：应是 id → 档案 的对象，或列表",
-        ) from None
+        raise NotProfiles("too_deep", path=path) from None
     if isinstance(loaded, dict) and len(loaded) == 1 and next(iter(loaded)).lower() in _WRAPPERS:
         loaded = next(iter(loaded.values()))
     if isinstance(loaded, dict | _Pairs):
         for id, value in loaded.items() if isinstance(loaded, dict) else loaded:
-            yield _Row(id or "(no id)", id, value)
+            yield _FileEntry(id or "(no id)", id, value)
     elif isinstance(loaded, list):
         for number, value in enumerate(loaded, 1):
             id = _id_of(value)
-            yield _Row(id or f"entry-{number}", id, value)
+            yield _FileEntry(id or f"entry-{number}", id, value)
     else:
-        kind = _kind(loaded)
-        raise NotProfiles(
-            f"{path} holds {kind}: expected an object of id → profile, or a list",
-            f"{path} 里是{kind.zh}：应是 id → 档案 的对象，或列表",
-        )
+        raise NotProfiles("other_value", path=path, kind=_kind(loaded))
 
 
 def _id_of(value: object) -> str:
@@ -388,11 +353,6 @@ def _id_of(value: object) -> str:
     return next((str(id).strip() for id in found if id not in (None, "")), "")
 
 
-def _kind(value: object) -> Reason:
-    kinds = {
-        list: ("a list", "列表"),
-        dict: ("an object", "对象"),
-        str: ("text", "文字"),
-        type(None): ("null", " null"),
-    }
-    return Reason(*kinds.get(type(value), ("a bare value", "单个值")))
+def _kind(value: object) -> ImportRefusal:
+    kinds = {list: "kind_list", dict: "kind_object", str: "kind_text", type(None): "kind_null"}
+    return ImportRefusal(kinds.get(type(value), "kind_bare"))

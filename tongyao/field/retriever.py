@@ -11,16 +11,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tongyao.fair_threads import FairThreads
 from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
 from tongyao.field.chunks import windows
 from tongyao.field.encoders.encoder import Encoder, Vectors
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
-from tongyao.kept_results import KeptResults
+from tongyao.heavy_work import READINGS
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
+from tongyao.single_flight import SingleFlight
 
 BUDGET_CHARS: Final = 15_000
 """Most that an endpoint is shown of a profile over 50,000 characters; 700,000 / 3,888 is the seed's 180:1."""
@@ -30,8 +30,6 @@ SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
 TENSION_EVERY: Final = 3
 """In a later round the tension chooses in every third turn only: what answers its lines was shown in round 1."""
-_FITTING: Final = FairThreads(2, "chunks")
-"""Two million characters take half a minute or more."""
 
 
 class ChunkRetriever:
@@ -46,7 +44,7 @@ class ChunkRetriever:
         if budget_chars < 1:
             raise ValueError("budget_chars must be at least 1")
         self._budget = budget_chars
-        self._fitted = KeptResults[Fitted](keep)
+        self._fitted = SingleFlight[Fitted](keep=keep)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Pieces of `text` nearest to T, I, each barrier, E, and each text of `focus`, in text order, each with the parts of the
@@ -56,7 +54,7 @@ class ChunkRetriever:
         pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
-        fitted = await self._fitted.get(key, lambda: _FITTING.run(partial(fit, text)))
+        fitted = await self._fitted.get(key, lambda: READINGS.run(partial(fit, text)))
         chosen = await asyncio.to_thread(choose, fitted, queries_of(tension, focus), self._budget)
         return Material(
             pieces=joined(text, [(*span, labels_in(tension, labels)) for span, labels in chosen.items()]),

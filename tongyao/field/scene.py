@@ -59,7 +59,9 @@ class EncodedQueries:
         languages = [language_of(query) for query in queries]
         vectors, speaking = [], []
         for encoder in encoders:
-            speaks = np.array([not encoder.languages or one in encoder.languages for one in languages], dtype=bool)
+            speaks = np.array(
+                [not encoder.languages or language in encoder.languages for language in languages], dtype=bool
+            )
             made = np.zeros((len(queries), encoder.dimension), dtype=np.float32)
             if speaks.any():
                 made[speaks] = encoder.encode([q for q, s in zip(queries, speaks, strict=True) if s], query=True)
@@ -153,7 +155,7 @@ class Scene:
         whole: list[list[str]] = [[] for _ in texts]
         for owner, piece in zip(owners, pieces, strict=True):
             whole[owner].append(piece)
-        encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(one) for one in whole] or ["-"])
+        encoder = LexicalEncoder.fit(pieces or ["-"], whole=["\n".join(parts) for parts in whole] or ["-"])
         space = VectorSpace(encoder, encoder.encode(pieces), SVD_WEIGHT)
         counts = TermCounts.of(count_features(pieces, words))
         return cls(list(texts), np.array(owners, dtype=np.int64), chunks, [space], counts, samples=samples)

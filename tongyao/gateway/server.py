@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from mcp.server.transport_security import TransportSecuritySettings
@@ -16,10 +16,9 @@ from starlette.routing import Mount
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
-from tongyao.gateway.access.addresses import ClientAddresses, accepted_hosts
-from tongyao.gateway.access.connections import OpenConnections, patient_protocol
-from tongyao.gateway.access.listening import ListeningSocket, ServerWithoutSignals
-from tongyao.gateway.access.rate_limits import RateLimits, connections_admitted
+from tongyao.gateway.access.addresses import accepted_hosts
+from tongyao.gateway.access.http_server import ServerWithoutSignals, server_config
+from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api.app import make_app
 from tongyao.gateway.console.app import make_console
 from tongyao.gateway.console.visit import BASE
@@ -58,11 +57,17 @@ def _same_site_only(context: AppContext) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-def listen(host: str, port: int) -> ListeningSocket:
-    """A bound socket; port 0: any free one. Raises `Unavailable`."""
+def listen(host: str, port: int, *, exposed: bool = False) -> socket.socket:
+    """A bound socket; port 0: any free one. `exposed`: also at an address that other machines may reach. Raises `Unavailable`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = ListeningSocket(family, kind, protocol)
+        if not exposed and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+            raise Unavailable(
+                "no_proxy",
+                f"the gateway listens on {host} only behind a reverse proxy (TONGYAO_BEHIND_PROXY=true, docs/deployment.md §2) "
+                "or where you allow it without one (TONGYAO_GATEWAY__WITHOUT_PROXY=true)",
+            )
+        bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError as error:
@@ -79,20 +84,13 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve(context: AppContext, stop: asyncio.Event, bound: ListeningSocket) -> None:
+async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
     """Serve on `bound` until `stop`; then open streams of events end, and other requests have three seconds."""
-    options = context.options
-    room = OpenConnections(most=options.most_connections, most_of_address=options.most_address_connections)
-    address_of = ClientAddresses(options.proxies).of_peer
-    bound.admits = connections_admitted(options.connection_rate, address_of)
-    config = uvicorn.Config(
+    config = server_config(
         application(context),
-        log_level="warning",
+        most_connections=context.options.most_connections,
         timeout_graceful_shutdown=3,
         proxy_headers=False,  # `Admission` reads them, from the proxies that are named
-        server_header=False,
-        http=patient_protocol(options.head_seconds, room, address_of),
-        ws="none",
     )
     server = ServerWithoutSignals(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))

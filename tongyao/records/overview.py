@@ -34,6 +34,10 @@ class OpenAsk(Value):
 
     ask: str
     alias: str
+    round: int = 0
+    subject: str = ""
+    others: int | None = None
+    ends_answers: bool = False
     due_at: datetime | None = None
 
 
@@ -123,7 +127,8 @@ class Overview:
                        COALESCE((SELECT e.data ->> 'reason' FROM events e WHERE e.process_id = p.id
                            AND e.kind = 'suspended' AND NOT e.superseded ORDER BY e.seq DESC LIMIT 1), '')
                            AS last_suspension,
-                       (SELECT COALESCE(jsonb_agg(jsonb_build_object('ask', i.ask, 'alias', i.alias, 'due_at', i.due_at)
+                       (SELECT COALESCE(jsonb_agg(jsonb_build_object('ask', i.ask, 'alias', i.alias, 'due_at', i.due_at, 'round', i.round,
+                           'subject', i.subject, 'others', i.others, 'ends_answers', i.ends_answers)
                            ORDER BY i.due_at NULLS LAST, i.id), '[]') FROM inbox i
                         WHERE i.process_id = p.id AND i.closed_at IS NULL) AS asks
                     FROM processes p WHERE {_CONDITIONS[state]}

@@ -85,7 +85,7 @@ def _so_far(text: str) -> TensionDraft:
     begin = text.find("{")
     try:
         draft = from_json(text[begin:], allow_partial=True) if begin >= 0 else {}
-        quotes = [one for one in draft.get("quotes", ()) if isinstance(one, dict) and "quote" in one]
+        quotes = [quote for quote in draft.get("quotes", ()) if isinstance(quote, dict) and "quote" in quote]
         return TensionDraft.model_validate_json(json.dumps({"quotes": quotes}))
     except (ValueError, ValidationError, AttributeError):
         return TensionDraft()

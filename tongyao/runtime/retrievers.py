@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import structlog
 from temporalio.service import RPCError
 
+from activities.dependencies import Retriever
 from crystalline_highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
-from tongyao.kept_results import KeptResults
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.start_recitation import Recite
+from tongyao.single_flight import SingleFlight
 
 ASK_SECONDS: Final = 5
 """How long a turn waits for a re-indexing to be queued; the next search asks again."""
 _log = structlog.get_logger(__name__)
-
-
-class _Retriever(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    async def retrieve(
-        self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()
-    ) -> Material: ...
 
 
 class HighwayRetriever:
@@ -45,7 +37,7 @@ class HighwayRetriever:
         self._highway = highway
         self._recite = recite
         self._budget = budget_chars
-        self._reciting = KeptResults[None](0)
+        self._reciting = SingleFlight[None]()
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.
@@ -63,7 +55,7 @@ class HighwayRetriever:
         due = self._highway.due(found, session)
         if due is not None and self._recite is not None:
             await self._queue(self._recite, profile, due)
-        spans = sorted((one.start, one.end, labels_in(tension, one.labels)) for one in found.fitted)
+        spans = sorted((span.start, span.end, labels_in(tension, span.labels)) for span in found.fitted)
         pieces = tuple(Piece(start=start, text=text[start:end], labels=labels) for start, end, labels in spans)
         return Material(pieces=pieces, total_chars=len(text))
 
@@ -85,14 +77,14 @@ class BothRetrievers:
 
     name: Final = "both"
 
-    def __init__(self, first: _Retriever, second: _Retriever) -> None:
+    def __init__(self, first: Retriever, second: Retriever) -> None:
         self._retrievers = (first, second)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         spans = []
         for retriever in self._retrievers:
             found = await retriever.retrieve(profile, text, tension, focus)
-            spans += [(one.start, one.start + len(one.text), one.labels) for one in found.pieces]
+            spans += [(piece.start, piece.start + len(piece.text), piece.labels) for piece in found.pieces]
         return Material(pieces=joined(text, spans), total_chars=len(text))
 
 
@@ -113,7 +105,7 @@ class HighwayFeedback:
             return
 
 
-def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> _Retriever:
+def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> Retriever:
     """The retriever of this name in the settings. `recite` queues a re-indexing."""
     if name == "highway":
         return HighwayRetriever(highway, recite)

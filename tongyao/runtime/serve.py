@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 
 from tongyao.app.context import AppContext
-from tongyao.app.notifications.notifier import Notifier
+from tongyao.app.notifications.notifier import LogNotifier, Notifier
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.gateway.outbound.mail import MailNotifier
-from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
-from tongyao.gateway.outbound.webhook import WebhookNotifier
+from tongyao.gateway.outbound.notifications import NotificationSender
+from tongyao.gateway.outbound.notifiers import MailNotifier, WebhookNotifier
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring
 from tongyao.runtime.installation import Installation
@@ -57,11 +56,12 @@ def notifiers_of(settings: Settings) -> dict[str, Notifier]:
 async def gateway_running(installation: Installation, stop: asyncio.Event) -> AsyncIterator[str]:
     """Run the gateway for the length of the block; yields its URL.
 
-    Raises `Unavailable` when its address is taken. Sets `stop` if a part of the gateway ends by itself.
+    Raises `Unavailable` when its address is taken, or is public without a proxy. Sets `stop` if a part of the gateway ends by itself.
     """
     settings, context = installation.settings, gateway_context(installation)
     notifications = NotificationSender(context.repositories, context.notifiers, public_url=settings.public_url)
-    bound = listen(settings.gateway_host, settings.gateway_port)
+    exposed = settings.behind_proxy or settings.gateway.without_proxy
+    bound = listen(settings.gateway_host, settings.gateway_port, exposed=exposed)
     found_at = settings.home / GATEWAY_FILE
     if settings.gateway_port == 0:  # else the address is known, and a container may have no home that can be written
         found_at.parent.mkdir(parents=True, exist_ok=True)

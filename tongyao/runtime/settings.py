@@ -196,6 +196,10 @@ class Settings(BaseSettings):
 
     gateway_host: str = Field(default="127.0.0.1", description="Address that the API and MCP are bound to.")
     gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
+    behind_proxy: bool = Field(
+        default=False,
+        description="A reverse proxy is in front of the gateway, which may then listen beyond loopback (docs/deployment.md).",
+    )
     gateway: GatewayOptions = Field(default=GatewayOptions(), description="Who may come in, and how often.")
     public_url: str = Field(default="", description="Where people find this installation; stands in notifications.")
     mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")

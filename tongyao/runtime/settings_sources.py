@@ -73,7 +73,7 @@ class TemporalProfile(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         def given(name: str) -> Any:
             known = [name, *variable_names(name, self.settings_cls.model_fields[name])]
-            return next((self.current_state[one] for one in known if self.current_state.get(one)), None)
+            return next((self.current_state[name] for name in known if self.current_state.get(name)), None)
 
         name, file = given("temporal_profile"), given("temporal_config_file")
         if name is None and file is None:

@@ -75,6 +75,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         temporal_authenticated=settings.temporal_authenticated,
         public_url=settings.public_url,
         gateway_host=settings.gateway_host,
+        behind_proxy=settings.behind_proxy,
         fair_by=settings.fair_by,
     )
 

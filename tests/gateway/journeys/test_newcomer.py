@@ -97,7 +97,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     pid, demander, people = await room(gateway, correcting_seconds=12)
     token = people[1]["token"]
     ask = await asked(gateway, token, "projection", 1)
-    assert '"kind": "submit_projection", "round": 1' in ask["answer_with"]
+    assert '{"kind": "submit_projection", "text": "<text>", "round": 1}' in ask["answer_with"]
     assert ask["messages"][-1] == {"kind": "submit_projection", "round": 1, "nothing_new": True}
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
@@ -132,11 +132,11 @@ async def test_what_somebody_proposes_instead_reaches_the_demander(gateway: Gate
     assert (await send(gateway, pid, demander, kind="conclude")).status_code == 200
     await send(gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway.")
     ask = await asked(gateway, token, "answer")
-    assert '"kind": "answer_plan", "revision": 1' in ask["answer_with"]
+    assert '"kind": "answer_plan", "answer": "commit", "revision": 1' in ask["answer_with"]
     words = "I come when the sluice is repaired. Ask Anna Example."
     await send(gateway, pid, token, kind="answer_plan", revision=1, answer="propose", text=words)
-    decide = await asked(gateway, demander, "decision")
-    replan = {"kind": "replan", "ask": "replan/answering/1", "without": [], "proposals": [ask["alias"]]}
+    decide = await asked(gateway, demander, "replan")
+    replan = {"kind": "replan", "ask": "replan/1", "without": [], "proposals": [ask["alias"]]}
     assert replan in decide["messages"]
     seen = (await gateway.ask("GET", f"/processes/{pid}", demander)).json()
     assert seen["answers"] == {ask["alias"]: "propose"}

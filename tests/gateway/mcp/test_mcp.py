@@ -13,12 +13,13 @@ from mcp.client import Client as McpClient
 from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
 from tests.support.until import until
-from tongyao.app.messaging.answers import messages_for
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.wire import MESSAGE_BODY
-from tongyao.gateway.mcp.answers import ASKED, with_answers
+from tongyao.gateway.mcp.answers import with_answers
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import listen, serve, url_of
+from tongyao.protocol.life.asks import KINDS, answers
+from tongyao.protocol.model.events import Ask as AskName
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> Any:
@@ -134,14 +135,14 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
     await gateway.stack.handle(pid).cancel()
 
 
-@pytest.mark.parametrize("name", ASKED)
-async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(gateway: GatewayHarness, name: str) -> None:
-    asks = "projection" if name == "gap" else name
-    options = ("accept_as_is", "extend", "abandon", "add_participants", "raise_budget", "replan", "conclude")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(
+    gateway: GatewayHarness, kind: AskName
+) -> None:
     ask = Ask(
-        process_id="c-1", ask=asks, of_gaps=name == "gap", alias="P01", round=1, subject="plan/1/residual/1", due_at=None,
+        process_id="c-1", id="x/1", ask=kind, alias="P01", en="say", zh="说", round=1, subject="plan/1/residual/1", due_at=None,
         opened_at="2026-01-01T00:00:00Z", answer_with="",
-        messages=tuple(messages_for(asks, number=1, subject="plan/1/residual/1", options=options)),
+        messages=tuple(answers(kind, "x/1", number=1, subject="plan/1/residual/1")),
     )  # fmt: skip
     for message in ask.messages:
         MESSAGE_BODY.validate_python(message)

@@ -8,10 +8,11 @@ from typing import Any
 
 from mcp.client import Client as McpClient
 
+from tests.gateway.actions import TOOLS
 from tests.gateway.conftest import GatewayHarness, text_of
 from tests.gateway.test_api import asked, room
 from tongyao.app.action_permissions import PERMISSIONS, Action, Role
-from tongyao.gateway.mcp.server import ACTIONS, make_server
+from tongyao.gateway.mcp.server import make_server
 
 Arguments = Callable[[str], dict[str, Any]]
 CALLS: dict[str, Arguments] = {
@@ -53,7 +54,7 @@ CHANGES_THE_ROOM = {"switch", "leave"}
 
 
 def test_every_tool_has_its_cells() -> None:
-    assert set(CALLS) == set(ACTIONS)
+    assert set(CALLS) == set(TOOLS)
 
 
 async def test_every_tool_lets_in_whom_the_table_names_and_nobody_else(gateway: GatewayHarness) -> None:
@@ -105,7 +106,7 @@ def _shuts_out(said: str) -> bool:
 def _allowed(tool: str, caller: str, own: bool) -> bool:
     if caller == "guessed":
         return False
-    action, operator = ACTIONS[tool], caller == "operator"
+    action, operator = TOOLS[tool], caller == "operator"
     if tool in SPEAKS:
         role = "participant" if caller == "scoped" else caller
         return (own or operator) and (role in SPEAKS[tool])

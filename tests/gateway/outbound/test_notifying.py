@@ -12,8 +12,8 @@ import structlog
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
 from tests.support.until import until
-from tongyao.app.notifications.notifier import NotSent, Outgoing
-from tongyao.gateway.outbound.notifications import LogNotifier, NotificationSender
+from tongyao.app.notifications.notifier import LogNotifier, NotSent, Outgoing
+from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.records.database import session
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.records.conftest import NewId
 from tests.support.erasing import destroy_key
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.records.database import Pool
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.lineage import Lineage

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.events import Event, EventKind
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import Choice
-from tongyao.protocol.rules.plans.lineage import child_id
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -32,9 +33,40 @@ class Admission(Oracle):
     def __init__(self) -> None:
         self.reasons: set[str] = set()
         self.extended: set[tuple[int, str]] = set()
+        self.counted: Counter[str] = Counter()
+
+    def begun(self, world: World, events: list[Event]) -> None:
+        self.settled(world, events)
+
+    def settled(self, world: World, events: list[Event]) -> None:
+        """Count what the numbers of asks count: revisions, choices of people, decisions, plans."""
+        for event in events:
+            counted = event.kind.value
+            if event.kind is EventKind.PHASE_CHANGED:
+                counted = str(event.data["to"])
+            self.counted[counted] += 1
 
     def offered(self, world: World, message: m.Message) -> None:
-        self.reasons = self._reasons(world.state, message)
+        self.reasons = self._reasons(world.state, message) or self._over(world.state, message)
+
+    def _over(self, state: State, message: m.Message) -> set[str]:
+        """A message that names another ask than the one that is open is refused."""
+        if not isinstance(message, m.Answer) or not message.ask:
+            return set()
+        number = (
+            state.round if state.phase.value not in ("answering", "awaiting_children") else self.counted["plan_ready"]
+        )
+        moment = f"{message.kind}/{state.phase.value}/{number}"
+        open_now = {
+            "revise_tension": f"confirm/{self.counted['tension_revised'] + 1}",
+            "confirm_tension": f"confirm/{self.counted['tension_revised'] + 1}",
+            "select_participants": f"select/{self.counted['consenting'] + 1}",
+            "decide": f"decide/{self.counted['decision_needed']}",
+            "replan": f"replan/{self.counted['plan_ready']}",
+            "conclude": moment,
+            "extend_deadline": f"{moment}/{message.alias}" if isinstance(message, m.ExtendDeadline) else "",
+        }[message.kind]
+        return set() if message.ask == open_now or open_now.startswith(f"{message.ask}/") else {"ask_over"}
 
     def refused(self, world: World, message: m.Message, code: str) -> None:
         check(code in self.reasons, f"refused as {code}, expected", self.reasons or "acceptance", message)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import CheckDeadlineOutput, DeliverOutput
-from tongyao.protocol.life.snapshot import asks
+from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
@@ -24,7 +24,7 @@ class Answers(Oracle):
         """The hole on which a decision ends the answers, as the inbox says before a message is applied."""
 
     def offered(self, world: World, message: Message) -> None:
-        self.last = next((one.subject for one in asks(world.state, world.now) if one.ends_answers), None)
+        self.last = next((one.subject for one in inbox(world.state, world.now) if one.ends_answers), None)
 
     def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
         if message.kind == "conclude" and before["phase"].value in ("answering", "awaiting_children"):
@@ -57,6 +57,8 @@ class Answers(Oracle):
                 ]
                 check(self.told_to_stop or not missing, "answers are not waited for:", missing)
                 check(self.told_to_stop or state.replanned or not self._open(state), "what follows an answer is open")
+                undecided = [name for name, one in state.residuals.items() if one.status == "open"]
+                check(self.told_to_stop or self._people(state) or not undecided, "nobody was asked about", undecided)
             ends = target in ("planning", "completed")
             if origin == "awaiting_children" and ends and before["phase"].value == origin:
                 waits = state.start.settings.wait_for_children and not before["folded"]
@@ -82,7 +84,7 @@ class Answers(Oracle):
         ]
 
     def _children(self, state: State) -> list[str]:
-        return [name for name, one in state.residuals.items() if one.status in ("open", "approved", "started")]
+        return [name for name, one in state.residuals.items() if one.status in ("approved", "started")]
 
     def _delivered(self, state: State, output: DeliverOutput, before: Frozen, events: list[Event]) -> None:
         """People are asked for answers, but not for the plan into which children were folded."""
@@ -94,9 +96,10 @@ class Answers(Oracle):
         residuals = before["residuals"].values()
         settings = state.start.settings
         completed = any(one["outcome"] == "completed" for one in residuals)
-        open_ones = any(one["status"] in ("open", "approved", "started") for one in residuals)
+        open_ones = any(one["status"] in ("approved", "started") for one in residuals)
+        asked = any(one["status"] == "open" for one in residuals)
         waits = settings.wait_for_children and not before["folded"] and (open_ones or completed)
-        if self._people(state) and not before["folded"]:
+        if (self._people(state) or asked) and not before["folded"]:
             check(path[0] == "answering", "nobody is asked for an answer", path)
         elif waits or any(one["status"] == "approved" for one in residuals):
             check(path[0] == "awaiting_children", "children are not waited for", path)

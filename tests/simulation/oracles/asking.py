@@ -29,8 +29,8 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
+from tongyao.protocol.model.ids import hole_of
 from tongyao.protocol.model.process import Choice
-from tongyao.protocol.rules.plans.lineage import hole_of
 
 if TYPE_CHECKING:
     from tests.simulation.oracles.base import Frozen

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import ConsentInput, ConsentOutput, FreezeOutput, PlanInput, ProjectInput
-from tongyao.protocol.life.snapshot import asks
+from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Ask, Event, EventKind
 
@@ -90,7 +90,7 @@ class Consents(Oracle):
         check(may == self.seats, "for whom a proxy may speak", may, self.seats)
         for alias, seat in state.seats.items():
             check(seat.endpoint.value != "proxy" or alias in self.seats, "a proxy sits there without consent", alias)
-        for one in asks(state, world.now):
+        for one in inbox(state, world.now):
             check((one.others == self.expected - 1) == (one.ask is Ask.CONSENT), "how many others", one)
 
 

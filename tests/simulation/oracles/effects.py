@@ -17,7 +17,7 @@ ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines_set"})
 """Counters. `lanes` is compared with the rows after every input."""
 
 MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
-    "revise_tension": frozenset({"tension", "deadline"}),
+    "revise_tension": frozenset({"tension", "deadline", "revisions"}),
     "consent": frozenset({"invitations", "selected", "without_proxy"}),
     "submit_projection": frozenset(
         {"turns", "late_words", "batches", "correcting_until", "gate_open", "demander_asked"}
@@ -25,7 +25,7 @@ MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "switch_endpoint": frozenset({"seats", "turns", "batches"}),
     "extend_deadline": frozenset({"deadline", "turns", "invitations"}),
     "leave": frozenset({"seats", "turns", "late_words", "gate_open", "correcting_until"}),
-    "decide": frozenset({"decision", "token_budget", "cost_budget", "deciding_cause"}),
+    "decide": frozenset({"decision", "token_budget", "cost_budget", "deciding_cause", "decisions"}),
     "conclude": frozenset({"concluded"}),
     "set_mandate": frozenset(),
     "resume": frozenset({"causes", "stopped_at", "stopped_for", "resumed_at"}),
@@ -60,6 +60,7 @@ class Effects(Oracle):
 
     def _revise_tension(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
         check(after["tension"] == message.tension and after["phase"] == "confirming", "the revised tension stands")
+        check(after["revisions"] == before["revisions"] + 1, "the ask to confirm it is another one")
         check((EventKind.TENSION_REVISED, {"grade": message.tension.grade.value}) in _data(events), events)
 
     def _confirm_tension(self, world: World, message: Any, before: Frozen, after: Frozen, events: list[Event]) -> None:
@@ -216,6 +217,7 @@ class Effects(Oracle):
         if follows == "deciding":
             cause = "limit" if before["deciding_cause"] == "budget" else before["deciding_cause"]
             check((EventKind.DECISION_NEEDED, {"cause": cause}) in _data(events), "asked again, and not told", events)
+            check(after["decisions"] == before["decisions"] + 1, "the second decision has the id of the first")
         if decision == "add_participants":
             self._asks(after, message.participants, before)
         check(decision != "accept_as_is" or after["unconverged"], "accepted as it is: the plan names what is open")

@@ -266,13 +266,13 @@ class Records(Oracle):
 
     def _gaps(self, shown: Snapshot) -> set[Waiting]:
         """What the demander is asked about gaps. The process does not wait for it."""
-        apart = "P00" not in self.endpoints
-        return {one for one in shown.inbox if apart and (one.ask.value, one.alias) == ("projection", "P00")}
+        return {one for one in shown.inbox if one.ask.value == "gap"}
 
     def _why(self, world: World) -> None:
         told = why(world.state, world.now)
         reasons = [one.sentence for one in told]
-        check(all(bool(one.moved_by) == bool(one.moved_by_zh) for one in told), "not told in Chinese:", told)
+        chinese = [bool(one.moved_by) for one in why(world.state, world.now, "zh")]
+        check(chinese == [bool(one.moved_by) for one in told], "not told in Chinese:", told)
         check(reasons or self.ended, "nobody can say why it waits")
         for cause in world.state.causes.values():
             check(any(cause.code in one for one in reasons), "a cause is not told:", cause.code, reasons)
@@ -300,7 +300,7 @@ class Records(Oracle):
                 asks += [("consent", f"invited/{number}", number, names[number]) for number in self.invited]
             case "crystallizing":
                 asks += [("projection", alias, number, "") for alias, number in self.asked.items()]
-                asks += [("projection", "P00", self.demander, "")] * bool(self.demander)
+                asks += [("gap", "P00", self.demander, "")] * bool(self.demander)
             case "deciding":
                 check(self.deciding, "nobody was told what is to be decided")
                 asks.append(("decision", "P00", self.round, ""))
@@ -309,7 +309,7 @@ class Records(Oracle):
                 missing = set(people) - self.without - set(self.answers)
                 asks += [*residuals, *(("answer", alias, self.revision, "") for alias in missing)]
                 if not self.replanned and any(self._unanswered(alias) for alias in self.answers):
-                    asks.append(("decision", "P00", self.revision, ""))
+                    asks.append(("replan", "P00", self.revision, ""))
             case "awaiting_children":
                 asks += residuals
         return asks

@@ -233,7 +233,11 @@ class Time(Oracle):
                         case "confirming" if world.state.tension and world.state.tension.grade.value != "C":
                             ask("phase", settings.confirm_seconds)
                         case "deciding":
-                            ask("phase", settings.deciding_seconds)
+                            seats = world.state.seats.values()
+                            person = any(
+                                one.active and one.alias != "P00" and one.endpoint.value != "proxy" for one in seats
+                            )
+                            ask("phase", settings.deciding_seconds if person else min(settings.deciding_seconds, 3600))
                         case "answering":
                             ask("phase", settings.answering_seconds)
                         case "awaiting_children" if settings.wait_for_children and not folded:

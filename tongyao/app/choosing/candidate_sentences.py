@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
-from weakref import WeakValueDictionary
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.reading import Reading
-from tongyao.fair_threads import FairThreads
+from tongyao.heavy_work import READINGS, one_at_a_time
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.identity.marks import Marker
 from tongyao.protocol.identity.proposer import without_proposed
@@ -37,8 +35,6 @@ _TELLING: Final = 6
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 _LONGEST_SENTENCE: Final = 2_000
 """Characters before and behind a span in which the edges of its sentences are looked for."""
-_BESIDE: Final = FairThreads(2, "candidates")
-_ONE_OF_EACH: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 async def matching_sentences(
@@ -68,7 +64,7 @@ async def matching_sentences(
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
     marker = await repositories.shared.marker(process_id, {})
     found: dict[Reason, str] = {}
-    async with _ONE_OF_EACH.setdefault(caller.person, asyncio.Lock()):
+    async with one_at_a_time(f"candidates/{caller.person}"):
         for version in unchanged:
             text = (await repositories.texts.get_many([version.text_id], erased=""))[version.text_id]
             reasons = [
@@ -78,7 +74,7 @@ async def matching_sentences(
                 for reason in one.reasons
             ]
             make = partial(_sentences, text, reasons, marker, parts)
-            found |= await _BESIDE.run(make, person=caller.person)
+            found |= await READINGS.run(make, person=caller.person)
     return found
 
 

@@ -10,7 +10,7 @@ from tongyao.app.choosing.findings import engine_of
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.gap_tension import lacking
@@ -90,13 +90,12 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return await _of_residual(repositories, ask)
     if ask.ask == "select_participants":
         return await _of_the_field(repositories, ask)
+    if ask.ask == "replan":
+        takes_up = await _takes_up_proposals(repositories, ask.process_id)
+        return Choices(options=("replan", "conclude"), takes_up_proposals=takes_up)
     if ask.ask != "decision":
         return None
     row = await repositories.processes.get(ask.process_id)
-    if row.phase != Phase.DECIDING:
-        return Choices(
-            options=("replan", "conclude"), takes_up_proposals=await _takes_up_proposals(repositories, row.id)
-        )
     record = await repositories.record(ask.process_id)
     lack = lacking(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
-from tongyao.protocol.rules.plans.lineage import hole_id
 from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, not_asked_before, residual_of
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories

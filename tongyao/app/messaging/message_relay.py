@@ -31,6 +31,7 @@ from tongyao.records.process.changes import SAFETY_SECONDS, Watch
 from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
 from tongyao.records.repositories import Repositories
+from tongyao.texts.catalogue import in_both
 
 log = structlog.get_logger()
 
@@ -70,7 +71,7 @@ class MessageRelay:
     """Stores messages and delivers them to their workflows."""
 
     def __init__(self, repositories: Repositories, client: Client, signer: Signer | None = None) -> None:
-        self._library = repositories
+        self._repositories = repositories
         self._signer = signer
         self.client = client
 
@@ -107,7 +108,7 @@ class MessageRelay:
         """The first half of `send`: store a message. Raises as `send`."""
         await self._check_named_profiles(message)
         try:
-            return await self._library.messages.put(
+            return await self._repositories.messages.put(
                 process_id, message, author_id=author_id, via=via, login=login, text=text
             )
         except TooManyMessages:
@@ -127,7 +128,7 @@ class MessageRelay:
                 return stored
             await asyncio.sleep(pause)  # another of its lane goes first: a correction never overtakes what it corrects
             pause = min(2 * pause, MOST_PAUSE_SECONDS)
-            stored = await self._library.messages.get(stored.id)
+            stored = await self._repositories.messages.get(stored.id)
         return stored
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
@@ -142,10 +143,10 @@ class MessageRelay:
                 return await self._postpone(stored, answer)
             if answer.accepted:
                 await self._overtake(stored)
-            return await self._library.messages.verdict(stored.id, answer)
+            return await self._repositories.messages.verdict(stored.id, answer)
         except asyncio.CancelledError:
             with suppress(Exception):
-                await asyncio.shield(self._library.messages.postpone(stored.id, 0, trouble="relay_stopped"))
+                await asyncio.shield(self._repositories.messages.postpone(stored.id, 0, trouble="relay_stopped"))
             raise
 
     async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
@@ -154,16 +155,16 @@ class MessageRelay:
         It looks when the records notify it, when a message is due by itself, and every `idle` seconds. Several relays may run: of
         one lane one message at a time is leased to one of them. While the records are away it waits.
         """
-        beating = asyncio.create_task(self._beat(stop))
+        heartbeat = asyncio.create_task(self._beat(stop))
         deliveries: set[asyncio.Task[None]] = set()
-        with self._library.changes.watch_messages() as watch:
+        with self._repositories.changes.watch_messages() as watch:
             stopping = asyncio.create_task(_wake_at(stop, watch))
             while not stop.is_set():
                 pause = idle
                 try:
                     due = await self._due(AT_ONCE - len(deliveries))
                     if not due:
-                        pause = min(idle, await self._library.messages.next_due() or idle)
+                        pause = min(idle, await self._repositories.messages.next_due() or idle)
                 except Exception as error:  # whatever is wrong with the records: the relay lives on
                     log.error("messages wait for the records", error=type(error).__name__)
                     due, pause = (), _WITHOUT_RECORDS_SECONDS
@@ -175,10 +176,10 @@ class MessageRelay:
                 if not due:
                     await watch.wait(pause)
                     await asyncio.sleep(min(idle, SENDER_FIRST_SECONDS))
-            await asyncio.gather(beating, stopping, *deliveries)
+            await asyncio.gather(heartbeat, stopping, *deliveries)
 
     async def _due(self, limit: int) -> Sequence[StoredMessage]:
-        return await self._library.messages.due(limit) if limit > 0 else ()
+        return await self._repositories.messages.due(limit) if limit > 0 else ()
 
     async def _deliver_or_log(self, message: StoredMessage) -> None:
         try:
@@ -189,7 +190,7 @@ class MessageRelay:
     async def _beat(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
-                if (outage := await self._library.door.beat()) is not None:
+                if (outage := await self._repositories.door.beat()) is not None:
                     log.warning("no message could be handed in for a time", seconds=round(outage.total_seconds()))
             except Exception as error:
                 log.error("the records do not answer: no message can be handed in", error=type(error).__name__)
@@ -200,18 +201,13 @@ class MessageRelay:
         """A workflow cannot look up profiles, so whoever a message names must have one before it is stored."""
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
-            known = await self._library.profiles.known(named)
+            known = await self._repositories.profiles.known(named)
             if unknown := [one for one in named if one not in known]:
-                raise BadInput(
-                    "unknown_profiles",
-                    f"there is no profile {', '.join(unknown)}",
-                    field="participants",
-                    ids=unknown,
-                    zh=f"没有档案 {'、'.join(unknown)}",
-                )
+                en, zh = in_both("app", "refusal.unknown_in_message", ids=", ".join(unknown))
+                raise BadInput("unknown_profiles", en, field="participants", ids=unknown, zh=zh)
 
     async def _take(self, stored: StoredMessage, wait: float) -> StoredMessage | None:
-        return await self._library.messages.take(stored.id, lease=wait + LEASE_SECONDS)
+        return await self._repositories.messages.take(stored.id, lease=wait + LEASE_SECONDS)
 
     async def _try(self, stored: StoredMessage, wait: float) -> Verdict | _Trouble:
         """Send the update. Returns the workflow's verdict, or what kept it from giving one."""
@@ -245,10 +241,10 @@ class MessageRelay:
 
     async def _has_ended(self, process_id: str) -> bool:
         """Whether the records know of the end. Before it is known there, a run may have ended and the next one not begun."""
-        return (await self._library.processes.get(process_id)).ended_at is not None
+        return (await self._repositories.processes.get(process_id)).ended_at is not None
 
     async def _postpone(self, stored: StoredMessage, trouble: _Trouble) -> StoredMessage:
-        messages = self._library.messages
+        messages = self._repositories.messages
         gives_up = trouble.answered and stored.failures + 1 >= SET_ASIDE_AFTER
         set_aside = gives_up or stored.set_aside_at is not None
         delay = RETRY_SECONDS[min(stored.attempts, len(RETRY_SECONDS)) - 1]
@@ -268,9 +264,9 @@ class MessageRelay:
 
     async def _overtake(self, applied: StoredMessage) -> None:
         """`applied` has been applied: earlier ones of its lane that were set aside are not sent again."""
-        for earlier in await self._library.messages.set_aside_before(applied):
+        for earlier in await self._repositories.messages.set_aside_before(applied):
             verdict = await self._outcome(earlier) or Verdict.refused(Refusal.OVERTAKEN)
-            await self._library.messages.verdict(earlier.id, verdict)
+            await self._repositories.messages.verdict(earlier.id, verdict)
             if verdict.code == Refusal.OVERTAKEN:
                 log.error("message refused: a later one was applied", **_named(earlier))
 
@@ -288,7 +284,7 @@ class MessageRelay:
 
     async def _tell_operators(self, stored: StoredMessage, what: str) -> None:
         about = {"what": what, "kind": stored.kind}
-        await self._library.notifications.tell(
+        await self._repositories.notifications.tell(
             Notice(source=f"message/{stored.id}", person=OPERATORS, process_id=stored.process_id, about=about)
         )
 

@@ -42,87 +42,23 @@ from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
-from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message, ask_of
+from tongyao.protocol.life import asks
+from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
+from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
 from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 from tongyao.records.process.processes import ProcessRow
+from tongyao.texts.catalogue import catalogue, in_both
 
 _MILLIONTH: Final = Decimal("0.000001")
-APPLIED: Final[dict[str, tuple[str, str]]] = {
-    "confirm_tension": (
-        "the tension is confirmed; next people are looked for, or the rounds begin",
-        "张力已确认；接下来寻找参与者，或开始各轮",
-    ),
-    "submit_projection": (
-        "kept word for word. The round closes when everybody has answered; until then you may send it anew, and that takes its place",
-        "已逐字保存。大家都答复之后本轮就结束；在那之前可以重新提交，新的会替换这一次",
-    ),
-    "later_round": (
-        "round {sent} has closed; your words are kept word for word and count in round {round} (if it is not held, they are not used)",
-        "第 {sent} 轮已结束；你的话已逐字保存，计入第 {round} 轮（如果不再有这一轮，就不会用到）",
-    ),
-    "nothing_new": (
-        "noted for this round; in a later round you are asked again when something concerns you",
-        "本轮已记录；以后哪一轮有牵涉到你的事，会再问你",
-    ),
-    "to_human": (
-        "from now on you speak for yourself, until you switch again; what your proxy has said in this round stays",
-        "从现在起由你本人发言，直到再次切换；代理在本轮说过的话会保留",
-    ),
-    "to_agent": (
-        "from now on your own agent speaks for you, until you switch again",
-        "从现在起由你自己的 agent 代你发言，直到再次切换",
-    ),
-    "to_proxy": (
-        "from now on your proxy speaks for you, until you switch again; the round may close at once, and the next ones "
-        "may follow without a pause",
-        "从现在起由代理替你发言，直到再次切换；本轮可能马上结束，后面各轮可能紧接着进行",
-    ),
-    "leave": ("you have left; what you said stays", "你已离开；说过的话会保留"),
-    "consent": (
-        "your answer is noted; no answer counts as no, and only how many said yes is told to the demander",
-        "你的答复已记录；未答复视为不同意，需求方只知道有多少人同意",
-    ),
-    "answer_plan": ("your answer is noted; a plan is answered once", "你的答复已记录；每份方案只答复一次"),
-    "revise_tension": (
-        "the tension reads as you wrote it, and still waits to be confirmed; the time for that starts again",
-        "张力已按你写的改定，仍待确认；确认的时间重新计起",
-    ),
-    "select_participants": (
-        "your choice is noted; who has to be asked first is asked, then the rounds begin",
-        "选择已记录；需要先征得同意的人会被询问，然后开始各轮",
-    ),
-    "decide": ("your decision is noted; the process goes on by it", "你的决定已记录，过程据此继续"),
-    "conclude": (
-        "no further round begins; what is open now ends, then comes the plan, or the end",
-        "不再开始新的一轮；当前的步骤结束后给出方案，或结束过程",
-    ),
-    "replan": ("the plan is made once more; then it is answered again", "方案将重做一次，之后再次征求答复"),
-    "approve_residual": (
-        "a process is to be started for it: {child}; where none can be, the page of this process says why",
-        "将为它另开一个过程：{child}；开不成的话，本过程的页面会说明原因",
-    ),
-    "no_child": ("noted: no process is started for it", "已记录：不为它另开过程"),
-    "resume": ("the process goes on where it was; deadlines run again", "过程从原处继续，期限重新计时"),
-    "cancel": ("the process is cancelled; what was said stays in the records", "过程已取消；说过的话仍保留在记录中"),
-    "extend_deadline": ("there is more time now", "期限已延长"),
-    "set_mandate": ("from the next call on this holds for your proxy", "从下一次调用起，代言按此执行"),
-}
-"""What an applied message means for its sender, and what to do next."""
-
-WAITING: Final = (
-    "kept, and delivered as soon as a worker answers: ask again under its id",
-    "已保存，一有工作进程应答即送达；可凭此 id 再查",
-)
 
 
 class Receipt(Value):
@@ -212,7 +148,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         body = body.model_copy(update={"participants": with_endpoints(body.participants, spoke)})
     message, text = build_message(body, access, key, lineage=lineage)
     if isinstance(message, Answer) and not message.ask and access.role is not Role.OPERATOR:
-        message = message.model_copy(update={"ask": await _open_ask(context, access.process, message)})
+        message = message.model_copy(update={"ask": await _shown_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
@@ -255,16 +191,23 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
         raise BadInput("no_agent", "`items` are for turns in which your own agent speaks: send a `text`", field="items")
 
 
-async def _open_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """What the records say is open, of a message whose sender named nothing.
+async def _shown_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
+    """What the records show as open, for a message whose sender named nothing: nobody answers what was opened later.
 
     The records may be a round behind, and a conclusion means the same in each round: it names the phase alone.
     """
     if message.kind == "conclude" and process.phase == Phase.CRYSTALLIZING:
-        return f"conclude/{Phase.CRYSTALLIZING}"
-    plan = await context.repositories.plans.latest(process.id)
-    alias = message.alias if isinstance(message, ExtendDeadline) else ""
-    return ask_of(message.kind, Phase(process.phase), process.round, plan.revision if plan else 0, alias)
+        return ask_id("conclude", Phase.CRYSTALLIZING)
+    if message.kind in ("conclude", "extend_deadline", "replan"):
+        plan = await context.repositories.plans.latest(process.id)
+        revision = plan.revision if plan else 0
+        if message.kind == "replan":
+            return ask_id("replan", revision)
+        alias = message.alias if isinstance(message, ExtendDeadline) else ""
+        return asks.moment(message.kind, Phase(process.phase), process.round, revision, alias)
+    answered = asks.answered_by(message.kind)
+    rows = await context.repositories.inbox.of_process(process.id, open_only=True)
+    return next((row.ask_id for row in rows if row.ask in answered), asks.never_open(message.kind))
 
 
 async def _with_checked_names(
@@ -301,7 +244,8 @@ def build_message(
     match body:
         case ReviseTensionBody():
             tension = body.tension.tension().model_copy(update={"lineage": lineage})
-            fields = {"tension": TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))}
+            reference = TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))
+            fields = {"tension": reference, "ask": body.ask}
             text = tension.model_dump_json()
         case SubmitProjectionBody():
             text = body.whole_text()
@@ -317,7 +261,7 @@ def build_message(
             alias = body.alias if access.role is Role.DEMANDER else _alias(body.alias, access)
             fields = {"alias": alias or DEMANDER, "seconds": body.seconds, "ask": body.ask}
         case SelectParticipantsBody():
-            fields = {"participants": chosen(body.participants)}
+            fields = {"participants": chosen(body.participants), "ask": body.ask}
         case DecideBody():
             fields = {
                 "decision": body.decision,
@@ -327,7 +271,7 @@ def build_message(
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
         case ConsentBody():
-            fields = {**body.model_dump(exclude={"kind"}), "invitation": int(access.alias.removeprefix("invited/"))}
+            fields = {**body.model_dump(exclude={"kind"}), "invitation": invitation_of(access.alias)}
         case _:
             fields = body.model_dump(exclude={"kind"})
     message = MESSAGE.validate_python({"kind": body.kind, "key": key, "author": access.author, **fields})
@@ -351,14 +295,15 @@ def _alias(alias: str | None, access: ProcessAccess) -> str:
 async def _start_child_of_ended(context: AppContext, access: ProcessAccess, message: ApproveResidual) -> Receipt:
     """A process that has ended cannot start its children itself."""
     child = await start_child(context, access.process.id, message.residual, caller=access.caller)
+    en, zh = in_both("app", "receipt.child_started", child=child)
     return Receipt(
         id=child,
         process_id=access.process.id,
         kind=message.kind,
         state="applied",
         code="accepted",
-        en=f"{child} has been started for it",
-        zh=f"已为它启动 {child}",
+        en=en,
+        zh=zh,
     )
 
 
@@ -385,7 +330,7 @@ async def message_state(context: AppContext, caller: Caller, message_id: str) ->
 def _receipt(stored: StoredMessage, *, repeated: bool = False) -> Receipt:
     verdict = stored.verdict
     if verdict is None:
-        state, (en, zh) = "waiting", WAITING
+        state, (en, zh) = "waiting", in_both("app", "receipt.waiting")
     elif verdict.accepted:
         state, (en, zh) = "applied", _applied(stored, verdict.round)
     else:
@@ -414,18 +359,14 @@ def _counts_in(stored: StoredMessage) -> int | None:
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
     """What an applied message means. `later`: the round in which words count whose own round had closed; else 0."""
+    key, values = stored.kind, dict[str, object]()
     if later:
-        en, zh = APPLIED["later_round"]
-        sent = stored.payload["round"]
-        return en.format(sent=sent, round=later), zh.format(sent=sent, round=later)
-    if stored.payload.get("nothing_new"):
-        return APPLIED["nothing_new"]
-    if stored.kind == "switch_endpoint":
-        return APPLIED[f"to_{stored.payload['endpoint']}"]
-    if stored.kind == "approve_residual":
-        if not stored.payload["approve"]:
-            return APPLIED["no_child"]
-        en, zh = APPLIED["approve_residual"]
-        child = child_id(stored.process_id, stored.payload["residual"])
-        return en.format(child=child), zh.format(child=child)
-    return APPLIED.get(stored.kind, ("", ""))
+        key, values = "later_round", {"sent": stored.payload["round"], "round": later}
+    elif stored.payload.get("nothing_new"):
+        key = "nothing_new"
+    elif stored.kind == "switch_endpoint":
+        key = f"to_{stored.payload['endpoint']}"
+    elif stored.kind == "approve_residual":
+        key = "approve_residual" if stored.payload["approve"] else "no_child"
+        values = {"child": child_id(stored.process_id, stored.payload["residual"])}
+    return in_both("app", f"receipt.{key}", **values) if f"receipt.{key}" in catalogue("app") else ("", "")

@@ -9,9 +9,9 @@ from typing import Final
 
 from tongyao.app.context import AppContext
 from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.plans.lineage import child_id
 from tongyao.records.process.messages import MessageUnknown, StoredMessage
 
 _MOST_BEHIND: Final = timedelta(minutes=2)

@@ -165,15 +165,17 @@ Names = Annotated[
 ]
 
 
-class ReviseTensionBody(Body):
+class ReviseTensionBody(AnswerBody):
     kind: Literal["revise_tension"]
     tension: TensionBody
 
 
-class BareBody(Body):
-    """A message without fields of its own."""
+class ConfirmTensionBody(AnswerBody):
+    kind: Literal["confirm_tension"]
 
-    kind: Literal["confirm_tension", "resume"]
+
+class ResumeBody(Body):
+    kind: Literal["resume"]
 
 
 class ConcludeBody(AnswerBody):
@@ -182,7 +184,7 @@ class ConcludeBody(AnswerBody):
     kind: Literal["conclude"]
 
 
-class SelectParticipantsBody(Body):
+class SelectParticipantsBody(AnswerBody):
     kind: Literal["select_participants"]
     participants: Participants = Field(min_length=1, max_length=20)
 
@@ -302,7 +304,8 @@ class ConsentBody(Body):
 
 MessageBody = Annotated[
     ReviseTensionBody
-    | BareBody
+    | ConfirmTensionBody
+    | ResumeBody
     | ConcludeBody
     | SelectParticipantsBody
     | SubmitProjectionBody

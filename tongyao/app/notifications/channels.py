@@ -66,7 +66,7 @@ async def list_channels(context: AppContext, caller: Caller, person: str) -> lis
 
 
 async def set_mail(context: AppContext, caller: Caller, person: str, body: MailBody, *, language: str) -> ChannelView:
-    """Set the address and send a code to it, for `confirm_mail`. Raises `BadInput` when this installation sends no mail."""
+    """Set the address and send a code to it, for `confirm`. Raises `BadInput` when this installation sends no mail."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
         root = await context.repositories.tokens.root(caller.id)

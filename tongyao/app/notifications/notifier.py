@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import structlog
 from pydantic import SecretStr
 
 from tongyao.protocol.model.value import Value
+
+log = structlog.get_logger()
 
 
 class Outgoing(Value):
@@ -38,3 +41,10 @@ class Notifier(Protocol):
     async def send(self, outgoing: Outgoing) -> None:
         """Return once it is accepted. Raises `NotSent` and no other error on purpose."""
         ...
+
+
+class LogNotifier:
+    """For people without a channel, and for operators: a line in the log, with ids alone."""
+
+    async def send(self, outgoing: Outgoing) -> None:
+        log.info("notification", id=outgoing.id, **outgoing.data)

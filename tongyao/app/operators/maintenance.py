@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from tongyao.app.context import AppContext
 from tongyao.app.histories import delete_history
-from tongyao.app.operators.reconcile import Report, mend_drift, sweep
+from tongyao.app.operators.reconcile import ReconcileReport, mend_drift, sweep
 from tongyao.app.people.erasure import finish_erasures
 from tongyao.protocol.contracts.maintenance import WORKFLOWS, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
@@ -57,7 +57,7 @@ def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta |
     }
 
 
-def _counts(report: Report, *names: str) -> DutyReport:
+def _counts(report: ReconcileReport, *names: str) -> DutyReport:
     found = {name: getattr(report, name) for name in names}
     return DutyReport(counts={name: one if isinstance(one, int) else len(one) for name, one in found.items()})
 

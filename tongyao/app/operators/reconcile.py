@@ -26,7 +26,7 @@ _GRACE_SECONDS = 30.0
 """A process whose row changed more recently than this is left alone: an update may be on its way."""
 
 
-class Report(Value):
+class ReconcileReport(Value):
     """Process ids by what was found. The first three were repaired; `lagging` needs a worker.
 
     `without_workflow`: Temporal does not know them: another namespace, a lost server, or a history past its retention.
@@ -43,7 +43,9 @@ class Report(Value):
     histories_deleted: tuple[str, ...] = ()
 
 
-async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False) -> Report:
+async def reconcile(
+    context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False
+) -> ReconcileReport:
     """All repairs at once: `sweep`, `mend_drift`, and erasures that were interrupted. `dry_run`: only say what would be done."""
     if dry_run:
         return await _would_repair(context, older_than)
@@ -60,7 +62,7 @@ async def reconcile(context: AppContext, *, older_than: float = _GRACE_SECONDS, 
     )
 
 
-async def _would_repair(context: AppContext, older_than: float) -> Report:
+async def _would_repair(context: AppContext, older_than: float) -> ReconcileReport:
     found, erasing = Reconciliation(context.repositories.pool), Erasing(context.repositories.pool)
     drift = await mend_drift(context, older_than=older_than, dry_run=True)
     return drift.model_copy(
@@ -73,14 +75,16 @@ async def _would_repair(context: AppContext, older_than: float) -> Report:
     )
 
 
-async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> Report:
+async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> ReconcileReport:
     """Start announced processes that were never started; orphan claimed calls of processes that have ended."""
     orphaned = await Reconciliation(context.repositories.pool).orphaned_calls()
     started = await start_announced(context, older_than=older_than)
-    return Report(started=tuple(started), orphaned_calls=orphaned)
+    return ReconcileReport(started=tuple(started), orphaned_calls=orphaned)
 
 
-async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False) -> Report:
+async def mend_drift(
+    context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False
+) -> ReconcileReport:
     """Close rows whose workflow ended outside; name what lags, has holes, or has no workflow.
 
     A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
@@ -108,7 +112,7 @@ async def mend_drift(context: AppContext, *, older_than: float = _GRACE_SECONDS,
                 projected.append(drift.id)
             except Unavailable:
                 lagging.append(drift.id)
-    return Report(
+    return ReconcileReport(
         ended_outside=tuple(ended),
         projected_again=tuple(projected),
         lagging=tuple(lagging),

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 
+from tongyao.app.operators.task_queues import ACTIVITIES, WORKFLOWS, describe_queue
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, ROLES, start_worker
 from tongyao.protocol.model.value import Value
-
-POLLING: Final = timedelta(seconds=90)
-"""A worker that has not asked for work for this long has gone: a poll lasts a minute."""
-
-_ASK_SECONDS: Final = 5.0
 
 
 class RoleState(Value):
@@ -51,39 +44,13 @@ async def read_roles(
 
 
 async def _role(client: Client, queue: str, now: datetime) -> RoleState:
-    workers: dict[str, set[str]] = {}
-    waiting, seconds = 0, 0.0
-    kinds = [TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY]
-    if queue == PROCESS_QUEUE:
-        kinds.append(TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW)
-    polling: list[set[str]] = []
-    for kind in kinds:
-        described = await client.workflow_service.describe_task_queue(
-            DescribeTaskQueueRequest(
-                namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind, report_stats=True
-            ),
-            timeout=timedelta(seconds=_ASK_SECONDS),
-        )
-        there = {one.identity: build_of(one) for one in described.pollers if polls(one, now)}
-        polling.append(set(there))
-        for identity, build in there.items():
-            workers.setdefault(build, set()).add(identity)
-        waiting += described.stats.approximate_backlog_count
-        seconds = max(seconds, described.stats.approximate_backlog_age.ToTimedelta().total_seconds())
-    whole = set.intersection(*polling)
-    counted = {build: len(who & whole) for build, who in sorted(workers.items())}
+    kinds = [ACTIVITIES, WORKFLOWS] if queue == PROCESS_QUEUE else [ACTIVITIES]
+    states = [await describe_queue(client, queue, kind, now=now) for kind in kinds]
+    whole = set.intersection(*(set(state.pollers) for state in states))
     return RoleState(
         role=ROLES[queue],
         queue=queue,
-        workers={build: count for build, count in counted.items() if count},
-        waiting=waiting,
-        waiting_seconds=seconds,
+        workers=dict(sorted(Counter(states[0].pollers[identity] for identity in whole).items())),
+        waiting=sum(state.waiting for state in states),
+        waiting_seconds=max(state.waiting_seconds for state in states),
     )
-
-
-def polls(poller: PollerInfo, now: datetime) -> bool:
-    return now - poller.last_access_time.ToDatetime(UTC) < POLLING
-
-
-def build_of(poller: PollerInfo) -> str:
-    return poller.deployment_options.build_id or poller.worker_version_capabilities.build_id or "unknown"

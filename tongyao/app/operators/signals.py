@@ -13,7 +13,7 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.acting import tell_spoken_for
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.contracts.signatures import LONGEST_SECONDS, SIGNED, SignalSignature
-from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.messages import KINDS
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.announcements import START
@@ -64,7 +64,7 @@ async def signed_payload(
 async def _speaker(context: AppContext, row: ProcessRow, payload: dict[str, Any]) -> str:
     """The person in whose place this message speaks; empty where there is nobody there."""
     if (number := payload.get("invitation")) is not None:
-        asked = await context.repositories.inbox.get(f"{row.id}/{Ask.CONSENT}/invited/{number}/{number}")
+        asked = await context.repositories.inbox.get(row.id, ask_id("consent", number))
         return asked.person or "" if asked is not None else ""
     alias = payload.get("alias", DEMANDER)
     seats = await context.repositories.seats.seats(row.id)

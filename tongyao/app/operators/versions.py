@@ -6,12 +6,9 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 
-from tongyao.app.operators.roles import build_of, polls
+from tongyao.app.operators.task_queues import ACTIVITIES, WORKFLOWS, describe_queue
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, ROLES, rules_marker
 from tongyao.protocol.life.state import CARRIED_LOGIC
 from tongyao.protocol.model.value import Value
@@ -106,15 +103,9 @@ async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
     """Build → task queue → workers that polled it lately."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for queue in ROLES:
-        for kind in (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY):
-            described = await client.workflow_service.describe_task_queue(
-                DescribeTaskQueueRequest(
-                    namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
-                )
-            )
-            for poller in described.pollers:
-                if polls(poller, now):
-                    found[build_of(poller)][queue].add(poller.identity)
+        for kind in (WORKFLOWS, ACTIVITIES):
+            for identity, build in (await describe_queue(client, queue, kind, now=now)).pollers.items():
+                found[build][queue].add(identity)
     return defaultdict(
         Counter, {build: Counter({queue: len(who) for queue, who in queues.items()}) for build, queues in found.items()}
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pydantic import Field
 
 from tongyao.app.action_permissions import Action
@@ -18,21 +16,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.process.inbox import InboxRow
-
-_DISCLOSED: Final = (
-    "Your proxy reads your profile and may quote it word for word, within what you allowed. What it says stands under an alias. "
-    "The programs that compare what everybody says and write the plan read it. The plan may quote it to whoever asked and to the "
-    "others who take part.",
-    "代理会读你的档案，可以在你允许的范围内逐字引用。它的话署代号。比较各人说法的程序和写方案的程序会读到；方案可能把它引用给提出的人和其他参加的人看。",
-)
-_OPEN_RECORD: Final = (
-    " After the plan those who took part read under aliases what was said.",
-    "方案写好以后，参加的人可以按代号读到各轮说的话。",
-)
-_ALONE: Final = (
-    " You would be the only participant: whatever is said is known to be yours.",
-    "你将是唯一参加的人：说的话都会被认出是你的。",
-)
+from tongyao.texts.catalogue import in_both
 
 
 class ConsentBody(Body):
@@ -93,10 +77,9 @@ async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None
     repositories = context.repositories
     record = await repositories.record(row.process_id)
     others = row.others or 0
-    en, zh = (
-        first + (record_open if record.open_record else "") + (alone if not others else "")
-        for first, record_open, alone in zip(_DISCLOSED, _OPEN_RECORD, _ALONE, strict=True)
-    )
+    parts = {"disclosed": True, "open_record": record.open_record, "alone": not others}
+    said = [in_both("app", f"invitation.{part}") for part, holds in parts.items() if holds]
+    en, zh = ("".join(words) for words in zip(*said, strict=True))
     process = await repositories.processes.get(row.process_id)
     return ConsentQuestion(
         invitation_en=await invitation_to(repositories, process, "en"),

@@ -19,9 +19,10 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
-from tongyao.app.each_alone import each_alone
 from tongyao.app.histories import delete_history
+from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -107,7 +108,7 @@ async def finish_erasures(
     """
     histories = await _delete_histories(context)
     unfinished = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
-    people = await each_alone(unfinished, lambda person: _erase(context, person, patience), what="an erasure")
+    people = await try_each(unfinished, lambda person: _erase(context, person, patience), what="an erasure")
     return people, histories
 
 
@@ -135,7 +136,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         no = Consent(
             key=f"erased/{alias}",
             author=Author(role="invited", alias=alias),
-            invitation=int(alias.removeprefix("invited/")),
+            invitation=invitation_of(alias),
             allow=False,
         )
         await context.relay.send(process_id, no, author_id=invited_author(person), via="erasure")

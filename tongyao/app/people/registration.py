@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from tongyao.app.authorization import ANONYMOUS, Caller
@@ -11,6 +11,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
+from tongyao.heavy_work import READINGS
 from tongyao.protocol.identity.names import problem_with
 from tongyao.protocol.model.profile_ids import PROFILE_ID, PROFILE_ID_RULE
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
@@ -21,8 +22,6 @@ from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 
 _LONG: Final = 100_000
 """Characters of a text that takes a moment to read."""
-_LONG_ONES: Final = ThreadPoolExecutor(1, thread_name_prefix="long-profiles")
-"""A thread of their own: searches and registrations do not wait for them."""
 
 
 async def register_profile(
@@ -47,8 +46,9 @@ async def register_profile(
         raise BadInput("profile_id", f"{profile_id!r} cannot be an id: {PROFILE_ID_RULE}", field="id")
     if len(text) > 2 * context.profile_max_chars:  # before it waits for a thread
         raise _too_long(profile_id, len(text), context.profile_max_chars)
-    clean, grade, language = await asyncio.get_running_loop().run_in_executor(
-        _LONG_ONES if len(text) > _LONG else None, _read, text, profile_id, context.profile_max_chars
+    read = partial(_read, text, profile_id, context.profile_max_chars)
+    clean, grade, language = await (
+        READINGS.run(read, person="long profiles") if len(text) > _LONG else asyncio.to_thread(read)
     )
     try:
         async with writing(context.repositories, caller or ANONYMOUS, profile_id):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tongyao.app.pictures.relations import relation_mermaid, relation_svg
+from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.rules.read_access import Stands
 
@@ -10,10 +12,6 @@ NAMES = ("relations.svg", "relations.mmd", "tasks.svg", "tasks.mmd")
 
 def pictures(aliases: list[str], stands: Stands | None, plan: Plan | None, *, language: str) -> dict[str, str]:
     """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
-    # Not before they are drawn: they load networkx, 12 MB.
-    from tongyao.app.pictures.relations import relation_mermaid, relation_svg
-    from tongyao.app.pictures.tasks import task_mermaid, task_svg
-
     drawn = {}
     if stands is not None:
         drawn["relations.svg"] = relation_svg(aliases, stands.relations, language=language)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import hypot
+from math import cos, hypot, sin, tau
 from typing import Final
-
-import networkx as nx
 
 from tongyao.app.pictures import svg
 from tongyao.protocol.model.ids import Pair
 from tongyao.protocol.model.observation import Relation, RelationKind
 
 _STYLES: Final = {
-    RelationKind.COMPLEMENTARY: ("#0f766e", "", "互补", "---|{}|"),
-    RelationKind.ALIGNED: ("#1d4ed8", "10 4", "同向", "-.-|{}|"),
-    RelationKind.OFFSETTING: ("#b45309", "2 5", "对冲", "===|{}|"),
+    RelationKind.COMPLEMENTARY: ("#0f766e", "", "---|{}|"),
+    RelationKind.ALIGNED: ("#1d4ed8", "10 4", "-.-|{}|"),
+    RelationKind.OFFSETTING: ("#b45309", "2 5", "===|{}|"),
 }
-"""Colour, dashes (so that no colour need be told from another), the Chinese word, and Mermaid's link."""
+"""Colour, dashes (so that no colour need be told from another), and Mermaid's link."""
 
 SIZE, RADIUS, NODE = 460.0, 150.0, 24
 _APART = 8.0
@@ -27,13 +25,8 @@ Place = tuple[float, float]
 
 def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
     """The participants in a circle. Each pair is joined by one line for each kind of relation; what they rest on is its title."""
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(aliases)
-    held = {pair: kinds for pair, kinds in _kinds(relations).items() if pair[0] in graph and pair[1] in graph}
-    places = {
-        alias: (SIZE / 2 + RADIUS * x, SIZE / 2 + RADIUS * y)
-        for alias, (x, y) in ((name, map(float, at)) for name, at in nx.circular_layout(graph).items())
-    }
+    held = {pair: kinds for pair, kinds in _kinds(relations).items() if set(pair) <= set(aliases)}
+    places = _circle(aliases)
     body = []
     for (a, b), kinds in held.items():
         for at, (kind, cited) in enumerate(kinds.items()):
@@ -52,22 +45,32 @@ def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language:
         count = sum(kind in kinds for kinds in held.values())
         body += [svg.line((20, y - 4), (64, y - 4), colour=colour, dash=dash, width=2.5)]
         body += [svg.text(74, y, f"{word(kind, language)} · {count}")]
-    return svg.document(SIZE, SIZE + 70, "关系" if language == "zh" else "Relations", body)
+    return svg.document(SIZE, SIZE + 70, svg.word(language, "relations"), body)
 
 
 def relation_mermaid(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
     """The same as a Mermaid flowchart."""
     rows = ["flowchart LR", *(f"    {alias}(({alias}))" for alias in aliases)]
     for (a, b), kinds in _kinds(relations).items():
-        rows += [f"    {a} {_STYLES[kind][3].format(word(kind, language))} {b}" for kind in kinds]
+        rows += [f"    {a} {_STYLES[kind][2].format(word(kind, language))} {b}" for kind in kinds]
     return "\n".join(rows) + "\n"
+
+
+def _circle(aliases: list[str]) -> dict[str, Place]:
+    """Pixels, at equal distances on a circle from its right; one alone is in the middle."""
+    radius = RADIUS if len(aliases) > 1 else 0.0
+    angles = [tau * at / len(aliases) for at in range(len(aliases))]
+    return {
+        alias: (SIZE / 2 + radius * cos(angle), SIZE / 2 + radius * sin(angle))
+        for alias, angle in zip(aliases, angles, strict=True)
+    }
 
 
 def _kinds(relations: Iterable[Relation]) -> dict[Pair, dict[RelationKind, list[str]]]:
     """By pair of participants the kinds of its relations, and the items that those of a kind rest on."""
     found: dict[Pair, dict[RelationKind, list[str]]] = {}
-    for one in sorted((one for one in relations if one.of_participants), key=lambda one: (one.between, one.id)):
-        found.setdefault(one.between, {}).setdefault(one.kind, []).extend(one.sources)
+    for relation in sorted((row for row in relations if row.of_participants), key=lambda row: (row.between, row.id)):
+        found.setdefault(relation.between, {}).setdefault(relation.kind, []).extend(relation.sources)
     return found
 
 
@@ -80,4 +83,4 @@ def _beside(start: Place, end: Place, aside: float) -> tuple[Place, Place]:
 
 
 def word(kind: RelationKind, language: str) -> str:
-    return _STYLES[kind][2] if language == "zh" else kind.value
+    return svg.word(language, kind.value)

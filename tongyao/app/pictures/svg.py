@@ -6,6 +6,8 @@ import unicodedata
 from html import escape as escape_markup
 from typing import Final
 
+from tongyao.texts.catalogue import catalogue, worded
+
 FONT: Final = "ui-sans-serif, system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 INK: Final = "#1f2933"
 PALE: Final = "#6b7785"
@@ -29,6 +31,11 @@ def shown(words: str) -> str:
 
 def _is_unseen(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") or ord(char) & 0xFFFE == 0xFFFE
+
+
+def word(language: str, key: str) -> str:
+    """A word of the pictures (`texts/app/picture.toml`), in `zh` or else in English."""
+    return worded(catalogue("app"), "zh" if language == "zh" else "en", f"picture.{key}")
 
 
 def document(width: float, height: float, title: str, body: list[str]) -> str:

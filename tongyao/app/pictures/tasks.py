@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
 from typing import Final
-
-import networkx as nx
 
 from tongyao.app.pictures import svg
 from tongyao.protocol.model.plan import OUTSIDE, Plan, Task
@@ -16,24 +16,22 @@ _FILLS: Final = ("#ecfeff", "#fef9c3", "#f0fdf4", "#faf5ff", "#fff1f2", "#eff6ff
 
 def task_svg(plan: Plan) -> str:
     """Tasks from left to right in the order in which they can begin; a dashed frame: offered by one side only."""
-    graph = _graph(plan)
-    if not graph:
-        words = "没有任务" if plan.language == "zh" else "no tasks"
+    before = _prerequisites(plan)
+    if not before:
+        words = svg.word(plan.language, "no_tasks")
         return svg.document(260, 60, words, [svg.text(20, 35, words, colour=svg.PALE)])
-    places = _places(graph)
+    places = _places(before)
     fills = {role.alias: _FILLS[at % len(_FILLS)] for at, role in enumerate(plan.roles)}
     body = [
-        svg.arrow(
-            (places[before][0] + WIDTH, places[before][1] + HEIGHT / 2),
-            (places[after][0], places[after][1] + HEIGHT / 2),
-        )
-        for before, after in graph.edges
+        svg.arrow((places[id][0] + WIDTH, places[id][1] + HEIGHT / 2), (places[task][0], places[task][1] + HEIGHT / 2))
+        for task, ids in before.items()
+        for id in ids
     ]
     for task in plan.tasks:
         body += _card(task, places[task.id], fills.get(task.assignee, svg.PAPER), plan.language)
     width = max(x for x, _ in places.values()) + WIDTH + EDGE
     height = max(y for _, y in places.values()) + HEIGHT + EDGE
-    return svg.document(width, height, "任务" if plan.language == "zh" else "Tasks", body)
+    return svg.document(width, height, svg.word(plan.language, "tasks"), body)
 
 
 def task_mermaid(plan: Plan) -> str:
@@ -55,21 +53,27 @@ def task_mermaid(plan: Plan) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _graph(plan: Plan) -> nx.DiGraph[str]:
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(task.id for task in plan.tasks)
-    graph.add_edges_from((before, task.id) for task in plan.tasks for before in task.prerequisites if before in graph)
-    return graph
+def _prerequisites(plan: Plan) -> dict[str, list[str]]:
+    """By task the tasks that it waits for."""
+    ids = {task.id for task in plan.tasks}
+    return {task.id: [id for id in dict.fromkeys(task.prerequisites) if id in ids] for task in plan.tasks}
 
 
-def _places(graph: nx.DiGraph[str]) -> dict[str, tuple[float, float]]:
-    """The library's generations as columns of cards, each card level with what it waits for: top left corners, in pixels."""
+def _places(before: Mapping[str, list[str]]) -> dict[str, tuple[float, float]]:
+    """Tasks that can begin together as a column of cards, each card level with what it waits for: top left corners, in pixels.
+
+    Raises `graphlib.CycleError` for tasks that wait for each other.
+    """
     rows: dict[str, float] = {}
     columns: list[list[str]] = []
-    for generation in nx.topological_generations(graph):
-        ids = list(generation)
-        before = {id: [rows[one] for one in graph.predecessors(id)] for id in ids}
-        ids.sort(key=lambda id: sum(before[id]) / len(before[id]) if before[id] else len(ids))
+    order = TopologicalSorter(before)
+    order.prepare()
+    while order.is_active():
+        ids = list(order.get_ready())
+        order.done(*ids)
+        waits: dict[str, list[float]] = {id: [rows[earlier] for earlier in before[id]] for id in ids}
+        level = {id: sum(above) / len(above) if above else len(ids) for id, above in waits.items()}
+        ids.sort(key=level.__getitem__)
         rows |= {id: at - len(ids) / 2 for at, id in enumerate(ids)}
         columns.append(ids)
     top = min(rows.values())
@@ -94,8 +98,7 @@ def _card(task: Task, place: tuple[float, float], fill: str, language: str) -> l
 def _whose(task: Task, language: str) -> str:
     if task.has_doer:
         return task.assignee
-    nobody, outside = ("尚无人", "在场以外") if language == "zh" else ("nobody yet", "outside")
-    return outside if task.assignee == OUTSIDE else nobody
+    return svg.word(language, "outside" if task.assignee == OUTSIDE else "nobody_yet")
 
 
 def _plain(words: str) -> str:

@@ -35,8 +35,8 @@ class FittedScene:
     def of(cls, texts: Sequence[str]) -> FittedScene:
         """Fit on these profiles."""
         pieces = [[text[chunk.start : chunk.end] for chunk in searchable_chunks(text)] for text in texts]
-        whole = ["\n".join(one) for one in pieces]
-        encoder = LexicalEncoder.fit([piece for one in pieces for piece in one] or ["-"], whole=whole or ["-"])
+        whole = ["\n".join(parts) for parts in pieces]
+        encoder = LexicalEncoder.fit([piece for parts in pieces for piece in parts] or ["-"], whole=whole or ["-"])
         counts = count_features(whole or ["-"], words)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         features = np.flatnonzero(frequency >= 2)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 import numpy as np
 
-from tongyao.fair_threads import FairThreads
 from tongyao.field.encoders.encoder import Encoder
 from tongyao.field.index.store import Index, IndexStore
 from tongyao.field.perspectives import Match, TensionScores
 from tongyao.field.relevance import relevant
 from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
+from tongyao.heavy_work import SCENES
 from tongyao.protocol.model.tension import Tension
-
-_FITTING: Final = FairThreads(2, "scenes")
-"""A scene of very long profiles takes minutes."""
 
 
 class InMemoryScene:
@@ -38,7 +34,7 @@ class InMemoryScene:
     ) -> InMemoryScene:
         """Fit the lexical encoder on `texts` (id → profile) of the scene `name`; read the vectors of `models` from their indexes."""
         fit = partial(Scene.of, texts, samples=samples)
-        scene = await _FITTING.run(fit, person=f"scene/{name}")
+        scene = await SCENES.run(fit, person=f"scene/{name}")
         spaces = list(scene.spaces)
         for index, encoder in models:
             stored = await store.chunks(index, list(texts), terms=False)

@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tongyao.fair_threads import FairThreads
 from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.index.fitted_scene import FittedScene
 from tongyao.field.index.packing import StoredChunks, packed
 from tongyao.field.index.store import Index, IndexStore, PendingProfile
 from tongyao.field.scene import searchable_chunks
+from tongyao.heavy_work import SCENES
 from tongyao.protocol.contracts.reindex import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import Profiles
@@ -32,8 +32,6 @@ REFIT_GROWTH: Final = 2.0
 """A lexical index is fitted anew by a re-index when its scene has grown by this factor."""
 
 KINDS: Final = ("lexical", "model")
-_READING: Final = FairThreads(2, "indexing")
-"""A profile of two million characters takes half a minute or more."""
 
 
 class Indexer:
@@ -113,7 +111,7 @@ class Indexer:
             _, total = await self.store.counts(found["live"])
             if total < REFIT_GROWTH * max(1, found["live"].people):
                 return found["live"]
-        texts = await self._texts.get_many([one.text_id for one in people], erased="")
+        texts = await self._texts.get_many([person.text_id for person in people], erased="")
         learned = await asyncio.to_thread(FittedScene.of, list(texts.values()))
         total = await self.store.people_count(scene)
         blob = await asyncio.to_thread(learned.to_bytes)
@@ -167,8 +165,8 @@ class Indexer:
         encoder = await self.encoder(index)
         texts = await self._texts.get_many([member.text_id for member in members], erased="")
         learned = await self.learned(index) if index.kind == "lexical" else None
-        people = [(one.profile_id, texts[one.text_id]) for one in members]
-        stored = await _READING.run(partial(_stored, people, encoder, learned), person=f"scene/{index.scene_id}")
+        people = [(member.profile_id, texts[member.text_id]) for member in members]
+        stored = await SCENES.run(partial(_stored, people, encoder, learned), person=f"scene/{index.scene_id}")
         await self.store.put(index, members, stored)
 
 

@@ -210,7 +210,7 @@ class IndexStore:
                 "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL FOR SHARE", [ids]
             )
             current = {row["id"]: row["current_version"] for row in await cursor.fetchall()}
-            there = {one.profile_id for one in members if current.get(one.profile_id) == one.version}
+            there = {member.profile_id for member in members if current.get(member.profile_id) == member.version}
             for table in ("field_chunks", "field_members"):
                 await connection.execute(
                     sql.SQL("DELETE FROM {} WHERE index_id = %s AND profile_id = ANY(%s)").format(
@@ -235,7 +235,7 @@ class IndexStore:
             async with connection.cursor() as cursor_:
                 await cursor_.executemany(
                     "INSERT INTO field_members (index_id, profile_id, version) VALUES (%s, %s, %s)",
-                    [(index.id, one.profile_id, one.version) for one in members if one.profile_id in there],
+                    [(index.id, member.profile_id, member.version) for member in members if member.profile_id in there],
                 )
 
     async def switch(self, index: Index) -> None:
@@ -334,9 +334,9 @@ class IndexStore:
         return StoredChunks(
             ids=list(ids),
             numbers=list(numbers),
-            chunks=[Chunk(_FACETS[one], start, end) for one, start, end in zip(facets, starts, ends, strict=True)],
+            chunks=[Chunk(_FACETS[facet], start, end) for facet, start, end in zip(facets, starts, ends, strict=True)],
             vectors=vectors,
-            terms=[one or b"" for one in packed] if terms else [],
+            terms=[terms_of_chunk or b"" for terms_of_chunk in packed] if terms else [],
             samples=frozenset(id for id, sample in zip(ids, samples, strict=True) if sample),
         )
 
@@ -360,7 +360,7 @@ def _partition(index: int) -> sql.Identifier:
 
 
 def _parameters(index: Index, asked: Sequence[NearestQuery], without: Sequence[str]) -> dict[str, Any]:
-    return {"index": index.id, "vectors": [one.vector for one in asked], "sides": [one.side.value for one in asked],
+    return {"index": index.id, "vectors": [query.vector for query in asked], "sides": [query.side.value for query in asked],
             "without": list(without), "most": [one.most for one in asked], "ef": [one.ef for one in asked]}  # fmt: skip
 
 

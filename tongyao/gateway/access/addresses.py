@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.types import Scope
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tongyao.gateway.problems import HttpProblem, problem_response
 
 UNKNOWN: Final = "unknown"
 LOOPBACK: Final = "127.0.0.1"
 _NETWORK_OF_ONE_CLIENT: Final = 64
 """Bits of the prefix that one IPv6 client is given: it may send from any address in it."""
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^:@/\s]+)(:\d*)?", re.IGNORECASE)
+UNKNOWN_HOST: Final = HttpProblem(
+    400,
+    "unknown_host",
+    "the header Host names a host under which this service does not answer: use the address that it was started with, "
+    "or set TONGYAO_PUBLIC_URL to the address under which people reach it",
+)
 
 
 class ClientAddresses:
@@ -34,11 +45,6 @@ class ClientAddresses:
                 if not self._is_proxy(said):
                     break
         return _counted(peer)
-
-    def of_peer(self, address: str) -> str:
-        """As `of`, of a connection without a request; empty for a proxy."""
-        peer = _parsed(address)
-        return "" if peer is not None and self._is_proxy(peer) else _counted(peer)
 
     def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._proxies)
@@ -72,3 +78,18 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return address
+
+
+class KnownHosts:
+    """ASGI middleware: the problem `unknown_host` where the header Host names none of `hosts`."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
+        self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            named = _HOST.fullmatch(Headers(scope=scope).get("host", ""))
+            if named is None or named[1].lower() not in self._hosts:
+                await problem_response(UNKNOWN_HOST)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -15,10 +15,9 @@ from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated, problem_of
 from tongyao.gateway.access.addresses import ClientAddresses
-from tongyao.gateway.access.authentication import authenticate, bearer_token, session_of
+from tongyao.gateway.access.authentication import authenticate, bearer_token, keep_own_cookies, session_of
 from tongyao.gateway.access.body_limit import MOST_FIELDS, WORDS_BYTES, most_bytes
 from tongyao.gateway.access.codec_cors import CODEC_PATHS
-from tongyao.gateway.access.cookies import keep_own_cookies
 from tongyao.gateway.access.rate_limits import RateLimits, counted_as
 from tongyao.gateway.problems import HttpProblem, problem_response
 
@@ -48,6 +47,8 @@ class Admission:
         state = scope.setdefault("state", {})
         state["address"] = address = self._addresses.of(scope)
         try:
+            if {"content-length", "transfer-encoding"} <= set(Headers(scope=scope)):
+                raise HttpProblem(400, "two_lengths", "a request has Content-Length or Transfer-Encoding, not both")
             if _is_of_another_site(scope):
                 raise HttpProblem(
                     403, "other_site", "a page of another site asked: open the address in the browser itself"

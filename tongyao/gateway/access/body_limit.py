@@ -1,8 +1,7 @@
-"""Refuses request bodies that are too long, whether their length is declared or not, and those that come too slowly."""
+"""Refuses request bodies that are too long, whether their length is declared or not, and those of too many small values."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Final
 
@@ -21,16 +20,16 @@ MOST_FIELDS: Final = 200
 """Quotation marks of a body of JSON, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
 of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
 
-LONG: Final = "long"
-SLOW: Final = "slow"
-PARTS: Final = "parts"
+TOO_MANY_PARTS: Final = HttpProblem(
+    413, "too_many_parts", "a long request is a long text in UTF-8: this one has too many values"
+)
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages")
 
 
 class BodyLimit:
-    """ASGI middleware: `413` for a body that is too long for its place, `408` for one that takes too long. Stands behind `Admission`."""
+    """ASGI middleware: `413` for a body that is too long for its place. It is behind `Admission`."""
 
     def __init__(self, app: ASGIApp, *, options: GatewayOptions) -> None:
         self._app, self._options = app, options
@@ -39,58 +38,39 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = most_bytes(scope, scope.get("state", {}).get("caller"), self._options)
-        seconds = self._options.body_seconds * (1 if most <= WORDS_BYTES else 10)
+        caller = scope.get("state", {}).get("caller")
+        most = most_bytes(scope, caller, self._options)
+        long = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        read, started, whole = 0, False, False
-        cut = LONG if declared.isdigit() and int(declared) > most else ""
-        structure, most_parts = _structure_of(scope, scope.get("state", {}).get("caller"))
-        until = asyncio.get_running_loop().time() + seconds
+        read, started = 0, False
+        cut = long if declared.isdigit() and int(declared) > most else None
+        structure, most_parts = _structure_of(scope, caller)
 
         async def counted() -> Message:
-            nonlocal read, cut, whole
-            if whole:  # from here on it tells only that the client has gone
-                return await receive()
-            try:
-                async with asyncio.timeout_at(until):
-                    message = await receive()
-            except TimeoutError:
-                cut = SLOW
-                raise ValueError("the body comes too slowly") from None
+            nonlocal read, cut
+            message = await receive()
             body = message.get("body", b"")
             read += len(body)
             structure.read(body)
-            whole = not message.get("more_body", False)
-            if read > most:
-                cut = LONG
-                raise ValueError("the body is too long")
-            if structure.parts > most_parts:
-                cut = PARTS
-                raise ValueError("the body has too many parts")
+            if read > most or structure.parts > most_parts:
+                cut = long if read > most else TOO_MANY_PARTS
+                raise cut
             return message
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if not cut or started:  # drops what the application answers to a body that was cut off
+            if cut is None or started:  # drops what the application answers to a body that was cut off
                 started = True
                 await send(message)
 
-        if not cut:
+        if cut is None:
             try:
                 await self._app(scope, counted, noted)
             except Exception:
-                if not cut or started:
+                if cut is None or started:
                     raise
-        if started or not cut:
-            return
-        problem = HttpProblem(413, "too_long", f"the request is too long: here at most {most:,} bytes")
-        if cut == PARTS:
-            problem = HttpProblem(
-                413, "too_many_parts", "a long request is a long text in UTF-8: this one has too many values"
-            )
-        if cut == SLOW:
-            problem = HttpProblem(408, "too_slow", f"the request was not here whole within {seconds:g} s")
-        await problem_response(problem)(scope, receive, send)
+        if cut is not None and not started:
+            await problem_response(cut)(scope, receive, send)
 
 
 class Structure:

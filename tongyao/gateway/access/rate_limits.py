@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from limits import RateLimitItem, parse
 
-from tongyao.app.authorization import ANONYMOUS, Caller
+from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
-from tongyao.app.errors import Problem, Unauthenticated
-from tongyao.gateway.access.authentication import authenticate
+from tongyao.app.errors import Problem
 from tongyao.gateway.problems import HttpProblem
-from tongyao.records.repositories import Repositories
 
 _SWEEP_SECONDS: Final = 60.0
 
@@ -55,62 +52,38 @@ class RateLimits:
 
     def __init__(self, options: GatewayOptions) -> None:
         self._windows = MovingWindows()
-        self._request_rate, self._registration_rate = parse(options.rate), parse(options.join_rate)
-        self._address_rate, self._read_rate = parse(options.address_rate), parse(options.read_rate)
-        self._search_rate = parse(options.search_rate)
-
-    async def authenticate(self, repositories: Repositories, secret: str | None, address: str) -> Caller:
-        """The caller with this token. The request is counted by person, and by address where there is no valid token.
-
-        Raises `Unauthenticated`, and `HttpProblem` (429) above the limit.
-        """
-        try:
-            caller = await authenticate(repositories, secret)
-        except Unauthenticated:
-            await self.count_request(ANONYMOUS, address)
-            raise
-        await self.count_request(caller, address)
-        return caller
+        named = ("address", "request", "join", "reading", "search")
+        rates = (options.address_rate, options.rate, options.join_rate, options.read_rate, options.search_rate)
+        self._rates = dict(zip(named, map(parse, rates), strict=True))
 
     async def count_address(self, address: str) -> None:
         """Count before a token is looked up. Raises `HttpProblem` (429) above the limit."""
-        await self._count(self._address_rate, "address", address)
+        await self._count("address", address)
 
     async def count_request(self, caller: Caller | Problem, address: str) -> None:
         """Raises `HttpProblem` (429) above the limit."""
-        await self._count(self._request_rate, "request", counted_as(caller, address))
+        await self._count("request", counted_as(caller, address))
 
     async def count_registration(self, caller: Caller, address: str) -> None:
         """Raises `HttpProblem` (429) above the limit; operators have none."""
         if not caller.operator:
-            await self._count(self._registration_rate, "join", address)
+            await self._count("join", address)
 
     async def count_reading(self, caller: Caller) -> None:
         """Count an intent that a paid engine reads for this person. Raises `HttpProblem` (429) above the limit."""
-        await self._count(self._read_rate, "reading", counted_as(caller, ""))
+        await self._count("reading", counted_as(caller, ""))
 
     async def count_search(self, caller: Caller) -> None:
         """Raises `HttpProblem` (429) above the limit; operators have none, and who is nobody is refused as such."""
         if not (caller.operator or caller.anonymous):
-            await self._count(self._search_rate, "search", counted_as(caller, ""))
+            await self._count("search", counted_as(caller, ""))
 
-    async def _count(self, rate: RateLimitItem, kind: str, key: str) -> None:
-        if left := self._windows.hit(rate, kind, key):
+    async def _count(self, kind: str, key: str) -> None:
+        if left := self._windows.hit(self._rates[kind], kind, key):
             wait = math.ceil(left)
             raise HttpProblem(
                 429, "too_often", f"too many requests: try again in {wait} s", headers={"Retry-After": str(wait)}
             )
-
-
-def connections_admitted(rate: str, address_of: Callable[[str], str]) -> Callable[[str], bool]:
-    """Whether a new connection of a peer is taken. `address_of`: as it is counted; empty for a proxy, whose connections are not."""
-    windows, parsed = MovingWindows(), parse(rate)
-
-    def admitted(peer: str) -> bool:
-        address = address_of(peer)
-        return not address or not windows.hit(parsed, "connection", address)
-
-    return admitted
 
 
 def counted_as(caller: Caller | Problem, address: str) -> str:

@@ -15,17 +15,14 @@ from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, location, reason
-from tongyao.gateway.access.addresses import accepted_hosts
+from tongyao.gateway.access.addresses import KnownHosts, accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
-from tongyao.gateway.access.hosts import KnownHosts
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.api import (
-    agents,
     channels,
-    codec,
     events,
     messages,
     operations,
@@ -36,8 +33,7 @@ from tongyao.gateway.api import (
     tokens,
 )
 from tongyao.gateway.api.common import known_query
-from tongyao.gateway.api.openapi_document import document
-from tongyao.gateway.api.reference import add_reference
+from tongyao.gateway.api.openapi_document import add_reference, document
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 log = structlog.get_logger()
@@ -58,7 +54,6 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         scenes,
         profiles,
         channels,
-        agents,
         processes,
         pictures,
         messages,
@@ -67,7 +62,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         operations,
     ):
         app.include_router(resource.router, dependencies=[Depends(known_query)])
-    app.include_router(codec.router)  # Temporal's UI and command line decide what they send there
+    app.include_router(operations.codec)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)

@@ -6,23 +6,21 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Request
 
-from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import Id
 from tongyao.app.notifications import channels
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.api.common import Caller, Context, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added here.")]
 
 
-@router.get("", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+@router.get("", response_model_exclude_none=True)
 async def list_channels(profile_id: Id, context: Context, caller: Caller) -> list[channels.ChannelView]:
     """The channels over which a person is notified."""
     return await channels.list_channels(context, caller, profile_id)
 
 
-@router.put("/mail", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+@router.put("/mail", response_model_exclude_none=True)
 async def set_mail(
     profile_id: Id,
     body: channels.MailBody,
@@ -36,15 +34,7 @@ async def set_mail(
     return await channels.set_mail(context, caller, profile_id, body, language=language)
 
 
-@router.put("/mail/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def confirm_mail(
-    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
-) -> channels.ChannelView:
-    """Give back the code that was sent to the mail address."""
-    return await channels.confirm(context, caller, profile_id, "mail", body)
-
-
-@router.put("/webhook", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+@router.put("/webhook", response_model_exclude_none=True)
 async def set_webhook(
     profile_id: Id, body: channels.WebhookBody, request: Request, context: Context, caller: Caller
 ) -> channels.ChannelView:
@@ -53,15 +43,7 @@ async def set_webhook(
     return await channels.set_webhook(context, caller, profile_id, body)
 
 
-@router.put("/webhook/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
-async def confirm_webhook(
-    profile_id: Id, body: channels.CodeBody, context: Context, caller: Caller
-) -> channels.ChannelView:
-    """Give back the code that was sent to the webhook."""
-    return await channels.confirm(context, caller, profile_id, "webhook", body)
-
-
-@router.put("/{kind}", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+@router.put("/{kind}", response_model_exclude_none=True)
 async def set_channel(
     profile_id: Id,
     kind: Kind,
@@ -76,7 +58,7 @@ async def set_channel(
     return await channels.set_channel(context, caller, profile_id, kind, body.address, language=language)
 
 
-@router.put("/{kind}/confirmation", response_model_exclude_none=True, openapi_extra=action(Action.CHANNELS))
+@router.put("/{kind}/confirmation", response_model_exclude_none=True)
 async def confirm_channel(
     profile_id: Id, kind: Kind, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
@@ -84,7 +66,7 @@ async def confirm_channel(
     return await channels.confirm(context, caller, profile_id, kind, body)
 
 
-@router.delete("/{kind}", status_code=204, openapi_extra=action(Action.CHANNELS))
+@router.delete("/{kind}", status_code=204)
 async def remove_channel(profile_id: Id, kind: Kind, context: Context, caller: Caller) -> None:
     """Remove a channel. Nothing is sent over it any more."""
     await channels.remove_channel(context, caller, profile_id, kind)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tongyao.app.action_permissions import Action
 from tongyao.app.messaging import inbox, messages
 from tongyao.app.messaging.wire import Id, MessageBody
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.api.common import Caller, Context, Key
 
 router = APIRouter(tags=["messages"])
@@ -15,7 +13,6 @@ router = APIRouter(tags=["messages"])
 
 @router.post(
     "/processes/{process_id}/messages",
-    openapi_extra=action(Action.SEND_MESSAGE),
     responses={202: {"model": messages.Receipt}, 409: {"description": "The process refuses it; `code` says why."}},
 )
 async def send_message(
@@ -29,13 +26,13 @@ async def send_message(
     return receipt
 
 
-@router.get("/messages/{message_id}", openapi_extra=action(Action.READ_MESSAGE))
+@router.get("/messages/{message_id}")
 async def read_message(message_id: Id, context: Context, caller: Caller) -> messages.Receipt:
     """What became of a message of one’s own."""
     return await messages.message_state(context, caller, message_id)
 
 
-@router.get("/inbox", response_model_exclude_none=True, openapi_extra=action(Action.READ_INBOX))
+@router.get("/inbox", response_model_exclude_none=True)
 async def read_inbox(context: Context, caller: Caller, view: bool = False) -> list[inbox.Ask]:
     """The most urgent first; `view=true`: with what you may see of each process."""
     return await inbox.inbox(context, caller, with_view=view)

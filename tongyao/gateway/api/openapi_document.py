@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
 
-from tongyao.app.action_permissions import PERMISSIONS, Action, Role
 from tongyao.protocol.model.events import DATA
 
 _ABOUT: Final = (
@@ -37,6 +38,7 @@ _PROBLEM: Final[dict[str, Any]] = {
         },
     },
 }
+WITHOUT_TOKEN: Final = frozenset({"get /me", "get /scenes", "post /profiles"})
 _KINDS: Final = "What happened, and the keys of `data`, of which you get those that you may see:\n\n" + "\n".join(
     f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
 )
@@ -44,6 +46,11 @@ _ANSWER: Final[dict[str, Any]] = {
     "description": "An error: 400, 401, 403, 404, 409, 413, 422, 429 (with `Retry-After`) or 503.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+
+POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_STYLE: Final = "body{font:1rem/1.5 system-ui;margin:2rem auto;max-width:60rem;padding:0 1rem}code{white-space:nowrap}td{padding:.2rem .8rem .2rem 0;vertical-align:top}"
 
 
 def document(app: FastAPI) -> dict[str, Any]:
@@ -58,9 +65,11 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas["Problem"] = _PROBLEM
         schemas["EventKind"]["description"] = _KINDS
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        for methods in made["paths"].values():
-            for operation in methods.values():
+        for path, methods in made["paths"].items():
+            for method, operation in methods.items():
                 _correct(operation)
+                open_to_all = f"{method} {path}" in WITHOUT_TOKEN
+                operation["security"] = [{"token": []}, {}] if open_to_all else [{"token": []}]
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -71,8 +80,6 @@ def _correct(operation: dict[str, Any]) -> None:
         if one["name"] == "Idempotency-Key":
             one["required"] = True
     operation["parameters"] = parameters
-    open_to_all = Role.ANONYMOUS in PERMISSIONS[Action(operation["x-tongyao-action"])]
-    operation["security"] = [{"token": []}, {}] if open_to_all else [{"token": []}]
     operation["responses"].pop("422", None)
     operation["responses"]["default"] = _ANSWER
 
@@ -86,3 +93,23 @@ def _null_may_be_missing(schema: dict[str, Any]) -> None:
     schema["required"] = kept
     if not kept:
         del schema["required"]
+
+
+def add_reference(app: FastAPI) -> None:
+    """Serve the list of operations at `/docs`: a page without scripts and without anything from elsewhere."""
+
+    async def reference(request: Request) -> HTMLResponse:
+        rows = [
+            f"<tr><td><code>{escape(method.upper())} {escape(path)}</code></td>"
+            f"<td>{escape(str(operation.get('description') or operation.get('summary', '')))}</td></tr>"
+            for path, methods in app.openapi()["paths"].items()
+            for method, operation in methods.items()
+        ]
+        page = (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Tongyao API</title><style>{_STYLE}</style>'
+            '<h1>Tongyao API</h1><p>Bodies and answers: <a href="/openapi.json">openapi.json</a>.</p>'
+            f"<table>{''.join(rows)}</table></html>"
+        )
+        return HTMLResponse(page, headers={"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff"})
+
+    app.add_route("/docs", reference, include_in_schema=False)

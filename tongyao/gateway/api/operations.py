@@ -1,18 +1,32 @@
-"""Figures over all processes, for operators."""
+"""For operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tongyao.app.action_permissions import Action
 from tongyao.app.operators.operations import Operations, read_operations
-from tongyao.gateway.access.action_marks import action
+from tongyao.app.operators.payloads import decode_payloads, encode_payloads
 from tongyao.gateway.api.common import Caller, Context
+from tongyao.gateway.codec import WirePayloads, wired
 
 router = APIRouter(prefix="/operations", tags=["operations"])
+codec = APIRouter(prefix="/codec", tags=["operations"])
+"""Temporal's UI and command line decide which query parameters they send there."""
 
 
-@router.get("", openapi_extra=action(Action.READ_OPERATIONS))
+@router.get("")
 async def show_operations(context: Context, caller: Caller) -> Operations:
     """What runs, waits, is suspended by cause, has failed; model calls and messages of the last day. No text of a person."""
     return await read_operations(context, caller)
+
+
+@codec.post("/decode")
+async def decode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
+    """Decrypt payloads of Temporal. Who did it, and how many, stands in the operators' log."""
+    return wired(await decode_payloads(context, caller, payloads.read(), via="api"))
+
+
+@codec.post("/encode")
+async def encode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
+    """Encrypt payloads, for signals that are sent by hand."""
+    return wired(await encode_payloads(context, caller, payloads.read()))

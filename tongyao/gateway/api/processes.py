@@ -8,13 +8,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from tongyao.app import processes, start
-from tongyao.app.action_permissions import Action
 from tongyao.app.choosing.candidates import Candidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
 from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.api.common import Caller, Context, Key
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
@@ -28,7 +26,7 @@ class Started(Value):
     id: str
 
 
-@router.post("", status_code=201, openapi_extra=action(Action.START_PROCESS))
+@router.post("", status_code=201)
 async def start_process(
     body: start.StartProcessBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> Started:
@@ -38,7 +36,7 @@ async def start_process(
     return started
 
 
-@router.get("", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PROCESSES))
+@router.get("", response_model_exclude_none=True)
 async def list_processes(
     context: Context,
     caller: Caller,
@@ -60,43 +58,43 @@ async def list_processes(
     )  # fmt: skip
 
 
-@router.get("/{process_id}", response_model_exclude_none=True, openapi_extra=action(Action.READ_PROCESS))
+@router.get("/{process_id}", response_model_exclude_none=True)
 async def read_process(process_id: Id, context: Context, caller: Caller) -> PartyView:
     """Everything you may see of it now; what you may not see is absent."""
     return await processes.read_process(context, caller, process_id)
 
 
-@router.get("/{process_id}/candidates", openapi_extra=action(Action.READ_CANDIDATES))
+@router.get("/{process_id}/candidates")
 async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[Candidate]:
     """The people found before the rounds, each once, with what of theirs is near which part of the tension."""
     return await candidates(context, caller, process_id)
 
 
-@router.get("/{process_id}/plan", openapi_extra=action(Action.READ_PLAN))
+@router.get("/{process_id}/plan")
 async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
     """The plan that holds: as data, and as `markdown` for people."""
     return await processes.read_plan(context, caller, process_id)
 
 
-@router.put("/{process_id}/feedback", openapi_extra=action(Action.GIVE_FEEDBACK))
+@router.put("/{process_id}/feedback")
 async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> Feedback:
     """What became of the plan for you, also long after the end. It takes the place of what you said of the same plan before."""
     return await give_own_feedback(context, caller, process_id, body)
 
 
-@router.put("/{process_id}/contact", status_code=204, openapi_extra=action(Action.GIVE_CONTACT))
+@router.put("/{process_id}/contact", status_code=204)
 async def tell_those_who_commit(process_id: Id, body: ContactGiven, context: Context, caller: Caller) -> None:
     """How the demander and those who commit reach you, and what you tell them. Yours is read once you have committed."""
     await give_contact(context, caller, process_id, body)
 
 
-@router.get("/{process_id}/delivery", openapi_extra=action(Action.READ_DELIVERY))
+@router.get("/{process_id}/delivery")
 async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Delivery:
     """Your own part of the plan."""
     return await processes.read_delivery(context, caller, process_id)
 
 
-@router.get("/{process_id}/why", response_model_exclude_defaults=True, openapi_extra=action(Action.READ_PROCESS))
+@router.get("/{process_id}/why", response_model_exclude_defaults=True)
 async def why(process_id: Id, context: Context, caller: Caller) -> Why:
     """What the process waits for, in a sentence; for operators with everybody who is waited for, since when and until when."""
     return await read_why(context, caller, process_id)

@@ -10,26 +10,25 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people import scenes, search
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.api.common import Caller, Context, rate_limits_of
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 
 
-@router.get("", openapi_extra=action(Action.LIST_SCENES))
+@router.get("")
 async def list_scenes(context: Context, caller: Caller) -> list[scenes.SceneView]:
     """All scenes. A scene is a collection of people. The search for participants stays within one scene."""
     permit(caller, Action.LIST_SCENES)
     return await scenes.list_scenes(context)
 
 
-@router.put("/{scene}", openapi_extra=action(Action.WRITE_SCENE))
+@router.put("/{scene}")
 async def write_scene(scene: Id, body: scenes.SceneBody, context: Context, caller: Caller) -> scenes.SceneView:
     """Make a scene, or change its title and what is public of its people. For operators."""
     return await scenes.write_scene(context, caller, scene, body)
 
 
-@router.get("/{scene}/people", response_model_exclude_none=True, openapi_extra=action(Action.LIST_PEOPLE))
+@router.get("/{scene}/people", response_model_exclude_none=True)
 async def list_people(
     scene: Id,
     context: Context,
@@ -41,7 +40,7 @@ async def list_people(
     return await search.list_people(context, caller, scene, limit=limit, after=after)
 
 
-@router.post("/{scene}/search", response_model_exclude_none=True, openapi_extra=action(Action.SEARCH_PEOPLE))
+@router.post("/{scene}/search", response_model_exclude_none=True)
 async def search_people(
     scene: Id, body: search.SearchBody, request: Request, context: Context, caller: Caller
 ) -> list[search.Card]:

@@ -8,14 +8,13 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.messaging.wire import Id, checked_key
 from tongyao.app.people import tokens
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.api.common import Caller, Context, Key
 from tongyao.records.people.tokens import Issued, Token
 
 router = APIRouter(tags=["tokens"])
 
 
-@router.get("/me", openapi_extra=action(Action.WHO_AM_I))
+@router.get("/me")
 async def who_am_i(caller: Caller) -> dict[str, str]:
     """Whose token this is, and what it is for."""
     permit(caller, Action.WHO_AM_I)
@@ -23,20 +22,20 @@ async def who_am_i(caller: Caller) -> dict[str, str]:
     return {"role": caller.role.value, "person": caller.person, **seat}
 
 
-@router.post("/tokens", status_code=201, openapi_extra=action(Action.ISSUE_TOKEN))
+@router.post("/tokens", status_code=201)
 async def issue_token(body: tokens.IssueTokenBody, context: Context, caller: Caller, key: Key = None) -> Issued:
     """A further token; its secret is shown this once. The key is asked for as everywhere, but a repeat makes a new one."""
     checked_key(key)
     return await tokens.issue_token(context, caller, body)
 
 
-@router.get("/tokens", openapi_extra=action(Action.LIST_TOKENS))
+@router.get("/tokens")
 async def list_tokens(context: Context, caller: Caller) -> list[Token]:
     """One’s own tokens, without the secrets."""
     return await tokens.list_tokens(context, caller)
 
 
-@router.delete("/tokens/{token_id}", openapi_extra=action(Action.REVOKE_TOKEN))
+@router.delete("/tokens/{token_id}")
 async def revoke_token(token_id: Id, context: Context, caller: Caller) -> Token:
     """Revoke a token. Requests with it are refused from now on."""
     return await tokens.revoke_token(context, caller, token_id)

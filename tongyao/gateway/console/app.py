@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Unauthenticated
-from tongyao.app.shared_work import SharedWork
 from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
@@ -36,6 +35,7 @@ from tongyao.gateway.console.routes import (
 from tongyao.gateway.console.texts import Language, known, preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
+from tongyao.single_flight import SingleFlight
 
 log = structlog.get_logger()
 
@@ -58,7 +58,7 @@ def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:
     """The console's application. It is not part of the API's document."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context, app.state.rate_limits, app.state.live = context, rate_limits, Live(context)
-    app.state.process_pages = SharedWork[SharedPage]()
+    app.state.process_pages = SingleFlight[SharedPage]()
     for page in PAGES:
         app.include_router(page.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))

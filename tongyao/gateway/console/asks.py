@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import authorize_in_process
+from tongyao.app.authorization import ProcessAccess, authorize_in_process
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, not_valid
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
@@ -20,12 +20,18 @@ from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
-from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.life.asks import does
+from tongyao.protocol.model.events import Ask as AskName
+from tongyao.protocol.model.events import EventKind, Waiting
+from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.projection import Projection
 from tongyao.records.privacy.drafts import Draft
 
 PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
 """Asks that are answered on a page of their process; the others are answered in the inbox itself."""
+
+SAID: Final = ("projection", "gap")
+"""Asks that are answered in one's own words."""
 
 SHOWN: Final = 25
 """Asks on the first page: each takes about a tenth of a second to read."""
@@ -57,7 +63,7 @@ class Answering:
     @property
     def path(self) -> str:
         """Below the console's base."""
-        return f"/asks/{self.ask.process_id}/{self.ask.ask}/{self.ask.round}"
+        return _path(self.ask)
 
     @property
     def place(self) -> str:
@@ -67,11 +73,16 @@ class Answering:
 def place_of(ask: Ask) -> str:
     """Where the ask is answered, below the console's base."""
     page = PAGE_OF.get(ask.ask)
-    return f"/processes/{ask.process_id}/{page}" if page else f"/asks/{ask.process_id}/{ask.ask}/{ask.round}"
+    return f"/processes/{ask.process_id}/{page}" if page else _path(ask)
+
+
+def _path(ask: Ask) -> str:
+    return f"/asks/{ask.process_id}/{ask.id}"
 
 
 def draft_id(ask: Ask) -> str:
-    return f"{ask.process_id}/{ask.ask}/{ask.alias}/{ask.round}"
+    """As the records name the ask."""
+    return f"{ask.process_id}/{ask.id}"
 
 
 async def waiting(visit: Visit) -> tuple[list[Answering], int]:
@@ -81,39 +92,48 @@ async def waiting(visit: Visit) -> tuple[list[Answering], int]:
     return [await _prepared(visit, ask) for ask in asks], total
 
 
-async def one_waiting(visit: Visit, process_id: str, ask: str, number: int) -> Answering:
+async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
     """Raises `NotFound` when it does not wait, or no longer."""
-    if (one := await find_ask(visit.context, visit.caller, process_id, ask, number)) is not None:
+    if (one := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
         return await _prepared(visit, one)
-    if ask == "projection" and (again := await _answered(visit, process_id, number)) is not None:
+    if (again := await _answered(visit, process_id, id)) is not None:
         return again
     raise NotFound("not_waiting", "this does not wait for you, or no longer")
 
 
-async def _answered(visit: Visit, process_id: str, number: int) -> Answering | None:
+async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
     """A turn of the visitor's own that they have answered and may correct: in the round that goes on. None: it is not so."""
     try:
         access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     except (NotFound, NotAllowed):
         return None
     view = await party_view(visit.context, access)
-    if number != view.round or view.said_now is None:
+    turn = own_turn(access, view.round)
+    if id != turn.id or view.said_now is None:
         return None
     ask = Ask(
         process_id=process_id,
-        ask="projection",
+        id=turn.id,
+        ask=turn.ask,
         alias=access.alias,
-        round=number,
+        en=does(turn, "en"),
+        zh=does(turn, "zh"),
+        round=view.round,
         due_at=None,
         opened_at="",
         answer_with="",
-        of_gaps=not access.seated,
         view=view,
     )
     found = await _prepared(visit, ask)
     found.correcting = True
     found.words = found.words or view.said_now
     return found
+
+
+def own_turn(access: ProcessAccess, number: int) -> Waiting:
+    """What somebody is asked, or was asked, in this round: their turn, or without a seat the gaps that ask them."""
+    id = ask_id("say", number, access.alias) if access.seated else ask_id("gap", number)
+    return Waiting(id=id, ask=AskName.PROJECTION if access.seated else AskName.GAP, alias=access.alias, round=number)
 
 
 async def _prepared(visit: Visit, ask: Ask) -> Answering:
@@ -126,7 +146,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         last = (ask.view.observations or (None,))[-1]
         if last is not None:
             answering.concerning = reading.concerning(last, ask.view.you)
-        if ask.ask == "projection":
+        if ask.ask in SAID:
             answering.unanswered = reading.unanswered(ask.view)
             answering.last_said = reading.last_said(ask.view, ask.round)
     if ask.ask == "decision":
@@ -139,7 +159,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
             visit.context.repositories, visit.caller, ask.process_id, Action.READ_PROCESS
         )
         answering.cost = await child_cost(visit.context, access)
-    if ask.ask == "projection" and visit.caller.person:
+    if ask.ask in SAID and visit.caller.person:
         answering.draft = await visit.context.repositories.drafts.get(visit.caller.person, answering.id)
         if answering.draft is not None:
             answering.words = answering.draft.text

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,6 +21,7 @@ from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, Visit, keep
 from tongyao.protocol.documents.to_reader import called, to_reader
+from tongyao.protocol.life.asks import does
 from tongyao.protocol.model.sizes import language_of
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -43,6 +45,7 @@ def environment() -> Environment:
     made.filters["called"] = called
     made.filters["to_reader"] = _to_reader
     made.globals["base"] = BASE
+    made.globals["does"] = does
     return made
 
 
@@ -136,3 +139,10 @@ def told(problem: Problem, language: Language) -> str:
 def go_to(path: str) -> RedirectResponse:
     """After a form: show this page. `path` is of the console and begins with a slash."""
     return RedirectResponse(BASE + path, 303)
+
+
+def in_temporal(ui: str, process: str, run: str = "") -> str:
+    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    if not ui:
+        return ""
+    return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from tongyao.protocol.documents.delivery_page import delivery_page
+from tongyao.protocol.documents.plan_answers import GivenAnswer, decision_in_words
+from tongyao.protocol.documents.plan_page import plan_page
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import round_of, speaker_of
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, Statement
+from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.sizes import cut, quotes_closed
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
 _TITLE_UNITS: Final = 14
@@ -301,3 +306,40 @@ def last_said(view: PartyView, before: int = 0) -> Projection | None:
 def own_in(view: PartyView, number: int) -> Projection | None:
     """What the reader said in this round, as it stands in the record."""
     return next((one for one in reversed(view.own or ()) if one.round == number), None)
+
+
+def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
+    """What everybody with a part of the plan answered, as far as the reader of the view may know it."""
+    return given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
+
+
+def plan_values(view: PartyView, plan: Plan) -> dict[str, Any]:
+    """What `parts/plan.html` needs besides `view` and `plan`."""
+    answers = answers_in(view)
+    laid_out = plan_page(plan, answers, reader=view.you)
+    return {
+        "laid_out": laid_out,
+        "notes": {note.number: note for note in laid_out.notes},
+        "earlier": [
+            (revision, [one for one in view.earlier_answers or () if one.revision == revision])
+            for revision in sorted({one.revision for one in view.earlier_answers or ()}, reverse=True)
+        ],
+        "decision_in_words": decision_in_words,
+        "inferred": inferred_in(view),
+    }
+
+
+def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
+    """What `plan_parts.html` needs to print a delivery; no page where the reader has no plan beside it."""
+    laid_out = delivery_page(delivery, view.plan) if view.plan is not None else None
+    return {
+        "laid_out": laid_out,
+        "notes": {note.number: note for note in laid_out.notes} if laid_out is not None else {},
+        "inferred": inferred_in(view),
+    }
+
+
+def inferred_in(view: PartyView) -> frozenset[str]:
+    """The ids of items that are inferences, as far as the reader sees items."""
+    said = (*(view.projections or ()), *(view.own or ()))
+    return frozenset(item.id for one in said for item in one.items if item.inferred)

@@ -11,7 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from tongyao.gateway.console import plans, reading
+from tongyao.gateway.console import reading
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language
 from tongyao.protocol.rules.audit import Finding
@@ -50,7 +50,7 @@ def report_html(
         "findings": findings,
         "sheet": sheet,
         "policy": policy,
-        **(plans.values_of(view, view.plan) if view.plan else {}),
+        **(reading.plan_values(view, view.plan) if view.plan else {}),
     }
     return environment().get_template("report.html").render(**words(language), **values)
 

@@ -14,7 +14,8 @@ from fastapi import Depends, Request, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.datastructures import FormData
 
-from tongyao.app.authorization import Caller
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unauthenticated
 from tongyao.gateway.access.authentication import SESSION
@@ -56,6 +57,19 @@ class Visit:
         """Equal for visits that see the same: whoever calls, whichever session they have, and their language and place."""
         caller = self.caller if self.caller.operator else replace(self.caller, id="", login="")
         return caller, self.language, self.place
+
+    @property
+    def limits(self) -> RateLimits:
+        limits: RateLimits = self.request.app.state.rate_limits
+        return limits
+
+    async def count_registration(self) -> None:
+        """Raises `HttpProblem` (429) above the limit of the visitor's address."""
+        await self.limits.count_registration(self.caller, str(self.request.state.address))
+
+    async def access(self, process_id: str, action: Action = Action.READ_PROCESS) -> ProcessAccess:
+        """As `authorize_in_process`, for the visitor."""
+        return await authorize_in_process(self.context.repositories, self.caller, process_id, action)
 
     def form_token(self) -> str:
         """What every form carries: another site can neither read nor make it."""

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
 from tongyao.gateway.mcp.common import Callers, Token, as_json
-
-ACTIONS: Final[dict[str, Action]] = {
-    "consents": Action.CONSENTS,
-    "set_consent": Action.CONSENTS,
-    "channels": Action.CHANNELS,
-    "set_channel": Action.CHANNELS,
-    "confirm_channel": Action.CHANNELS,
-    "remove_channel": Action.CHANNELS,
-    "source": Action.SOURCE,
-    "set_source": Action.SOURCE,
-    "remove_source": Action.SOURCE,
-    "fetch_profile": Action.SOURCE,
-}
-"""Each tool's action in the table of permissions."""
 
 Kind = Annotated[
     str,
@@ -39,14 +23,9 @@ Kind = Annotated[
 def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
     """These tools need no key: repeating a call leaves the same state."""
 
-    async def owner(token: str, ctx: Context, action: Action) -> Caller:
-        caller = await callers.authenticate(token, ctx)
-        permit_own(caller, action)
-        return caller
-
     async def consents(ctx: Context, token: Token = "") -> Any:
         """Where a proxy may speak for you, scene by scene."""
-        caller = await owner(token, ctx, Action.CONSENTS)
+        caller = await callers.authenticate(token, ctx)
         return {"consents": [as_json(one) for one in await own_consents.read_consents(context, caller, caller.person)]}
 
     async def set_consent(
@@ -61,13 +40,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         token: Token = "",
     ) -> Any:
         """Decide whether a proxy may speak for you in a scene."""
-        caller = await owner(token, ctx, Action.CONSENTS)
+        caller = await callers.authenticate(token, ctx)
         body = own_consents.ConsentBody.model_validate({"consent": consent})
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def channels(ctx: Context, token: Token = "") -> Any:
         """Where you are told that something waits for you."""
-        caller = await owner(token, ctx, Action.CHANNELS)
+        caller = await callers.authenticate(token, ctx)
         return {
             "channels": [
                 as_json(one) for one in await notification_channels.list_channels(context, caller, caller.person)
@@ -82,7 +61,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         token: Token = "",
     ) -> Any:
         """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
-        caller = await owner(token, ctx, Action.CHANNELS)
+        caller = await callers.authenticate(token, ctx)
         await callers.count_registration(caller, ctx)
         return as_json(
             await notification_channels.set_channel(context, caller, caller.person, kind, to, language=language)
@@ -95,7 +74,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         token: Token = "",
     ) -> Any:
         """Confirm that the address is yours, with the code that was sent there."""
-        caller = await owner(token, ctx, Action.CHANNELS)
+        caller = await callers.authenticate(token, ctx)
         return as_json(
             await notification_channels.confirm(
                 context, caller, caller.person, kind, notification_channels.CodeBody(code=code)
@@ -104,13 +83,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
 
     async def remove_channel(ctx: Context, kind: Kind, token: Token = "") -> Any:
         """Be told there no more."""
-        caller = await owner(token, ctx, Action.CHANNELS)
+        caller = await callers.authenticate(token, ctx)
         await notification_channels.remove_channel(context, caller, caller.person, kind)
         return {"removed": kind}
 
     async def source(ctx: Context, token: Token = "") -> Any:
         """The agent of yours that is asked in seats whose endpoint is `agent`, and how it did."""
-        caller = await owner(token, ctx, Action.SOURCE)
+        caller = await callers.authenticate(token, ctx)
         return as_json(await agents.read_source(context, caller, caller.person))
 
     async def set_source(
@@ -121,19 +100,19 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         token: Token = "",
     ) -> Any:
         """Name the agent that you have elsewhere: it is asked whenever a turn waits in a seat whose endpoint is `agent`."""
-        caller = await owner(token, ctx, Action.SOURCE)
+        caller = await callers.authenticate(token, ctx)
         body = agents.SourceBody.model_validate({"kind": kind, "config": config, "credentials": credentials or {}})
         return as_json(await agents.set_source(context, caller, caller.person, body))
 
     async def remove_source(ctx: Context, token: Token = "") -> Any:
         """Have that agent asked no more. Its seats wait for you then, or switch them to your proxy."""
-        caller = await owner(token, ctx, Action.SOURCE)
+        caller = await callers.authenticate(token, ctx)
         await agents.remove_source(context, caller, caller.person)
         return {"removed": True}
 
     async def fetch_profile(ctx: Context, token: Token = "") -> Any:
         """Fetch your profile from your agent: a new version of it, unless it is the same."""
-        caller = await owner(token, ctx, Action.SOURCE)
+        caller = await callers.authenticate(token, ctx)
         await callers.count_registration(caller, ctx)
         return as_json(await agents.fetch_profile(context, caller, caller.person))
 

@@ -1,28 +1,16 @@
-"""What an ask of `pending` asks, in sentences, and the calls of tools that answer it."""
+"""What an ask of `pending` asks, in sentences, and the calls of tools that answer it: the table of asks as an MCP client reads it."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from tongyao.app.messaging.answers import Answer
 from tongyao.app.messaging.inbox import Ask
+from tongyao.protocol.life.asks import Body, helps
 
-ASKED: Final[dict[str, str]] = {
-    "confirm_tension": "Does the tension in `view` say what you want? Confirm it, or revise it.",
-    "select_participants": "Choose who takes part: ids of profiles.",
-    "projection": "Say what is new from you in this round, in a `text` in your own words, or that there is nothing new: what you can "
-    "give or do, where you are heading yourself, with or without this, and what you will not do. `gaps` ask you in particular.",
-    "gap": "The host asks what only you can know: the `gaps`. Answer in a `text` in your own words, or say that there is nothing new. "
-    "No round waits for it.",
-    "decision": "The process came to a limit. Decide how it goes on: one of the options in `choices`.",
-    "answer": "Read your part of the plan (tool `plan`), then answer: commit, decline, or propose a change in `text`.",
-    "residual": "A tension stayed open. Say whether a process is to be started for it.",
-    "hole": "Somebody declined their part. Say whether a process is to be started that looks for somebody in their place.",
-    "consent": "May a proxy speak for you in this process? You can also take part and speak for yourself: `endpoint` human. "
-    "No answer is no.",
-    "resume": "The process is suspended. Resume it once the cause is mended.",
-}
-_LAST_PLAN: Final = " The plan was written anew once already: a proposal is kept beside it and leads to no other plan."
+_CONSENT_FIRST = (
+    "First show your person `consent.invitation_en` or `_zh`: who asks, what this is, what an answer does. "
+    "“I” in `consent.tension` is the person who asks. "
+)
 
 
 def with_answers(ask: Ask) -> dict[str, Any]:
@@ -30,10 +18,10 @@ def with_answers(ask: Ask) -> dict[str, Any]:
 
     Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
     """
-    shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages"})
-    shown["asked"] = ASKED.get("gap" if ask.of_gaps else ask.ask, "") + (
-        _LAST_PLAN if ask.ask == "answer" and ask.round > 1 else ""
-    )
+    shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages", "en", "zh"})
+    shown["asked"] = f"{ask.en[:1].upper()}{ask.en[1:]}. {helps(ask, 'en')}"
+    if ask.consent is not None:
+        shown["asked"] = _CONSENT_FIRST + shown["asked"]
     shown["answer_with"] = []
     for message in ask.messages:
         tool, arguments = _call(message)
@@ -42,7 +30,7 @@ def with_answers(ask: Ask) -> dict[str, Any]:
     return shown
 
 
-def _call(message: Answer) -> tuple[str, dict[str, Any]]:
+def _call(message: Body) -> tuple[str, dict[str, Any]]:
     """The tool that sends a message, and its arguments."""
     fields = {name: one for name, one in message.items() if name != "kind"}
     match message["kind"]:

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import Context
 from pydantic import BaseModel, Field
 
-from tongyao.app.authorization import Caller
+from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
-from tongyao.gateway.access.authentication import bearer_token
+from tongyao.app.errors import Unauthenticated
+from tongyao.gateway.access.authentication import authenticate, bearer_token
 from tongyao.gateway.access.rate_limits import RateLimits
 
 Token = Annotated[
@@ -34,7 +35,13 @@ class Callers:
         if not token and isinstance(admitted, Caller) and not admitted.anonymous:
             return admitted
         secret = token or bearer_token((ctx.headers or {}).get("authorization")) or self._default_token
-        return await self._limits.authenticate(self._library, secret, address_of(ctx))
+        try:
+            caller = await authenticate(self._library, secret)
+        except Unauthenticated:
+            await self._limits.count_request(ANONYMOUS, address_of(ctx))
+            raise
+        await self._limits.count_request(caller, address_of(ctx))
+        return caller
 
     async def count_registration(self, caller: Caller, ctx: Context) -> None:
         """Raises `Problem` above the limit."""

@@ -31,24 +31,6 @@ from tongyao.protocol.rules.consent import Origin
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ACTIONS: Final[dict[str, Action]] = {
-    "scenes": Action.LIST_SCENES,
-    "agents": Action.LIST_PEOPLE,
-    "search": Action.SEARCH_PEOPLE,
-    "join": Action.JOIN,
-    "demand": Action.START_PROCESS,
-    "status": Action.READ_PROCESS,
-    "pending": Action.READ_INBOX,
-    "respond": Action.SEND_MESSAGE,
-    "decide": Action.SEND_MESSAGE,
-    "plan": Action.READ_PLAN,
-    "switch": Action.SEND_MESSAGE,
-    "leave": Action.SEND_MESSAGE,
-    "consent": Action.SEND_MESSAGE,
-    **account.ACTIONS,
-}
-"""Each tool's action in the table of permissions."""
-
 INSTRUCTIONS: Final = (
     "Tongyao turns a raw intent into a plan with other people. `join` a scene with a self-introduction to get a token; "
     "`demand` starts a process; `pending` lists what waits for you, `respond` answers a turn, `decide` a decision. "
@@ -176,8 +158,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         message: Annotated[
             dict[str, Any],
             Field(
-                description="What you decide, as a message with its `kind`: confirm_tension, revise_tension {tension}, "
-                "select_participants {participants}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
+                description="What you decide, as a message with its `kind`: confirm_tension {ask}, revise_tension {tension, ask}, "
+                "select_participants {participants, ask}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
                 "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: as `pending` says it."
             ),
         ],
@@ -220,10 +202,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             Literal["proxy", "agent", "human"],
             Field(description="With `allow`: what speaks for you. Unless it is `proxy`, no proxy may."),
         ] = "proxy",
+        invitation: Annotated[
+            int | None, Field(description="As `pending` says it; left out: the last question.")
+        ] = None,
         token: Token = "",
     ) -> Any:
         """Answer whether you take part, and whether your proxy may speak for you, as `pending` asks. No answer is no."""
-        return await send(token, ctx, process_id, key, {"kind": "consent", "allow": allow, "endpoint": endpoint})
+        said = {"allow": allow, "endpoint": endpoint, "invitation": invitation}
+        return await send(token, ctx, process_id, key, {"kind": "consent", **said})
 
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)
     for function in tools:

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from tongyao.app.people.profile_source import ChatMessage, RenewCredentials, SourceError
 from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.outbound import http_client
-from tongyao.gateway.outbound.network import AddressForbidden, AnswerRefused
+from tongyao.gateway.outbound.http_client import AddressForbidden, AnswerRefused
 from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
@@ -28,7 +28,6 @@ CHAT_BYTES: Final = 4_000_000
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""
-_PIECE: Final = 4096
 
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
@@ -113,25 +112,22 @@ class _Bearer(httpx.Auth):
         self._config, self._credentials, self._renew = config, credentials, renew
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        used = self._credentials.access_token
-        if self._renewable and (not used or 0 < self._credentials.expires_at < time.time() + EARLY_SECONDS):
-            async with self._renew() as stored:
-                self._credentials = Credentials.model_validate(stored)
-                if self._credentials.access_token == used:  # nobody renewed it meanwhile
-                    await self._renewed((yield self._renewal()))
-                    stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
-            used = self._credentials.access_token
-        if used:
-            request.headers["Authorization"] = f"Bearer {used}"
-        answer = yield request
-        if answer.status_code == 401 and self._renewable:
-            async with self._renew() as stored:
-                self._credentials = Credentials.model_validate(stored)
-                if self._credentials.access_token == used:  # nobody renewed it meanwhile
-                    await self._renewed((yield self._renewal()))
-                    stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
-            request.headers["Authorization"] = f"Bearer {self._credentials.access_token}"
-            yield request
+        ends_soon = 0 < self._credentials.expires_at < time.time() + EARLY_SECONDS
+        over = self._renewable and (not self._credentials.access_token or ends_soon)
+        for last in (False, True):
+            if over:
+                used = self._credentials.access_token
+                async with self._renew() as stored:
+                    self._credentials = Credentials.model_validate(stored)
+                    if self._credentials.access_token == used:  # nobody renewed it meanwhile
+                        await self._renewed((yield self._renewal()))
+                        stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
+            if self._credentials.access_token:
+                request.headers["Authorization"] = f"Bearer {self._credentials.access_token}"
+            answer = yield request
+            over = answer.status_code == 401 and self._renewable
+            if last or not over:
+                return
 
     @property
     def _renewable(self) -> bool:
@@ -181,10 +177,9 @@ def _check(status: int) -> None:
 def _parsed(body: bytes) -> Any:
     """An answer of JSON. Raises `ValueError`; `SourceError` for one of many small values, which would take seconds of the event loop."""
     structure = Structure()
-    for start in range(0, len(body), _PIECE):
-        structure.read(body[start : start + _PIECE])
-        if structure.parts > MOST_PARTS:
-            raise SourceError("answer_refused", f"the answer has more than {MOST_PARTS:,} small values", permanent=True)
+    structure.read(body)
+    if structure.parts > MOST_PARTS:
+        raise SourceError("answer_refused", f"the answer has more than {MOST_PARTS:,} small values", permanent=True)
     try:
         return json.loads(body)
     except RecursionError:

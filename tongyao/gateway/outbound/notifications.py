@@ -7,7 +7,8 @@ sending and recording it sends again, under the same id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -17,123 +18,39 @@ from pydantic import SecretStr
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import Gone, Unauthenticated
 from tongyao.app.notifications import notification_texts
+from tongyao.app.notifications.notices import STALE, create_notices
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.people.invitation import invitation_to
 from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
 from tongyao.app.writing import writing
-from tongyao.gateway.outbound.pool import DeliveryPool
+from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
 from tongyao.protocol.model.events import Ask, EventKind
-from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.rules.event_read_access import event_for_party
-from tongyao.records.database import RecordsError
-from tongyao.records.people.notifications import ATTEMPTS, Channel, Notice, Notification
-from tongyao.records.process.changes import SAFETY_SECONDS
-from tongyao.records.process.events import RecordedEvent
+from tongyao.records.people.notifications import ATTEMPTS, Channel, Notification
+from tongyao.records.process.inbox import InboxRow
 from tongyao.records.repositories import Repositories
 
 log = structlog.get_logger()
 
-STALE: Final = timedelta(days=1)
-"""Older events are not notified: a first start does not send the whole past."""
 SECONDS: Final = 20.0
 """One delivery from its first to its last byte, however slowly the other side answers."""
 ASKS: Final = frozenset(Ask)
-NOTIFIED: Final = frozenset(
-    {EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED}
-)
 
 
-def retry_seconds(attempts: int) -> float:
-    """How long after try number `attempts` the next one is: 30 s, then four times as long each time, at most 6 h."""
-    return float(min(30 * 4 ** (attempts - 1), 6 * 3600))
-
-
-class LogNotifier:
-    """For people without a channel, and for operators: a line in the log, with ids alone."""
-
-    async def send(self, outgoing: Outgoing) -> None:
-        log.info("notification", id=outgoing.id, **outgoing.data)
-
-
-class NotificationSender:
+class NotificationSender(Deliveries[Notification]):
     """`notifiers`: by kind of channel. `public_url`: where people find this installation."""
 
+    what = "notifications"
+
     def __init__(self, repositories: Repositories, notifiers: Mapping[str, Notifier], *, public_url: str = "") -> None:
+        super().__init__(repositories.changes)
         self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
-        self._pool = DeliveryPool("notifications", self._start_due)
 
-    async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
-        """Run until `stop`. Several may run: a notification is leased to one of them at a time."""
-        await self._pool.run(stop, self._library.changes, idle=idle)
+    async def due(self, most: int, *, of_one: int, running: Counter[str]) -> Sequence[Notification]:
+        """Creates notifications for what is new first."""
+        await create_notices(self._library)
+        return await self._library.notifications.due(most, of_one=of_one, running=running) if most else ()
 
-    async def once(self) -> int:
-        """Create notifications for what is new, and send all that is due; returns how many were tried."""
-        return await self._pool.once()
-
-    async def _start_due(self) -> int:
-        """Start as many deliveries as there are places for; returns how many."""
-        await self.create()
-        if not self._pool.free:
-            return 0
-        due = await self._library.notifications.due(
-            self._pool.free, of_one=self._pool.most_of_one, running=self._pool.running
-        )
-        for one in due:
-            self._pool.start(one.person, self._try(one))
-        return len(due)
-
-    async def create(self) -> None:
-        notifications = self._library.notifications
-        await notifications.from_inbox()
-        for process_id, cursor in await notifications.behind(within=STALE):
-            try:
-                events = await self._library.events.events(process_id, cursor, 500)
-                notices = [one for event in events for one in await self._notices(process_id, event)]
-                await notifications.from_events(process_id, events, notices)
-            except RecordsError:
-                raise
-            except Exception as error:  # those of other processes are made all the same
-                log.error("notifications of a process wait", process=process_id, error=type(error).__name__)
-
-    async def _notices(self, process_id: str, event: RecordedEvent) -> list[Notice]:
-        if event.kind not in NOTIFIED or datetime.now(UTC) - event.at > STALE:
-            return []
-        row = await self._library.processes.get(process_id)
-        if (number := event.data.get("number")) is not None:
-            return await self._reminder_of_consent(process_id, event, f"invited/{number}")
-        alias = str(event.data.get("alias", DEMANDER))
-        if event.kind is EventKind.ESCALATED:
-            person: str | None = row.demander
-            seen = event_for_party(event.event, role="demander", seated=bool(row.settings.get("demander_takes_part")))
-            alias = str(seen.data.get("alias", "")) if seen else ""
-        elif alias == DEMANDER:
-            person = row.demander
-        else:
-            seats = await self._library.seats.seats(process_id)
-            person = next((seat.person for seat in seats if seat.alias == alias), None)
-        if person is None:
-            return []
-        about = {"what": event.kind.value, "alias": alias, "round": event.data.get("round", 0)}
-        return [
-            Notice(
-                source=f"event/{process_id}/{event.epoch}.{event.seq}",
-                person=person,
-                process_id=process_id,
-                about=about,
-            )
-        ]
-
-    async def _reminder_of_consent(self, process_id: str, event: RecordedEvent, alias: str) -> list[Notice]:
-        """The question for their consent once more, to whoever was asked and has not answered."""
-        number = int(alias.removeprefix("invited/"))
-        asked = await self._library.inbox.get(f"{process_id}/{Ask.CONSENT}/{alias}/{number}")
-        if asked is None or asked.person is None or asked.closed_at is not None:
-            return []
-        about = {"what": Ask.CONSENT.value, "alias": alias, "round": number}
-        source = f"event/{process_id}/{event.epoch}.{event.seq}"
-        return [Notice(source=source, person=asked.person, process_id=process_id, about=about)]
-
-    async def _try(self, one: Notification) -> None:
+    async def deliver(self, one: Notification) -> None:
         records, over = self._library.notifications, one.attempts >= ATTEMPTS
         links: list[str] = []
         try:
@@ -159,22 +76,19 @@ class NotificationSender:
         if over:
             await records.ended(one.id, "failed")
         else:
-            await records.postpone(one.id, retry_seconds(one.attempts))
+            await records.postpone(one.id, retry_seconds(one.attempts, first=30, factor=4, most=6 * 3600))
 
     async def _outgoing(self, one: Notification, links: list[str]) -> Outgoing | None:
         """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
         channel = await self._channel(one)
-        told = what = str(one.about["what"])
+        what = str(one.about["what"])
         due: datetime | None = None
+        waiting: InboxRow | None = None
         if what in ASKS or what == EventKind.REMINDER:
-            ask = Ask.PROJECTION if what == EventKind.REMINDER else Ask(what)
-            waiting = await self._library.inbox.get(f"{one.process_id}/{ask}/{one.about['alias']}/{one.about['round']}")
+            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["ask"]))
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at
-            unlimited = due is None and waiting.remaining_seconds is None
-            if ask is Ask.PROJECTION and waiting.alias == DEMANDER and unlimited:
-                told = "gap"  # without a seat the demander has no turn
         if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
             return None
         language = await self._language(one)
@@ -182,15 +96,15 @@ class NotificationSender:
         if what == Ask.CONSENT and one.process_id:
             process = await self._library.processes.get(one.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
+        sentence = notification_texts.said(what, one.about, waiting, language)
         data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=one.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(told, one.about, language),
+            subject=notification_texts.subject(sentence),
             text=notification_texts.text(
-                told,
-                one.about,
+                sentence,
                 process=one.process_id or "",
                 due=due,
                 where=await self._where(one, channel, links),

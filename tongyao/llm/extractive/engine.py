@@ -6,14 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tongyao import limited_process
-from tongyao.fair_threads import FairThreads
 from tongyao.llm.engine import Answer, Bound, Call
 from tongyao.llm.errors import StepFailed
 from tongyao.llm.extractive import steps
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-
-_STEPS: Final = FairThreads(limited_process.PROCESSES, "steps")
-"""Threads that wait for the processes: whose steps have used least goes first."""
 
 MOST_SECONDS: Final = 60.0
 """Of processor time of one step."""
@@ -51,7 +47,7 @@ class ExtractiveEngine:
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
         """Run the step in a process with limits: what it reads may be hostile. Raises `StepFailed`."""
         try:
-            draft = await limited_process.run(_STEPS, _answer, step.name, request, seconds=MOST_SECONDS)
+            draft = await limited_process.run(_answer, step.name, request, seconds=MOST_SECONDS)
         except limited_process.LimitReached as error:
             raise StepFailed(str(error)) from None
         return Answer(draft=draft, text=draft.model_dump_json(), engine=self.name, labels=(LABEL,))

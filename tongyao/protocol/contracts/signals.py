@@ -9,11 +9,11 @@ from pydantic import JsonValue
 
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import SignalledText
+from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.messages import KINDS, Message
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.text_ids import process_text_id
 
 Payload = dict[str, JsonValue]
 

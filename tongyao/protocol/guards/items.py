@@ -10,7 +10,8 @@ from tongyao.protocol.guards.checks import Check, Complaint
 from tongyao.protocol.guards.complaints import Fault, complaint
 from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.guards.naming import named_ids, named_targets
-from tongyao.protocol.guards.quoting import Shown
+from tongyao.protocol.guards.private_sections import private_sections
+from tongyao.protocol.guards.quoting import Shown, find_pieces
 from tongyao.protocol.model.ids import item_id
 from tongyao.protocol.model.projection import (
     MAX_FIRST_ITEMS,
@@ -61,7 +62,16 @@ def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest],
             elif not any(map(source.find_pieces, item.quotes)):
                 yield _complaint(request, number, item, "quote_not_found", quote=item.quotes[0].strip())
 
-    return (quoted, disclosed, addresses, too_many)
+    private = private_sections(source.text)
+
+    def marked_private(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
+        """No item rests on a part of the profile that its owner marked as private."""
+        for number, item in enumerate(draft.items) if private else ():
+            spans = [span for quote in item.quotes for span in find_pieces(source.text, quote)]
+            if any(start < stop and end > begin for start, end in spans for begin, stop in private):
+                yield _complaint(request, number, item, "disclosed")
+
+    return (quoted, disclosed, marked_private, addresses, too_many)
 
 
 def disclosed(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:

@@ -12,7 +12,7 @@ from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.model.ids import speaker_of
+from tongyao.protocol.model.ids import residual_id, speaker_of
 from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import (
     NOBODY,
@@ -94,7 +94,7 @@ def settle_plan(
         roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(request.aliases)),
         tasks=tasks,
         residuals=tuple(
-            _residual(one, f"plan/{request.revision}/residual/{number}", claims, lineage)
+            _residual(one, residual_id(request.revision, number), claims, lineage)
             for number, one in enumerate(residuals, 1)
         ),
         offsets=claims.all(draft.offsets),

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
-from types import NoneType
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from tongyao.protocol.identity.contacts import contacts
 from tongyao.protocol.identity.markup import for_others
 from tongyao.protocol.identity.names import INITIALS, TOKEN, forms_of
-from tongyao.protocol.model.requests import Material
+from tongyao.protocol.model.requests import Material, Piece
+from tongyao.protocol.model.rewrite import map_texts
 from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.model.unicode_text import Folded, folded
 
@@ -31,12 +30,6 @@ HIDDEN: Final = "[…]"
 MARKED: Final = re.compile(r"\[(?:person|firm|某人|某单位) (\d+)\]")
 """What a text has in the place of a name."""
 _WORDS: Final = {"person": ("person", "某人"), "firm": ("firm", "某单位")}
-
-FREE_TEXT: Final = frozenset(
-    "transition initial_state barriers exchange markdown text quotes words why name title role doubt "
-    "open_points when outside remarks".split()
-)
-"""Names of the fields that hold people's or models' words. No other string of a model is ever touched: enumerations, ids, aliases."""
 
 _LONGEST_GAP: Final = 3
 """Characters between two words of a name."""
@@ -166,31 +159,14 @@ class Marker:
         pieces = tuple(
             piece.model_copy(update={"text": self.with_marks(piece.text, author=author)}) for piece in material.pieces
         )
-        return _with_pieces(material, {"pieces": pieces})
+        return _with_pieces(material, pieces)
 
     def model(self, model: ModelT, *, author: str = "") -> ModelT:
         """`model` with every free text in it passed through `text`; the same object where nothing changes."""
-        changed: dict[str, Any] = {}
-        for name in _with_texts(type(model)):
-            value = getattr(model, name)
-            if (new := self._field(name, value, author)) is not value:
-                changed[name] = new
-        if not changed:
-            return model
-        if isinstance(model, Material):
-            return _with_pieces(model, changed)  # type: ignore[return-value]
-        return model.model_copy(update=changed)
-
-    def _field(self, name: str, value: Any, author: str) -> Any:
-        if isinstance(value, BaseModel):
-            return self.model(value, author=author)
-        if type(value) is str and name in FREE_TEXT:
-            new = self.text(value, author=author)
-            return value if new == value else new
-        if isinstance(value, tuple):
-            parts = tuple(self._field(name, part, author) for part in value)
-            return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
-        return value
+        new = map_texts(model, lambda text: self.text(text, author=author))
+        if isinstance(model, Material) and isinstance(new, Material) and new is not model:
+            return _with_pieces(model, new.pieces)  # type: ignore[return-value]  # ModelT is Material here
+        return new
 
     def _names_in(self, form: Folded, author: str) -> Iterator[tuple[int, int, str]]:
         digests: dict[tuple[str, ...], bytes] = {}
@@ -247,26 +223,11 @@ def _is_written(form: Folded, start: int, name: HiddenForm) -> bool:
     return not name.capital and not form.has_capitals
 
 
-@cache
-def _with_texts(kind: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of a model that may hold free text, by themselves or in a model below."""
-    fields = kind.model_fields.items()
-    return tuple(name for name, field in fields if name in FREE_TEXT or not _holds_no_model(field.annotation))
-
-
-def _holds_no_model(annotation: Any) -> bool:
-    """Whether values of this type are sure to hold no model."""
-    if get_origin(annotation) is Literal or annotation is Ellipsis:
-        return True
-    if parts := get_args(annotation):
-        return all(map(_holds_no_model, parts))
-    return isinstance(annotation, type) and issubclass(annotation, (str, int, float, NoneType))
-
-
-def _with_pieces(material: Material, changed: Mapping[str, Any]) -> Material:
+def _with_pieces(material: Material, pieces: tuple[Piece, ...]) -> Material:
     """`material` with other pieces. Whether the whole is shown must not depend on the names in it."""
-    shown = sum(len(piece.text) for piece in changed["pieces"])
-    return material.model_copy(update={**changed, "total_chars": material.total_chars + shown - material.shown_chars})
+    shown = sum(len(piece.text) for piece in pieces)
+    total = material.total_chars + shown - material.shown_chars
+    return material.model_copy(update={"pieces": pieces, "total_chars": total})
 
 
 def _capital(form: Folded, start: int) -> bool:

@@ -7,27 +7,18 @@ which no message could be handed in. That time is added to the deadline.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
-from tongyao.protocol.contracts.process import (
-    CHECK_DEADLINE,
-    RECORD,
-    CheckDeadlineInput,
-    CheckDeadlineOutput,
-    RecordInput,
-)
+from tongyao.protocol.contracts.process import CHECK_DEADLINE, CheckDeadlineInput, CheckDeadlineOutput
+from tongyao.protocol.life import seating, turns
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import confirming, deciding, seating, turns
+from tongyao.protocol.life.phases import PHASES
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.ids import invited_alias
 from tongyao.protocol.model.process import DEMANDER, Phase
-
-
-def record_step(state: State) -> Step:
-    return Step(
-        RECORD, RecordInput(process_id=state.process_id), f"{state.phase.value}: write {len(state.outbox)} events"
-    )
 
 
 def wanted(state: State) -> dict[str, Step]:
@@ -35,12 +26,12 @@ def wanted(state: State) -> dict[str, Step]:
     steps = {}
     for deadline in deadlines(state):
         if deadline.passed:
-            ask = CheckDeadlineInput(
-                process_id=state.process_id, lanes=_lanes(state, deadline), since=deadline.asked_at
-            )
-            steps[f"check_deadline/{deadline.number}/{deadline.checks}"] = Step(
-                CHECK_DEADLINE, ask, _summary(state, deadline)
-            )
+            number, lanes = deadline.number, _lanes(state, deadline)
+            what = CheckDeadlineInput(process_id=state.process_id, lanes=lanes, since=deadline.asked_at)
+            whose = state.phase.value if deadline is state.deadline else _of(state, deadline)
+            summary = f"the time of {whose} is over: look for messages on their way"
+            step = Step(CHECK_DEADLINE, what, summary, take=partial(_checked, number))
+            steps[f"check_deadline/{number}/{deadline.checks}"] = step
     return steps
 
 
@@ -60,15 +51,10 @@ def _of(state: State, deadline: Deadline) -> str:
     for turn in state.turns.values():
         if turn.deadline is deadline:
             return turn.alias
-    return next(f"invited/{one.number}" for one in state.invitations if one.deadline is deadline)
+    return next(invited_alias(one.number) for one in state.invitations if one.deadline is deadline)
 
 
-def _summary(state: State, deadline: Deadline) -> str:
-    whose = state.phase.value if deadline is state.deadline else _of(state, deadline)
-    return f"the time of {whose} is over: look for messages on their way"
-
-
-def checked(state: State, number: int, output: CheckDeadlineOutput, now: datetime) -> None:
+def _checked(number: int, state: State, output: CheckDeadlineOutput, now: datetime) -> Phase | None:
     """Give time back, or wait for messages on their way; where there is neither, what was to follow the deadline follows."""
     deadline = next(one for one in deadlines(state) if one.number == number)
     deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
@@ -79,9 +65,11 @@ def checked(state: State, number: int, output: CheckDeadlineOutput, now: datetim
     elif output.undelivered:
         deadline.passed, deadline.check_at = False, at + CHECK_AGAIN
     elif deadline is state.deadline:
-        _phase_over(state, now)
+        state.deadline = None
+        return PHASES[state.phase].time_over(state, now)
     else:
-        _person_over(state, deadline, now)
+        return _person_over(state, deadline, now)
+    return None
 
 
 def _note_moved(state: State, deadline: Deadline, now: datetime) -> None:
@@ -90,23 +78,14 @@ def _note_moved(state: State, deadline: Deadline, now: datetime) -> None:
     note(state, EventKind.DEADLINE_EXTENDED, now, alias=whose, due=due)
 
 
-def _phase_over(state: State, now: datetime) -> None:
-    state.deadline = None
-    if state.phase is Phase.CONFIRMING:
-        confirming.confirm(state, now, by="timer")
-    elif state.phase is Phase.DECIDING:
-        deciding.time_over(state, now)
-    else:  # answers and children are waited for no longer
-        state.concluded = True
-
-
-def _person_over(state: State, deadline: Deadline, now: datetime) -> None:
+def _person_over(state: State, deadline: Deadline, now: datetime) -> Phase | None:
     for turn in list(state.turns.values()):
         if turn.deadline is deadline:
             turns.fall_back(state, turn, now)
     for invitation in list(state.invitations):
         if invitation.deadline is deadline:
-            seating.answer_invitation(state, invitation.number, None, now)
+            return seating.answer_invitation(state, invitation.number, None, now)
+    return None
 
 
 def remind(state: State, at: timedelta, now: datetime) -> None:

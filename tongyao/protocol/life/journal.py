@@ -7,6 +7,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from tongyao.protocol.contracts.process import DiscoverOutput
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 
@@ -17,6 +18,13 @@ def note(state: State, kind: EventKind, now: datetime, /, *, urgent: bool = True
     state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
     if urgent:
         state.urgent = state.seq
+
+
+def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
+    """Note whom the field has found: before the rounds, or when somebody may be added to them."""
+    candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
+    later: dict[str, JsonValue] = {"round": state.round} if state.round else {}
+    note(state, EventKind.FIELD_ACTIVATED, now, urgent=True, **{"candidates": candidates, **later})
 
 
 def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:

@@ -9,30 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
-from tongyao.protocol.contracts.process import (
-    CANCEL_CHILDREN,
-    CHECK_DEADLINE,
-    CONSENT,
-    DELIVER,
-    DISCOVER,
-    FORMULATE,
-    OBSERVE,
-    PLAN,
-    PROJECT,
-    PROPOSE,
-    REMEMBER,
-    ModelOutput,
-    ProcessInput,
-)
-from tongyao.protocol.life import clock, deadline_checks, message_kinds
+from tongyao.protocol.contracts.process import RECORD, ModelOutput, ProcessInput, RecordInput
+from tongyao.protocol.life import clock, deadline_checks, message_kinds, residuals, rounds
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
-from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, rounds, seating
+from tongyao.protocol.life.phases import PHASES, enter
 from tongyao.protocol.life.state import LOGIC, Cause, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
-from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Message
 from tongyao.protocol.model.process import Phase
@@ -59,7 +43,7 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
     )
     note(state, EventKind.PROCESS_STARTED, now, depth=start.depth)
     if start.tension is not None:
-        confirming.open_confirmation(state, now)
+        enter(state, Phase.CONFIRMING, now)
     _settle(state, now)
     return state
 
@@ -73,24 +57,24 @@ def hear(state: State, message: Message, now: datetime) -> None:
     """Apply a message that was accepted. The rules are not asked again: a history that accepted it stays true."""
     if message.number:
         state.lanes[message.lane] = message.number
-    message_kinds.hear(state, message, now)
+    enter(state, message_kinds.hear(state, message, now), now)
     _settle(state, now)
 
 
 def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> None:
     """A step has ended. What is no longer wanted only counts its cost. Raises `AssertionError` for a step that is done
     and still wanted: it would run for ever."""
-    relevant = key in wanted(state)
+    step = wanted(state).get(key)
     if isinstance(ended, Failure):
-        if relevant:
-            _failed(state, key, ended, now)
+        if step is not None:
+            _failed(state, key, step, ended, now)
     else:
         written(state, ended.events, ended.texts)
         if isinstance(ended.output, ModelOutput):
             _spend(state, ended.output, now)
         clock.succeeded(state, key, now)
-        if relevant and key != RECORD_KEY:
-            _apply(state, key, ended.output, now)
+        if step is not None:
+            enter(state, step.take(state, ended.output, now), now)
     _settle(state, now)
     if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
         raise AssertionError(f"step {key} has succeeded and is wanted again")
@@ -114,16 +98,15 @@ def tick(state: State, now: datetime) -> None:
 
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
-    steps: dict[str, Step] = {}
+    steps = dict(PHASES[state.phase].wanted(state))
     if not state.phase.ended:
-        steps |= deadline_checks.wanted(state)
-        for module in (confirming, seating, rounds, planning):
-            steps |= module.wanted(state)
-    steps |= children.wanted(state)
+        steps = deadline_checks.wanted(state) | steps | residuals.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
-        steps = {RECORD_KEY: _held(state, RECORD_KEY, deadline_checks.record_step(state)), **steps}
+        what = RecordInput(process_id=state.process_id)
+        record = Step(RECORD, what, f"{state.phase.value}: write {len(state.outbox)} events")
+        steps = {RECORD_KEY: _held(state, RECORD_KEY, record), **steps}
     return steps
 
 
@@ -150,66 +133,32 @@ def _held(state: State, key: str, step: Step) -> Step:
 
 def _settle(state: State, now: datetime) -> None:
     """Take every transition that the state itself decides, and drop causes whose step is not wanted any more."""
-    rounds.advance(state, now)
-    answering.advance(state, now)
-    children.advance(state, now)
+    while (target := PHASES[state.phase].advance(state, now)) is not None:
+        enter(state, target, now)
     if state.causes:
         steps = wanted(state)
-        mended_by = {rounds.ENDPOINTS_FAILED} if any(step.contract is PROJECT for step in steps.values()) else set()
+        mended_by = {rounds.ENDPOINTS_FAILED} if any(step.split is not None for step in steps.values()) else set()
         if stale := [name for name in state.causes if name not in steps and name not in mended_by]:
             clock.clear(state, stale, now)
 
 
-def _failed(state: State, key: str, failure: Failure, now: datetime) -> None:
-    step = wanted(state)[key]
+def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime) -> None:
     if step.optional:
         reason = f"{failure.code}: {failure.reason}"
         note(state, EventKind.STEP_SKIPPED, now, urgent=False, step=step.contract.name, reason=reason)
-        _apply(state, key, None, now)
+        enter(state, step.take(state, None, now), now)
         return
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
         return  # it failed of what has been mended since: it is made again
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
-    if kind == "operator" and step.contract is PROJECT:
-        rounds.split(state, int(key.rsplit("/", 1)[1]))
+    if kind == "operator" and step.split is not None:
+        step.split(state)
         if key not in wanted(state):
-            return  # each of its turns is tried alone
+            return  # each of its parts is tried alone
     clock.suspend(
         state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
         since=failure.began,
     )  # fmt: skip
-
-
-def _apply(state: State, key: str, output: Any, now: datetime) -> None:
-    """Bring the output of a wanted step into the state. `output` is None for an optional step that was passed over."""
-    name, _, rest = key.partition("/")
-    match name:
-        case FORMULATE.name:
-            confirming.formulated(state, output, now)
-        case DISCOVER.name:
-            seating.discovered(state, output, now)
-        case CONSENT.name:
-            seating.consents_found(state, output, now)
-        case "seat":
-            seating.seated(state, output, now)
-        case PROJECT.name:
-            rounds.projected(state, int(rest.rsplit("/", 1)[1]), output, now)
-        case OBSERVE.name:
-            rounds.observed(state, output, now)
-        case PROPOSE.name:
-            deciding.proposed(state, output, now)
-        case PLAN.name:
-            planning.planned(state, output, now)
-        case DELIVER.name:
-            planning.delivered(state, output, now)
-        case CHECK_DEADLINE.name:
-            deadline_checks.checked(state, int(rest.split("/")[0]), output, now)
-        case "child":
-            children.branched(state, rest, output, now)
-        case REMEMBER.name | CANCEL_CHILDREN.name:
-            state.closed.append(name)
-        case _:
-            raise AssertionError(f"no phase takes the output of step {key}")
 
 
 def _spend(state: State, output: ModelOutput, now: datetime) -> None:

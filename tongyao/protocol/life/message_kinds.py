@@ -10,13 +10,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from tongyao.protocol.life import clock, refusing
+from tongyao.protocol.life import (
+    answering,
+    asks,
+    clock,
+    confirming,
+    deciding,
+    phases,
+    refusing,
+    residuals,
+    rounds,
+    seating,
+    turns,
+)
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.phases import answering, children, confirming, deciding, planning, seating, turns
 from tongyao.protocol.life.state import State, Words
-from tongyao.protocol.life.transitions import enter
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.ids import invited_alias
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.refusals import Refusal
 
@@ -25,15 +36,17 @@ from tongyao.protocol.rules.refusals import Refusal
 class Kind:
     """One kind of message.
 
-    `by`: whether its author may send it. `refuse`: why it cannot be applied now. `hear`: applies it. `description`: for the Temporal UI.
-    A message type that is an `Answer` names what it answers, and is refused when that is over.
+    `by`: whether its author may send it. `refuse`: why it cannot be applied now. `hear`: applies it, and returns the phase that follows.
+    `description`: for the Temporal UI. `answers`: the id of what such a message answers now; a message that names another one is refused.
+    None: its own fields name it, or it answers nothing.
     """
 
     type: type[m.Message]
     by: Callable[[m.Message], bool]
     refuse: Callable[[State, Any], Refusal | None]
-    hear: Callable[[State, Any, datetime], None]
+    hear: Callable[[State, Any, datetime], Phase | None]
     description: str
+    answers: Callable[[State, Any], str] | None = None
 
 
 def refuse(state: State, message: m.Message) -> Refusal | None:
@@ -49,15 +62,22 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
     return refusal
 
 
-def hear(state: State, message: m.Message, now: datetime) -> None:
-    """Apply a message that `refuse` has nothing against."""
-    KINDS[message.kind].hear(state, message, now)
+def hear(state: State, message: m.Message, now: datetime) -> Phase | None:
+    """Apply a message that `refuse` has nothing against. Returns the phase that follows, or None."""
+    return KINDS[message.kind].hear(state, message, now)
 
 
 def open_ask(state: State, message: m.Message) -> str:
-    """The id of what a message of this kind, about this participant, would answer now."""
-    alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
-    return m.ask_of(message.kind, state.phase, state.round, state.plan_revision, alias)
+    """The id of what a message of this kind would answer now; empty for one that names nothing."""
+    answers = KINDS[message.kind].answers
+    return answers(state, message) if answers is not None else ""
+
+
+def open_now(state: State, message: m.Message) -> str:
+    """What is open for the author of a refused message, as ids: what a message of this kind answers, and what is asked of them."""
+    author = message.author.alias
+    asked = [ask.id for ask, _ in phases.open_asks(state) if ask.alias == author]
+    return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
 
 
 def _is_open(ask: str, open_now: str) -> bool:
@@ -96,7 +116,7 @@ def _oneself_or_demander(message: m.Message) -> bool:
 def _invited(message: m.Message) -> bool:
     invitation = message.invitation if isinstance(message, m.Consent) else 0
     author = message.author
-    return author.role == "invited" and author.alias == f"invited/{invitation}" and m.is_own(message)
+    return author.role == "invited" and author.alias == invited_alias(invitation) and m.is_own(message)
 
 
 def _child(message: m.Message) -> bool:
@@ -141,12 +161,10 @@ def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
     note(state, EventKind.DEADLINE_EXTENDED, now, alias=message.alias, due=due)
 
 
-def _conclude(state: State, message: m.Conclude, now: datetime) -> None:
+def _conclude(state: State, message: m.Conclude, now: datetime) -> Phase | None:
     state.concluded = True
     note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
-    if state.phase is Phase.CRYSTALLIZING and state.deciding_cause is not None:  # the rounds have stopped already
-        state.unconverged = True
-        planning.begin(state, now)
+    return rounds.conclude(state, now) if state.phase is Phase.CRYSTALLIZING else None
 
 
 def _resume(state: State, message: m.Resume, now: datetime) -> None:
@@ -160,49 +178,49 @@ def _switch(state: State, message: m.SwitchEndpoint, now: datetime) -> None:
     turns.switch(state, message.alias, message.endpoint, message.fallback, now, own=m.is_own(message))
 
 
-def _consent(state: State, message: m.Consent, now: datetime) -> None:
-    seating.answer_invitation(state, message.invitation, message.endpoint if message.allow else None, now)
-
-
-def _cancel(state: State, message: m.Cancel, now: datetime) -> None:
+def _cancel(state: State, message: m.Cancel, now: datetime) -> Phase:
     state.cancel_branch = message.branch
-    enter(state, Phase.CANCELLED, now)
+    return Phase.CANCELLED
 
 
 def _upgrade(state: State, message: m.Upgrade, now: datetime) -> None:
     state.upgrade_wanted = True
 
 
+def _confirms(state: State, message: m.Message) -> str:
+    return asks.confirm_ask(state)
+
+
 _TABLE: Final = (
     Kind(m.ReviseTension, _demander, refusing.confirmation, confirming.revise,
-         "Revise the tension before it is confirmed: {tension}."),
-    Kind(m.ConfirmTension, _demander, refusing.confirmation, lambda state, _, now: confirming.confirm(state, now, by="person"),
-         "Confirm the tension."),
-    Kind(m.SelectParticipants, _demander, refusing.selection, lambda state, message, now: seating.ask_consent(state, message.participants, now),
-         "Choose who takes part, and start: {participants}."),
-    Kind(m.Consent, _invited, refusing.consent, _consent,
+         "Revise the tension before it is confirmed: {tension, ask}.", _confirms),
+    Kind(m.ConfirmTension, _demander, refusing.confirmation, lambda state, _, now: confirming.confirm(state, now),
+         "Confirm the tension: {ask}.", _confirms),
+    Kind(m.SelectParticipants, _demander, refusing.selection, seating.select,
+         "Choose who takes part, and start: {participants, ask}.", lambda state, _: asks.select_ask(state)),
+    Kind(m.Consent, _invited, refusing.consent, seating.consent,
          "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}."),
     Kind(m.SubmitProjection, _oneself, refusing.words, _submit,
          "Say something in a turn: {alias, round, text | nothing_new}."),
     Kind(m.SwitchEndpoint, _oneself, refusing.switch, _switch,
          "Change what speaks for a participant: {alias, endpoint}."),
     Kind(m.ExtendDeadline, _oneself_or_demander, refusing.extension, _extend,
-         "Give somebody more time: {alias, seconds, ask}."),
+         "Give somebody more time: {alias, seconds, ask}.", lambda state, message: asks.extend_ask(state, message.alias)),
     Kind(m.Leave, _oneself, refusing.leaving, lambda state, message, now: turns.leave(state, message.alias, now),
          "A participant leaves: {alias}."),
     Kind(m.Decide, _demander, refusing.decision, deciding.decide,
-         "Decide how to go on: {decision, ask}."),
+         "Decide how to go on: {decision, ask}.", lambda state, _: asks.decide_ask(state)),
     Kind(m.Conclude, _demander, refusing.conclusion, _conclude,
-         "End the rounds after the present one, or the wait for answers or children: {ask}."),
+         "End the rounds after the present one, or the wait for answers or children: {ask}.", lambda state, _: asks.conclude_ask(state)),
     Kind(m.SetMandate, _oneself, refusing.mandate, lambda state, message, now: note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias),
          "Note that a participant changed their proxy's mandate: {alias}."),
     Kind(m.AnswerPlan, _oneself, refusing.answer, answering.answer,
          "A participant's answer to the plan: {alias, revision, answer, text}."),
-    Kind(m.ApproveResidual, _demander, refusing.approval, children.approve,
+    Kind(m.ApproveResidual, _demander, refusing.approval, residuals.approve,
          "Start a child for a residual tension, or do not: {residual, approve}."),
     Kind(m.Replan, _demander, refusing.replan, answering.replan,
-         "Make the plan anew, once: {without, proposals, ask}."),
-    Kind(m.ChildEnded, _child, refusing.end_of_child, children.ended,
+         "Make the plan anew, once: {without, proposals, ask}.", lambda state, _: asks.replan_ask(state)),
+    Kind(m.ChildEnded, _child, refusing.end_of_child, residuals.ended,
          "A child process has ended: {child, outcome}."),
     Kind(m.Resume, _demander, refusing.resume, _resume,
          "Go on after a suspension."),

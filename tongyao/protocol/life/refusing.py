@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tongyao.protocol.life.phases.children import residual_of
-from tongyao.protocol.life.phases.seating import enough
+from tongyao.protocol.life.residuals import residual_of
+from tongyao.protocol.life.seating import enough
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase

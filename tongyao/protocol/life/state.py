@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.events import Event, SignalledText
+from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -162,6 +163,7 @@ class State(BaseModel):
     deadlines_set: int = Field(default=0, description="How many deadlines were set so far.")
 
     tension: TensionRef | None = None
+    revisions: int = Field(default=0, description="How often the tension was revised.")
     selected: tuple[Choice, ...] = Field(
         default=(), description="Who was chosen; once consents are known, who is to be seated."
     )
@@ -197,6 +199,7 @@ class State(BaseModel):
     unconverged: bool = False
     quorum_waived: bool = False
     deciding_cause: DecidingCause | None = None
+    decisions: int = Field(default=0, description="How often the demander was asked how to go on, this time included.")
     decision: Decision | None = None
 
     token_budget: int | None = None
@@ -277,13 +280,63 @@ class State(BaseModel):
 
     @property
     def children_open(self) -> bool:
-        """Whether something may still come back from a child, or be sent to one."""
-        return any(residual.status in ("open", "approved", "started") for residual in self.residuals.values())
+        """Whether something may still come back from a child."""
+        return any(residual.status in ("approved", "started") for residual in self.residuals.values())
+
+    @property
+    def only_residuals(self) -> bool:
+        """Whether the demander's word on residuals is all that is waited for: nobody is asked to answer the plan."""
+        return bool(self.undecided) and not self.asked_for_answers
 
     @property
     def asked_for_answers(self) -> tuple[str, ...]:
         """Aliases whose answer to the present plan is waited for or given. Nobody is asked about a plan without parts."""
         return tuple(alias for alias in self.people if alias not in self.left_out) if self.plan_has_parts else ()
+
+    @property
+    def all_answered(self) -> bool:
+        return set(self.asked_for_answers) <= set(self.answers)
+
+    @property
+    def open_points(self) -> tuple[str, ...]:
+        """Aliases whose decline or proposal the demander may still answer by a new plan, and has said nothing of."""
+
+        def is_open(alias: str, given: str) -> bool:
+            hole = self.residuals.get(hole_id(self.plan_revision, alias))
+            return given == "propose" or (given == "decline" and (hole is None or hole.status == "open"))
+
+        return (
+            () if self.replanned else tuple(alias for alias, one in sorted(self.answers.items()) if is_open(alias, one))
+        )
+
+    @property
+    def last_residual(self) -> str | None:
+        """The residual on which a decision ends the answers, because nothing else is waited for; None: there is no such residual."""
+        if self.phase is not Phase.ANSWERING or not self.all_answered:
+            return None
+        points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
+        waited_for = points | set(self.undecided) if self.only_residuals else points
+        return next(iter(waited_for & set(self.undecided)), None) if len(waited_for) == 1 else None
+
+    @property
+    def waits_for_children(self) -> bool:
+        """Whether children are waited for, and their plans folded into one more plan: once."""
+        return self.start.settings.wait_for_children and not self.folded
+
+    @property
+    def after_answers(self) -> Phase:
+        """The phase that follows when no answer is waited for. Approved children are started before the process is complete."""
+        waits = self.waits_for_children and (self.children_open or bool(self.completed_children))
+        return Phase.AWAITING_CHILDREN if waits or self.child_starting else Phase.COMPLETED
+
+    @property
+    def child_starting(self) -> bool:
+        return any(residual.status == "approved" for residual in self.residuals.values())
+
+    @property
+    def completed_children(self) -> tuple[str, ...]:
+        """Ids of children that completed."""
+        return tuple(sorted(one.child for one in self.residuals.values() if one.outcome == Phase.COMPLETED))
 
     @property
     def over_budget(self) -> bool:

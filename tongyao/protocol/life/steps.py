@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tongyao.protocol.contracts.process import ActivityContract, ActivityInput
+from tongyao.protocol.model.process import Phase
+
+if TYPE_CHECKING:
+    from tongyao.protocol.life.state import State
 
 RECORD_KEY = "record"
 """The key of the step that writes the outbox. It may run any number of times; every other key succeeds at most once."""
+
+
+def _take_nothing(state: State, output: Any, now: datetime) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step that should be running. `input` is complete but for the outbox, which whoever starts it adds.
 
+    `take`: brings its output into the state, and returns the phase that follows; the output is None of an optional step that was passed over.
+    `split`: called when it failed for what an operator has to mend: it may want smaller steps in its place.
     `held`: it may go on if it runs, and may not be started now, because the process is suspended.
     `optional`: the process can do without it; a failure is noted and passed over.
     """
@@ -23,6 +34,8 @@ class Step:
     contract: ActivityContract[Any, Any]
     input: ActivityInput
     summary: str
+    take: Callable[[State, Any, datetime], Phase | None] = field(default=_take_nothing, compare=False, repr=False)
+    split: Callable[[State], None] | None = field(default=None, compare=False, repr=False)
     optional: bool = False
     held: bool = False
 

@@ -1,127 +1,118 @@
-"""What a process waits for, since when, and how it can continue. Derived from `wanted`, `wake` and the causes of a suspension."""
+"""What a process waits for, since when, and how it can continue. Derived from `wanted`, `wake`, the asks and the causes of a suspension.
+
+The sentences are in `tongyao/texts/protocol/why.toml`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from pydantic import Field
 
 from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
+from tongyao.protocol.life.asks import does, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
-from tongyao.protocol.life.snapshot import open_asks
+from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.life.steps import RECORD_KEY, Step
-from tongyao.protocol.model.events import Ask
-from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.events import Ask, Waiting
+from tongyao.protocol.model.process import DEMANDER, ENDED, Phase
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 
 class Reason(Value):
-    """One thing that a process waits for. `sentence` names aliases: it is for operators."""
+    """One thing that a process waits for, in the language in which it was asked for. It names aliases: it is for operators."""
 
     waits_for: str
     since: datetime | None = None
     until: datetime | None = None
     left: str = ""
     moved_by: str = ""
-    waits_for_zh: str = Field(default="", exclude=True)
-    moved_by_zh: str = Field(default="", exclude=True)
-
-    @property
-    def sentence_zh(self) -> str:
-        """As `sentence`, in Chinese. What has no Chinese stands in English."""
-        left = self.left.replace(" d", " 天").replace(" h", " 小时").replace(" min", " 分钟")
-        since = f"，从 {self.since:%Y-%m-%d %H:%M} UTC 开始" if self.since else ""
-        until = f"，截至 {self.until:%Y-%m-%d %H:%M} UTC" + (f"（还剩 {left}）" if left else "") if self.until else ""
-        moved = self.moved_by_zh or self.moved_by
-        return f"在等{self.waits_for_zh or self.waits_for}{since}{until}{f'；{moved}' if moved else ''}。"
+    language: Language = Field(default="en", exclude=True)
 
     @property
     def sentence(self) -> str:
-        """For operators, in English."""
-        since = f" since {self.since:%Y-%m-%d %H:%M} UTC" if self.since else ""
-        left = f" ({self.left} left)" if self.left else ""
-        until = f", until {self.until:%Y-%m-%d %H:%M} UTC{left}" if self.until else ""
-        moved = f"; {self.moved_by}" if self.moved_by else ""
-        return f"Waits for {self.waits_for}{since}{until}{moved}."
+        """All of it in one sentence."""
+        parts: list[tuple[str, dict[str, Any]]] = [("waits_for", {"whom": self.waits_for})]
+        parts += [("since", {"since": self.since})] * bool(self.since)
+        parts += [("until_left", {"until": self.until, "left": self.left})] * bool(self.until)
+        parts += [("moved_by", {"moved": self.moved_by})] * bool(self.moved_by)
+        return "".join(_say(key, self.language, **values) for key, values in [*parts, ("stop", {})])
 
 
-def why(state: State, now: datetime) -> list[Reason]:
+def _say(key: str, language: str, /, **values: Any) -> str:
+    return words(f"why.{key}", language, **values)
+
+
+def why(state: State, now: datetime, language: Language = "en") -> list[Reason]:
     """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
-    reasons = [*_causes(state), *_people(state), *_steps(state)] or _nothing(state)
-    return [one.model_copy(update={"left": _left(one.until, now)}) if one.until else one for one in reasons]
+    found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
+        state, language
+    )
+    return [
+        one.model_copy(update={"left": _left(one.until, now, language) if one.until else "", "language": language})
+        for one in found
+    ]
 
 
-def _left(until: datetime, now: datetime) -> str:
+def _left(until: datetime, now: datetime, language: Language) -> str:
     hours, rest = divmod(max(0, int((until - now).total_seconds())), 3600)
     days, hours = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min"
+    key = "days" if days else "hours" if hours else "minutes"
+    return _say(key, language, days=days, hours=hours, minutes=rest // 60)
 
 
-def _causes(state: State) -> list[Reason]:
-    reasons = []
+def _causes(state: State, language: Language) -> Iterator[Reason]:
     for name, cause in sorted(state.causes.items()):
-        at = f"{cause.retry_at:%H:%M:%S} UTC" if cause.retry_at else ""
         if cause.kind == "operator":
-            who, who_zh = f"an operator ({cause.code})", f"运维人员（{cause.code}）"
-            moved, moved_zh = f"`resume` once it is mended: {cause.reason}", f"排除原因后 `resume`：{cause.reason}"
+            who = _say("operator", language, code=cause.code)
+            moved = _say("mend", language, reason=cause.reason)
         else:
-            who, who_zh = f"step {name} ({cause.code})", f"步骤 {name}（{cause.code}）"
-            moved, moved_zh = (f"tried again at {at}", f"{at} 再试") if at else ("it is being tried again", "正在重试")
+            who = _say("step_failed", language, name=name, code=cause.code)
+            moved = _say("tried_at" if cause.retry_at else "being_tried", language, at=cause.retry_at)
         if cause.code == "schedule_to_start":
-            moved, moved_zh = f"{cause.reason}; {moved}", f"{cause.reason}；{moved_zh}"
-        reasons.append(
-            Reason(waits_for=who, waits_for_zh=who_zh, since=cause.since, moved_by=moved, moved_by_zh=moved_zh)
-        )
-    return reasons
+            moved = _say("no_worker", language, reason=cause.reason, moved=moved)
+        yield Reason(waits_for=who, since=cause.since, moved_by=moved)
 
 
-def _people(state: State) -> list[Reason]:
+def _people(state: State, language: Language) -> list[Reason]:
     """The asks of the phase; children that run; in a round that waits for nobody, the time to correct."""
+    reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]
         until = _until(state, state.deadline)
-        reasons = [Reason(waits_for=f"child {name}", waits_for_zh=f"子过程 {name}", until=until) for name in running]
+        reasons = [Reason(waits_for=_say("child", language, child=name), until=until) for name in running]
     elif state.correcting_until is not None and not state.waiting_for and not state.suspended:
-        until = wall_time(state, state.correcting_until)
-        reasons = [Reason(waits_for="corrections of what was said", waits_for_zh="对发言的更正", until=until)]
-    else:
-        reasons = []
-    for ask, deadline in () if state.phase.ended else open_asks(state):
-        if state.phase is Phase.ANSWERING and ask.subject:
-            continue  # no answer waits for it
-        told = _MOVED_BY[ask.ask]
-        if ask.ask is Ask.DECISION and state.phase is Phase.ANSWERING:
-            told = _REPLAN
-        elif ask.ask is Ask.PROJECTION and deadline is None:
-            told = _CLOSE_GAP
-        moved, moved_zh = (text.format(ask.subject) for text in told)
-        since, until = deadline.asked_at if deadline is not None else None, _until(state, deadline)
-        reasons.append(Reason(waits_for=ask.alias, since=since, until=until, moved_by=moved, moved_by_zh=moved_zh))
+        reasons = [Reason(waits_for=_say("corrections", language), until=wall_time(state, state.correcting_until))]
+    for ask, deadline in _asked_of_people(state):
+        since = deadline.asked_at if deadline is not None else None
+        moved = does(ask, language)
+        reasons.append(Reason(waits_for=ask.alias, since=since, until=_until(state, deadline), moved_by=moved))
     return reasons
+
+
+def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
+    """What is waited for. Operators' causes have reasons of their own. Where answers to the plan are waited for, residuals are not."""
+    for ask, deadline in open_asks(state):
+        beside = state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
+        if ask.ask is not Ask.RESUME and not beside:
+            yield ask, deadline
 
 
 def _until(state: State, deadline: Deadline | None) -> datetime | None:
     return wall_time(state, deadline.due) if deadline is not None and not state.suspended else None
 
 
-def _steps(state: State) -> list[Reason]:
-    return [
-        Reason(
-            waits_for=f"step {key} ({step.summary})",
-            waits_for_zh=f"步骤 {key}（{step.summary}）",
-            moved_by=f"a worker of the role {ROLES[queue_of(step.contract)]}",
-            moved_by_zh=f"由角色为 {ROLES[queue_of(step.contract)]} 的 worker 执行",
-        )
-        for key, step in waited_for(state).items()
-        if key != RECORD_KEY and key not in state.causes and not step.held
-    ]
+def _steps(state: State, language: Language) -> Iterator[Reason]:
+    for key, step in waited_for(state).items():
+        if key != RECORD_KEY and key not in state.causes and not step.held:
+            role = _say("role", language, role=ROLES[queue_of(step.contract)])
+            yield Reason(waits_for=_say("step", language, key=key, summary=step.summary), moved_by=role)
 
 
 def waited_for(state: State) -> dict[str, Step]:
@@ -130,124 +121,42 @@ def waited_for(state: State) -> dict[str, Step]:
     return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
 
-def _nothing(state: State) -> list[Reason]:
+def _nothing(state: State, language: Language) -> list[Reason]:
     if state.phase.ended:
         return []
     if state.draining is not None:
-        return [
-            Reason(waits_for="its next run: it continues as new", waits_for_zh="自己的下一次运行（continue-as-new）")
-        ]
-    return [
-        Reason(
-            waits_for="its own deadline",
-            waits_for_zh="它自己的期限",
-            until=wall_time(state, deadline_checks.next_due(state)),
-        )
-    ]
+        return [Reason(waits_for=_say("next_run", language))]
+    return [Reason(waits_for=_say("own_deadline", language), until=wall_time(state, deadline_checks.next_due(state)))]
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:
     """One sentence for the demander or a participant. It names nobody else: who is waited for tells a person from a proxy."""
-    zh = language == "zh"
     if state.phase.ended:
-        return "过程已经结束。" if zh else "The process has ended."
+        return _say("ended", language)
     if any(cause.kind == "operator" for cause in state.causes.values()):
-        return (
-            "过程已暂停，由运维人员处理；期间不计时。"
-            if zh
-            else "The process is suspended; an operator has to mend it. No deadline runs."
-        )
+        return _say("suspended", language)
     if state.suspended:
-        return (
-            "服务暂时不可用，稍后自动继续；期间不计时。"
-            if zh
-            else "The service is away for a while and goes on by itself. No deadline runs."
-        )
-    own = [reason for reason in _people(state) if reason.waits_for == alias]
-    which = 1 if zh else 0
+        return _say("away", language)
+    own = [(ask, deadline) for ask, deadline in _asked_of_people(state) if ask.alias == alias]
     if not own:
-        said = _GOES_ON.get(state.phase, ("", ""))[which].format(round=state.round)
-        if alias == DEMANDER and state.undecided:
-            said += _OPEN_POINTS[which]
-        return said + ("过程现在没有在等你。" if zh else "The process does not wait for you now.")
-    asked = _ASKED_OF_YOU.get(state.phase, ("The process waits for your answer", "这个过程在等你答复"))
-    about_gap = state.phase is Phase.CRYSTALLIZING and alias == DEMANDER and state.demander_asked
-    what = (_GAP_ASKED if about_gap else asked)[which].format(round=state.round)
-    until = min((reason.until for reason in own if reason.until is not None), default=None)
-    if until is None:
-        return f"{what}。" if zh else f"{what}."
-    return f"{what}，截至 {until:%Y-%m-%d %H:%M} UTC。" if zh else f"{what}, until {until:%Y-%m-%d %H:%M} UTC."
+        said = _say(state.phase, language, round=state.round) if state.phase in _GOES_ON else ""
+        said += _say("open_points", language) if alias == DEMANDER and state.undecided else ""
+        return f"{said}{_say('not_you', language)}"
+    ask, deadline = min(own, key=lambda one: (one[1] is None, one[1].due if one[1] is not None else None))
+    what = does(ask, language)
+    key = "gap_waits" if ask.ask is Ask.GAP else "process_waits"
+    until = _until(state, deadline)
+    at = _say("until", language, until=f"{until:%Y-%m-%d %H:%M} UTC") if until is not None else ""
+    return f"{_say(key, language, what=what)}{at}{_say('stop', language)}"
+
+
+_GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
+"""Phases of which those are told something of whom nothing is asked."""
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
     """When the last deadline of others runs out; None where the party is waited for itself, or no deadline runs. It names nobody."""
-    waits = [] if state.suspended or state.causes else _people(state)
+    waits = [] if state.suspended else _people(state, "en")
     if any(reason.waits_for == alias for reason in waits):
         return None
     return max((reason.until for reason in waits if reason.until is not None), default=None)
-
-
-_RESIDUAL: Final = (
-    "whether {0} goes back to the field (`tongyao branch`)",
-    "要不要为 {0} 另开过程（`tongyao branch`）",
-)
-_MOVED_BY: Final[Mapping[Ask, tuple[str, str]]] = {
-    Ask.CONFIRM_TENSION: (
-        "the tension is to be confirmed or revised (`tongyao confirm`, `tongyao revise`)",
-        "张力待确认或修改（`tongyao confirm`、`tongyao revise`）",
-    ),
-    Ask.SELECT_PARTICIPANTS: ("people are to be chosen (`tongyao select`)", "待选人（`tongyao select`）"),
-    Ask.CONSENT: (
-        "whether a proxy may speak for them (`tongyao consent`)",
-        "代理可不可以替他们发言（`tongyao consent`）",
-    ),
-    Ask.PROJECTION: ("what they say in this round (`tongyao say`)", "他们这一轮的发言（`tongyao say`）"),
-    Ask.DECISION: ("how it goes on is to be decided (`tongyao decide`)", "怎样继续，待决定（`tongyao decide`）"),
-    Ask.ANSWER: ("their answer to the plan (`tongyao answer`)", "他们对方案的答复（`tongyao answer`）"),
-    Ask.RESIDUAL: _RESIDUAL,
-    Ask.HOLE: _RESIDUAL,
-}
-"""What answers each ask, for operators, in English and in Chinese. `{0}`: the subject of the ask."""
-_REPLAN: Final = (
-    "somebody declined or proposed a change (`tongyao replan`, `tongyao branch` or `tongyao conclude`)",
-    "有人没有接，或者提了修改（`tongyao replan`、`tongyao branch` 或 `tongyao conclude`）",
-)
-_CLOSE_GAP: Final = ("a gap that they are asked to close (`tongyao say`)", "一个要他们补上的缺口（`tongyao say`）")
-_ASKED_OF_YOU: Final[Mapping[Phase, tuple[str, str]]] = {
-    Phase.CONFIRMING: ("The process waits for you to confirm or revise the tension", "这个过程在等你确认或修改张力"),
-    Phase.SELECTING: ("The process waits for you to choose who takes part", "这个过程在等你选定参与的人"),
-    Phase.CRYSTALLIZING: ("The process waits for what you say in round {round}", "这个过程在等你在第 {round} 轮发言"),
-    Phase.DECIDING: ("The process waits for you to decide how it goes on", "这个过程在等你决定怎样继续"),
-    Phase.ANSWERING: ("The process waits for your answer", "这个过程在等你答复"),
-    Phase.AWAITING_CHILDREN: (
-        "The process waits for you to say what goes back to the field",
-        "这个过程在等你决定哪些问题回到场中",
-    ),
-}
-"""What is asked of a party in each phase, in English and in Chinese."""
-_GAP_ASKED: Final = (
-    "You are asked about a gap that perhaps only you can close. The rounds do not wait for it",
-    "有一个缺口可能只有你能补上。各轮不会等你",
-)
-_GOES_ON: Final[Mapping[Phase, tuple[str, str]]] = {
-    Phase.FORMULATING: ("The intent is being written in four parts. ", "正在把意图写成四小段。"),
-    Phase.DISCOVERING: ("People are being looked for. ", "正在找人。"),
-    Phase.CONSENTING: ("People are asked whether a proxy may speak for them. ", "正在征询一些人是否允许代理代为发言。"),
-    Phase.CRYSTALLIZING: ("Round {round} is under way. ", "第 {round} 轮正在进行。"),
-    Phase.DECIDING: (
-        "The rounds have stopped. Whoever asked decides how the process goes on. ",
-        "各轮已经停下，由提出的人决定接下来怎么办。",
-    ),
-    Phase.PLANNING: ("The plan is being written. ", "正在写方案。"),
-    Phase.DELIVERING: ("Everybody’s part of the plan is being written. ", "正在写每个人的那一份。"),
-    Phase.ANSWERING: ("The plan is being answered. ", "正在征求对方案的答复。"),
-    Phase.AWAITING_CHILDREN: (
-        "Other processes that came out of this one are under way. ",
-        "由它产生的其他过程正在进行。",
-    ),
-}
-"""What goes on in each phase, for those of whom nothing is asked. It names nobody."""
-_OPEN_POINTS: Final = (
-    "Points that stayed open can be taken back to the field (inbox). ",
-    "还有未解决的问题可以回到场中（见待办）。",
-)

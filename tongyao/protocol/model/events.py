@@ -122,12 +122,14 @@ class Event(Value):
 
 
 class Ask(StrEnum):
-    """What somebody is asked for: a row in their inbox."""
+    """What kinds of asks there are (`life.asks`): each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
     SELECT_PARTICIPANTS = "select_participants"
     PROJECTION = "projection"
+    GAP = "gap"
     DECISION = "decision"
+    REPLAN = "replan"
     ANSWER = "answer"
     RESIDUAL = "residual"
     HOLE = "hole"
@@ -136,12 +138,13 @@ class Ask(StrEnum):
 
 
 class Waiting(Value):
-    """One thing that waits for one party. The row is known by (process, ask, alias, round).
+    """One thing that waits for one party. `id`: by which messages name it, as `confirm/1` or `say/2/P03`; of its process.
 
-    `subject`: the residual, or the profile id of somebody who is invited. While the process is suspended `due` is unset, and
+    `round`: the round, or of an answer the revision of the plan. `subject`: the residual, or the profile id of somebody who is invited. While the process is suspended `due` is unset, and
     `remaining_seconds` says how much time will be left when it goes on.
     """
 
+    id: str
     ask: Ask
     alias: str
     round: int = 0
@@ -149,11 +152,13 @@ class Waiting(Value):
     remaining_seconds: int | None = None
     subject: str = ""
     others: int | None = Field(
-        default=None, description="Of `consent`: how many others would take part at most, the demander left out."
+        default=None,
+        description="Of `consent`: how many others would take part at most, the demander left out. Of `confirm_tension`: how many people were "
+        "named at the start, whom confirming asks at once; unset: none.",
     )
     ends_answers: bool = Field(
         default=False,
-        description="Of `hole`: whether it goes back to the field or not, no answer is waited for after it.",
+        description="Of `residual` and `hole`: whether it goes back to the field or not, no answer is waited for after it.",
     )
 
 

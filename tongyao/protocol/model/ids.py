@@ -1,4 +1,4 @@
-"""Ids of what is said and stated in a process. Ids are made and parsed only here.
+"""The ids of a process. Ids are made and parsed only here.
 
 | id | names |
 |---|---|
@@ -6,7 +6,13 @@
 | `R2/r1` | the first relation that the catalyst stated in round 2 |
 | `R2/n5` | the fifth note that the catalyst stated in round 2 |
 | `T/B1` | a line of the tension |
-| `residual/2` | the second residual tension of a plan |
+| `residual/2` | the second residual tension within its plan |
+| `plan/1/residual/2` | the same, within its process |
+| `plan/1/hole/P03` | the hole that P03 leaves by declining plan 1: a residual like every other |
+| `c-abc.1-2` | the child of `c-abc` for its residual `plan/1/residual/2` |
+| `P03` | a participant; `P00` is the demander |
+| `invited/4` | somebody who is asked for their consent and has no seat yet |
+| `decide/2` | what is asked of somebody (`life.asks`) |
 
 A plan may cite items of a child process: the child's id and a slash stand before them.
 """
@@ -17,6 +23,7 @@ import re
 from collections.abc import Iterable
 from itertools import combinations
 from typing import Final
+from uuid import UUID, uuid5
 
 from tongyao.protocol.model.process import DEMANDER
 
@@ -35,6 +42,76 @@ ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![\d/])")
 _PARTS: Final = re.compile(
     r"(?:.*/)?R(?P<round>\d{1,4})/(?:(?P<alias>P\d{2,3})/(?P<item>\d{1,5})|(?P<kind>[rn])(?P<statement>\d{1,5}))"
 )
+
+_RESIDUAL: Final = re.compile(r"plan/(?P<revision>\d+)/(?:residual/(?P<number>\d+)|hole/(?P<alias>P\d{2,3}))")
+_INVITED: Final = "invited/"
+_TEXTS: Final = UUID("7d2b1c52-2f0e-5e0c-9a55-6f2f6c7e61aa")
+
+
+def next_alias(taken: int) -> str:
+    """`P01` for the first participant given an alias, and so on; never used again in the process."""
+    return f"P{taken + 1:02d}"
+
+
+def invited_alias(number: int) -> str:
+    """What somebody is called who is asked for their consent; `number`: of the invitation, from 1."""
+    return f"{_INVITED}{number}"
+
+
+def invitation_of(alias: str) -> int:
+    """The number of the invitation; 0 for every other alias."""
+    number = alias.removeprefix(_INVITED)
+    return int(number) if number != alias and number.isdecimal() else 0
+
+
+def residual_id(revision: int, number: int) -> str:
+    """What a residual of a plan is called in its process. `number`: within the plan, from 1."""
+    return f"plan/{revision}/residual/{number}"
+
+
+def hole_id(revision: int, alias: str) -> str:
+    """What the hole is called that `alias` leaves by declining a plan."""
+    return f"plan/{revision}/hole/{alias}"
+
+
+def hole_of(residual: str) -> tuple[int, str] | None:
+    """Revision and alias of a hole; None for any other residual."""
+    found = _RESIDUAL.fullmatch(residual)
+    return (int(found["revision"]), found["alias"]) if found and found["alias"] else None
+
+
+def number_of_residual(residual: str) -> int:
+    """Its number within the plan; of a hole that of the alias. Raises `ValueError` for anything else."""
+    _, number = _parts_of_residual(residual)
+    return int(number.removeprefix("P"))
+
+
+def child_id(parent: str, residual: str) -> str:
+    """The id of the process for one residual of a parent's plan: the same on every retry.
+
+    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
+    neither a residual of a plan nor the hole of somebody who declined it.
+    """
+    return f"{parent}.{'-'.join(_parts_of_residual(residual))}"
+
+
+def _parts_of_residual(residual: str) -> tuple[str, str]:
+    found = _RESIDUAL.fullmatch(residual)
+    if found is None:
+        raise ValueError(
+            f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>, or plan/<revision>/hole/<alias>"
+        )
+    return found["revision"], found["number"] or found["alias"]
+
+
+def ask_id(name: str, *parts: object) -> str:
+    """The id of an ask, or of a moment that a message names: `confirm/1`, `say/2/P03`, `residual/plan/1/hole/P03`."""
+    return "/".join([name, *map(str, parts)])
+
+
+def process_text_id(process_id: str, name: str) -> str:
+    """The id of a text that a process names itself: the same name is the same text, so writing it twice is harmless."""
+    return str(uuid5(_TEXTS, f"{process_id}/{name}"))
 
 
 def item_id(round_number: int, alias: str, number: int) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from tongyao.protocol.model.process import Choice, Phase, TensionRef
+from tongyao.protocol.model.process import Choice, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.value import Value
@@ -41,20 +41,20 @@ class Answer(_Message):
     """A message that answers what was open when it was composed."""
 
     ask: str = Field(
-        default="", max_length=200, description="What it answers (`ask_of`). Empty: what is open when it arrives."
+        default="", max_length=200, description="What it answers (`life.asks`). Empty: what is open when it arrives."
     )
 
 
-class ReviseTension(_Message):
+class ReviseTension(Answer):
     kind: Literal["revise_tension"] = "revise_tension"
     tension: TensionRef
 
 
-class ConfirmTension(_Message):
+class ConfirmTension(Answer):
     kind: Literal["confirm_tension"] = "confirm_tension"
 
 
-class SelectParticipants(_Message):
+class SelectParticipants(Answer):
     kind: Literal["select_participants"] = "select_participants"
     participants: tuple[Choice, ...] = Field(min_length=1)
 
@@ -202,15 +202,6 @@ KINDS: Final[dict[str, type[Message]]] = {
     kind.model_fields["kind"].default: kind for kind in get_args(get_args(Message)[0])
 }
 """Every kind of message and its type."""
-
-
-def ask_of(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
-    """The id of what a message of this kind answers in this phase, as `conclude/crystallizing/2` or `extend_deadline/deciding/3/P00`.
-
-    The number is the revision of the plan while its answers or children are waited for, before that the round. `alias`: of whom.
-    """
-    number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
-    return "/".join([kind, phase.value, str(number), *([alias] if alias else [])])
 
 
 def is_own(message: Message) -> bool:

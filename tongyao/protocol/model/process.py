@@ -21,21 +21,6 @@ DEMANDER: Final = "P00"
 ROOM_OF_OTHERS: Final = 2
 """With fewer participants beside the demander, everything that is said is known to be one person's."""
 
-NEXT_PHASES: Final[dict[Phase, frozenset[Phase]]] = {
-    Phase.FORMULATING: frozenset({Phase.CONFIRMING}),
-    Phase.CONFIRMING: frozenset({Phase.DISCOVERING, Phase.CONSENTING}),
-    Phase.DISCOVERING: frozenset({Phase.SELECTING, Phase.CONSENTING}),
-    Phase.SELECTING: frozenset({Phase.CONSENTING}),
-    Phase.CONSENTING: frozenset({Phase.SELECTING, Phase.CRYSTALLIZING, Phase.DECIDING}),
-    Phase.CRYSTALLIZING: frozenset({Phase.DECIDING, Phase.PLANNING}),
-    Phase.DECIDING: frozenset({Phase.CONSENTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.ABANDONED}),
-    Phase.PLANNING: frozenset({Phase.DELIVERING}),
-    Phase.DELIVERING: frozenset({Phase.ANSWERING, Phase.AWAITING_CHILDREN, Phase.COMPLETED}),
-    Phase.ANSWERING: frozenset({Phase.PLANNING, Phase.AWAITING_CHILDREN, Phase.COMPLETED}),
-    Phase.AWAITING_CHILDREN: frozenset({Phase.PLANNING, Phase.COMPLETED}),
-}
-"""Which phase may follow which. Every open phase may also end as cancelled or expired."""
-
 
 class TensionRef(Value):
     """A stored tension as the workflow knows it: where it is and what control needs of it; never its words."""
@@ -87,11 +72,6 @@ class DecidingCause(StrEnum):
     LIMIT = "limit"
     QUORUM = "quorum"
     BUDGET = "budget"
-
-
-def next_alias(taken: int) -> str:
-    """`P01` for the first participant given an alias, and so on; never used again in the process."""
-    return f"P{taken + 1:02d}"
 
 
 Role = Literal["demander", "participant", "operator"]

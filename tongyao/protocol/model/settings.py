@@ -90,6 +90,9 @@ class ProcessSettings(Value):
         description="How long a round stays open after the last words of a person, for corrections.",
     )
     deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
+    deciding_alone_seconds: int = Field(
+        default=HOUR, ge=1, description="The same, where nobody but the demander is a person: at most so long."
+    )
     answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
     children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")
     process_seconds: int = Field(default=60 * DAY, ge=1, description="The whole process.")
@@ -98,7 +101,10 @@ class ProcessSettings(Value):
         default=Residuals.ASK, description="Whether what stays unresolved becomes a process of its own."
     )
     depth_limit: int = Field(default=1, ge=0, le=5, description="Generations of children below the root.")
-    wait_for_children: bool = Field(default=False, description="Plan once more when they have ended.")
+    wait_for_children: bool = Field(
+        default=True,
+        description="Wait for children that were begun before the end, and plan once more when they have ended.",
+    )
     propose_parents_participants: bool = Field(
         default=True, description="The field may find people of the parent's room for a child."
     )
@@ -123,8 +129,6 @@ class ProcessSettings(Value):
             raise ValueError(
                 "residuals `auto` with depth_limit 0 contradict each other: set a depth, or residuals `off`"
             )
-        if self.wait_for_children and self.residuals is Residuals.OFF:
-            raise ValueError("wait_for_children needs residuals `ask` or `auto`")
         if self.turn_seconds > self.process_seconds:
             raise ValueError("a person's turn may not last longer than the whole process")
         return self

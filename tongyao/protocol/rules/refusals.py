@@ -177,8 +177,8 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     ),
     Refusal.UNKNOWN_CHILD: ("this process has no such child running", "本过程没有这个正在进行的子过程"),
     Refusal.ASK_OVER: (
-        "what this answers is over: the process went on after you saw it. Look at it again; open now is {open}",
-        "你答复的事情已经过去：你看到之后，过程又往前走了。请重新查看；现在等待的是 {open}",
+        "what this answers is over: the process went on after you saw it. Look at it again",
+        "你答复的事情已经过去：你看到之后，过程又往前走了。请重新查看",
     ),
     Refusal.OVERTAKEN: (
         "this message could not be delivered before a later one of the same sender was applied",
@@ -193,6 +193,22 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
         "无法读取这条消息，请参照消息格式",
     ),
 }
+
+
+_OVER: Final = frozenset(
+    {
+        Refusal.NOT_NOW,
+        Refusal.ALREADY_CONFIRMED,
+        Refusal.ROUND_OVER,
+        Refusal.WRONG_ROUND,
+        Refusal.WRONG_REVISION,
+        Refusal.ALREADY_ANSWERED,
+        Refusal.UNKNOWN_RESIDUAL,
+        Refusal.ASK_OVER,
+    }
+)
+"""Refusals of messages that answer what is not open."""
+_OPEN_NOW: Final = ("; open now: {open}", "；现在等待的是 {open}")
 
 
 class Verdict(Value):
@@ -210,8 +226,9 @@ class Verdict(Value):
 
     @classmethod
     def refused(cls, code: Refusal, open_now: str = "") -> Verdict:
-        """`open_now`: the ask that is open instead, of `ASK_OVER`."""
-        en, zh = (text.replace("{open}", open_now) for text in REFUSALS[code])
+        """`open_now`: ids of what is open instead; said where the message answers something that is over."""
+        said = zip(REFUSALS[code], _OPEN_NOW if open_now and code in _OVER else ("", ""), strict=True)
+        en, zh = (text + tail.replace("{open}", open_now) for text, tail in said)
         return cls(accepted=False, code=code.value, en=en, zh=zh)
 
 

@@ -137,13 +137,19 @@ class Notifications:
                    UPDATE inbox i SET told_opened_at = i.opened_at, told_due_at = i.due_at FROM new WHERE i.id = new.id
                    RETURNING i.id || '@' || extract(epoch FROM i.opened_at)
                            || CASE WHEN new.again THEN '/' || extract(epoch FROM i.due_at) ELSE '' END AS source,
-                       i.process_id, i.ask, i.alias, i.round, i.due_at, COALESCE(i.person, %(operators)s) AS person""",
+                       i.process_id, substr(i.id, length(i.process_id) + 2) AS ask_id, i.ask, i.alias, i.round, i.due_at, COALESCE(i.person, %(operators)s) AS person""",
                 {"limit": limit, "operators": OPERATORS, "moved": MOVED_SECONDS},
             )
             made = 0
             for row in await cursor.fetchall():
                 due = row["due_at"].isoformat() if row["due_at"] else None
-                about = {"what": row["ask"], "alias": row["alias"], "round": row["round"], "due": due}
+                about = {
+                    "what": row["ask"],
+                    "ask": row["ask_id"],
+                    "alias": row["alias"],
+                    "round": row["round"],
+                    "due": due,
+                }
                 notice = Notice(
                     source=f"inbox/{row['source']}", person=row["person"], process_id=row["process_id"], about=about
                 )

@@ -59,7 +59,7 @@ class SourceTurn(Value):
 _WAITS = """SELECT i.process_id, i.alias, i.round, i.person FROM inbox i
     JOIN sources s ON s.person = i.person
     JOIN seats t ON t.process_id = i.process_id AND t.alias = i.alias AND t.endpoint = 'agent'
-    WHERE i.closed_at IS NULL AND i.ask = 'projection' AND NOT EXISTS (
+    WHERE i.closed_at IS NULL AND i.ask IN ('projection', 'gap') AND NOT EXISTS (
         SELECT 1 FROM messages m WHERE m.process_id = i.process_id AND m.kind = 'submit_projection'
             AND m.author_id IN ('participant:' || i.person, 'demander:' || i.person) AND (m.payload->>'round')::int = i.round
             AND (m.verdict IS NULL OR (m.verdict->>'accepted')::boolean))"""

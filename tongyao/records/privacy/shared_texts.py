@@ -8,19 +8,28 @@ ever holds a form that is hidden there. Reading masks nothing.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
-from tongyao.protocol.identity.marks import FREE_TEXT, Hidden, HiddenForm, Marker, forms_to_hide
+from pydantic import BaseModel
+
+from tongyao.protocol.identity.marks import Hidden, HiddenForm, Marker, forms_to_hide
+from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import NameFound, Tension
+from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
 from tongyao.records.database import Connection, Pool, one_at_a_time, session, transaction
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.privacy.texts import NewText, Texts, data_key, get_texts, replace_text, text_id
 
-_STRUCTURED: Final = ("projection", "observation", "plan", "delivery", "tension")
+_STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
+    "projection": read_projection,
+    "observation": read_observation,
+    "plan": read_plan,
+    "delivery": Delivery.model_validate_json,
+    "tension": Tension.model_validate_json,
+}
 """Kinds of texts that are JSON, all but the Markdown of a plan."""
 _SHARED: Final = "shared/"
 """Before the kind of the original."""
@@ -177,18 +186,10 @@ def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
     """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone."""
     if kind not in _STRUCTURED or not text.startswith("{"):
         return marker.text(text, author=author)
-
-    def marked(value: Any, field: str) -> Any:
-        if isinstance(value, str):
-            return marker.text(value, author=author) if field in FREE_TEXT else value
-        if isinstance(value, list):
-            return [marked(part, field) for part in value]
-        return {name: marked(part, name) for name, part in value.items()} if isinstance(value, dict) else value
-
-    whole = json.loads(text)
-    if kind == "tension":
-        whole = {**whole, "spans": [], "names": []}
-    return json.dumps(marked(whole, ""), ensure_ascii=False, separators=(",", ":"))
+    model = _STRUCTURED[kind](text)
+    if isinstance(model, Tension):
+        model = model.model_copy(update={"spans": (), "names": ()})
+    return marker.model(model, author=author).model_dump_json()
 
 
 async def _tree(connection: Connection, process_id: str) -> tuple[str, list[str]]:

@@ -7,20 +7,14 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.model.ids import child_id, hole_of, process_text_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
-from tongyao.protocol.model.text_ids import process_text_id
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.holes import hole as plan_hole
-from tongyao.protocol.rules.plans.lineage import (
-    child_id,
-    duplicate_of,
-    for_another_room,
-    hole_of,
-    title_for_another_room,
-)
+from tongyao.protocol.rules.plans.lineage import duplicate_of, for_another_room, title_for_another_room
 from tongyao.records.process.processes import BranchCancelled, NewProcess
 from tongyao.records.repositories import Repositories
 

@@ -18,17 +18,16 @@ _ANSWERED: Final[LiteralString] = """EXISTS (
     WHERE m.process_id = inbox.process_id AND m.created_at >= inbox.opened_at
       AND (m.state = 'pending' OR (m.verdict ->> 'accepted')::boolean)
       AND CASE inbox.ask
-            WHEN 'projection' THEN m.kind = 'submit_projection' AND m.payload ->> 'alias' = inbox.alias
-                                   AND (m.payload ->> 'round')::int = inbox.round
-            WHEN 'answer' THEN m.kind = 'answer_plan' AND m.payload ->> 'alias' = inbox.alias
-                               AND (m.payload ->> 'revision')::int = inbox.round
-            ELSE false END)"""
+            WHEN 'answer' THEN m.kind = 'answer_plan' AND (m.payload ->> 'revision')::int = inbox.round
+            ELSE inbox.ask IN ('projection', 'gap') AND m.kind = 'submit_projection'
+                 AND (m.payload ->> 'round')::int = inbox.round END
+      AND m.payload ->> 'alias' = inbox.alias)"""
 """Whether what was asked has arrived and the process has not written so yet. A refused message answers nothing. If the process
 forgets a message, because it was reset, it asks again, and later than the message."""
 
 
 class InboxRow(Value):
-    """One ask. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
+    """One ask. `id`: that of the process, a slash, and that of the ask in it. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
 
     `subject`: the residual, or the person who is invited, that it is about; `others`: of `consent`, how many others would take
     part at most; `ends_answers`: of `hole`, whether the decision ends the answers to the plan. While the process is suspended there is no `due_at`;
@@ -51,6 +50,11 @@ class InboxRow(Value):
     told_opened_at: datetime | None = None
     told_due_at: datetime | None = None
 
+    @property
+    def ask_id(self) -> str:
+        """By which messages name it: `decide/2`."""
+        return self.id.removeprefix(f"{self.process_id}/")
+
 
 class Inbox:
     """The inboxes of everybody."""
@@ -58,9 +62,9 @@ class Inbox:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def get(self, id: str) -> InboxRow | None:
-        """One ask by its id, `process/ask/alias/round`; None where it never waited."""
-        return await fetch_one(self._pool, InboxRow, "SELECT * FROM inbox WHERE id = %s", [id])
+    async def get(self, process_id: str, ask_id: str) -> InboxRow | None:
+        """One ask; None where it never waited."""
+        return await fetch_one(self._pool, InboxRow, "SELECT * FROM inbox WHERE id = %s", [f"{process_id}/{ask_id}"])
 
     async def of_person(self, person: str) -> list[InboxRow]:
         """What waits for this person in all processes; the most urgent first, what has no deadline last."""
@@ -120,7 +124,7 @@ class Inbox:
 
 async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:
     """Open what waits now, close what no longer does. What was closed and waits again is opened anew."""
-    asks = {f"{snapshot.process_id}/{w.ask}/{w.alias}/{w.round}": w for w in snapshot.inbox}
+    asks = {f"{snapshot.process_id}/{waiting.id}": waiting for waiting in snapshot.inbox}
     await connection.execute(
         "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s)",
         [at, snapshot.process_id, list(asks)],
@@ -150,6 +154,6 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
             "demander": DEMANDER,
             "consent": Ask.CONSENT.value,
             "at": at,
-            "asks": Jsonb([{"id": id, **ask.model_dump(mode="json")} for id, ask in asks.items()]),
+            "asks": Jsonb([{**ask.model_dump(mode="json"), "id": id} for id, ask in asks.items()]),
         },
     )

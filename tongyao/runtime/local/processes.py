@@ -51,7 +51,7 @@ def listens(pid: int | None, port: int) -> bool:
         open_ones = psutil.Process(pid).net_connections("tcp") if pid is not None else []
     except psutil.Error:
         return False
-    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in open_ones)
+    return any(connection.status == psutil.CONN_LISTEN and connection.laddr.port == port for connection in open_ones)
 
 
 def accepts_connections(port: int, host: str = "127.0.0.1") -> bool:

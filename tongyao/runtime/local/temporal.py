@@ -157,7 +157,7 @@ class LocalTemporal:
             candidates = [port for port in range(int(known), int(known) + UI_PORTS_TRIED) if port < 65536]
         except (OSError, ValueError):
             host, candidates = loopback_address(), []
-        port = next((one for one in candidates if not port_is_taken(one, host)), None)
+        port = next((candidate for candidate in candidates if not port_is_taken(candidate, host)), None)
         if port is None:
             host = loopback_address()
             port = free_port(host)

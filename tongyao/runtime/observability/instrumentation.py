@@ -76,10 +76,10 @@ class Measuring(Interceptor):
     """Counts what activities return, and puts the ids of process and activity into every log line under them."""
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return _Inbound(next)
+        return _TracedActivity(next)
 
 
-class _Inbound(ActivityInboundInterceptor):
+class _TracedActivity(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         what = input.args[0] if input.args else None
         info = activity.info()

@@ -88,13 +88,15 @@ def _fixed_message(record: logging.LogRecord) -> bool:
     arguments = record.args if isinstance(record.args, tuple) else ()
     package = record.name.partition(".")[0]
     if package in OWN:
-        arguments = tuple(_named(one) for one in arguments)
+        arguments = tuple(_named(argument) for argument in arguments)
     elif package == "temporalio":  # it appends a dictionary of everything, from which `_ids_of_temporal` takes the ids
         message = message.partition(" ({")[0]
     elif not record.args and not isinstance(record.msg, BaseException):  # it may have been put together by then
         message = f"{record.filename}:{record.lineno} {record.funcName}"
     if package not in OWN:
-        arguments = tuple(_named(one) if isinstance(one, BaseException | int | float) else "…" for one in arguments)
+        arguments = tuple(
+            _named(argument) if isinstance(argument, BaseException | int | float) else "…" for argument in arguments
+        )
     try:
         record.msg = message % arguments if arguments else message
     except (TypeError, ValueError):
@@ -135,13 +137,13 @@ def _short(value: object) -> object:
         case None | bool() | int() | float():
             return value
         case list() | tuple() | set() | frozenset():
-            return [_short(one) for one in list(value)[:KEPT_OF_A_LIST]]
+            return [_short(element) for element in list(value)[:KEPT_OF_A_LIST]]
         case dict():
             return {str(_short(name)): _short(one) for name, one in list(value.items())[:KEPT_OF_A_LIST]}
         case _:
             text = str(value)
             cut = text[:KEPT_OF_A_FIELD] + ("…" if len(text) > KEPT_OF_A_FIELD else "")
-            return "".join(one if one.isprintable() else "\ufffd" for one in cut)
+            return "".join(char if char.isprintable() else "\ufffd" for char in cut)
 
 
 def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -160,7 +162,9 @@ def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) ->
     while link is not None and link not in chain:
         chain.append(link)
         link = link.__cause__ or link.__context__
-    frames = [f"{at.filename}:{at.lineno} {at.name}" for one in chain for at in traceback.extract_tb(one.__traceback__)]
-    event["error"] = [f"{type(one).__module__}.{type(one).__qualname__}" for one in chain]
+    frames = [
+        f"{at.filename}:{at.lineno} {at.name}" for error in chain for at in traceback.extract_tb(error.__traceback__)
+    ]
+    event["error"] = [f"{type(error).__module__}.{type(error).__qualname__}" for error in chain]
     event["trace"] = frames[-KEPT_OF_A_TRACE:]
     return event

@@ -46,9 +46,9 @@ ROLE_WAITING = Gauge(
 
 
 def show_roles(roles: Sequence[RoleState]) -> None:
-    for one in roles:
-        ROLE_WORKERS.labels(one.role).set(sum(one.workers.values()))
-        ROLE_WAITING.labels(one.role).set(one.waiting_seconds)
+    for role in roles:
+        ROLE_WORKERS.labels(role.role).set(sum(role.workers.values()))
+        ROLE_WAITING.labels(role.role).set(role.waiting_seconds)
 
 
 DUTY_AGE = Gauge(

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx
-import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,8 +18,7 @@ from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError
 
 from tongyao.app.operators.roles import RoleState
-from tongyao.gateway.access.connections import OpenConnections, patient_protocol
-from tongyao.gateway.access.listening import ServerWithoutSignals
+from tongyao.gateway.access.http_server import ServerWithoutSignals, server_config
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session
 from tongyao.records.maintenance import Backups, DutyLog
@@ -34,9 +32,8 @@ if TYPE_CHECKING:
 Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
 FRESH_SECONDS = 1.0
-HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 100
-"""Of all clients: the port stands in the same event loop as the gateway, and has no login."""
+"""Of all clients: the port is served by the same event loop as the gateway, and has no login."""
 
 
 class Telemetry:
@@ -83,15 +80,8 @@ class Telemetry:
         if self._port is None:
             yield
             return
-        room = OpenConnections(most=MOST_CONNECTIONS, most_of_address=MOST_CONNECTIONS)
-        config = uvicorn.Config(
-            self.app(),
-            host=self._host,
-            port=self._port,
-            log_level="warning",
-            lifespan="off",
-            http=patient_protocol(HEAD_SECONDS, room, str),
-            ws="none",
+        config = server_config(
+            self.app(), most_connections=MOST_CONNECTIONS, host=self._host, port=self._port, lifespan="off"
         )
         server = ServerWithoutSignals(config)
         listening = config.bind_socket()  # from here on it can be connected to

@@ -73,7 +73,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         if not self._encrypts:
             return list(payloads)
         active = self._keys.active
-        return [one if _stays_readable(one) else self._encrypted(one, active) for one in payloads]
+        return [payload if _stays_readable(payload) else self._encrypted(payload, active) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """The payloads in plain. Those that are not to be relied on get the mark `UNSEALED`, unless no context was given: then payloads are only shown.
@@ -81,7 +81,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         A payload that does not open is marked `UNREADABLE` in a workflow and its steps: the signal that carries it is refused, and everything
         else that carries it fails. Without a context it raises `KeyMissing` when its master key is not here, `BadKey` when it was changed.
         """
-        return [self._judged(one) for one in payloads]
+        return [self._judged(payload) for payload in payloads]
 
     def _judged(self, payload: Payload) -> Payload:
         encrypted = is_encrypted(payload)

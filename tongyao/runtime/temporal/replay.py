@@ -60,7 +60,7 @@ async def replay(histories: AsyncIterator[WorkflowHistory], converter: DataConve
     async with replayer.workflow_replay_iterator(histories) as results:
         async for result in results:
             history, failure = result.history, result.replay_failure
-            asked = recorder.runs.pop(history.run_id, _Asked())
+            asked = recorder.runs.pop(history.run_id, _StartedSteps())
             yield Replayed(
                 process_id=history.workflow_id,
                 run_id=history.run_id,
@@ -76,7 +76,7 @@ def _line(failure: Exception) -> str:
     return f"{type(failure).__name__}: {lines[0][:300] if lines else ''}"
 
 
-async def _other_inputs(history: WorkflowHistory, asked: _Asked, converter: DataConverter) -> AsyncIterator[str]:
+async def _other_inputs(history: WorkflowHistory, asked: _StartedSteps, converter: DataConverter) -> AsyncIterator[str]:
     children = iter(asked.children)
     for event in history.events:
         if event.HasField("activity_task_scheduled_event_attributes"):
@@ -118,7 +118,7 @@ def _differences(before: Any, now: Any, place: str = "input") -> Iterator[str]:
 
 
 @dataclass
-class _Asked:
+class _StartedSteps:
     """Inputs that this build gives: of activities by id, of children in order."""
 
     activities: dict[str, Sequence[Payload]] = field(default_factory=dict)
@@ -130,18 +130,18 @@ class _Recorder(Interceptor):
 
     def __init__(self, converter: DataConverter) -> None:
         self.converter = converter
-        self.runs: dict[str, _Asked] = {}
+        self.runs: dict[str, _StartedSteps] = {}
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor] | None:
         recorder = self
 
-        class Inbound(WorkflowInboundInterceptor):
+        class RecordingInterceptor(WorkflowInboundInterceptor):
             def init(self, outbound: WorkflowOutboundInterceptor) -> None:
                 super().init(_Outbound(outbound, recorder))
 
-        return Inbound
+        return RecordingInterceptor
 
 
 class _Outbound(WorkflowOutboundInterceptor):
@@ -159,8 +159,8 @@ class _Outbound(WorkflowOutboundInterceptor):
         self._asked().children.append(self._payloads(input.args))
         return await self.next.start_child_workflow(input)
 
-    def _asked(self) -> _Asked:
-        return self._recorder.runs.setdefault(workflow.info().original_execution_run_id, _Asked())
+    def _asked(self) -> _StartedSteps:
+        return self._recorder.runs.setdefault(workflow.info().original_execution_run_id, _StartedSteps())
 
     def _payloads(self, values: Sequence[Any]) -> Sequence[Payload]:
         return self._recorder.converter.payload_converter.to_payloads(values)

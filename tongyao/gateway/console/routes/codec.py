@@ -7,7 +7,6 @@ from fastapi import APIRouter, Request
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.operators.payloads import decode_payloads, encode_payloads
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.codec_cors import origin_of
 from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.gateway.console.visit import SignedIn, Visit
@@ -16,13 +15,13 @@ from tongyao.gateway.problems import HttpProblem
 router = APIRouter(prefix="/codec")
 
 
-@router.post("/decode", openapi_extra=action(Action.DECODE_PAYLOADS))
+@router.post("/decode")
 async def decode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
     _of_the_ui(request, visit)
     return wired(await decode_payloads(visit.context, visit.caller, payloads.read(), via="temporal_ui"))
 
 
-@router.post("/encode", openapi_extra=action(Action.DECODE_PAYLOADS))
+@router.post("/encode")
 async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
     _of_the_ui(request, visit)
     return wired(await encode_payloads(visit.context, visit.caller, payloads.read()))

@@ -7,14 +7,12 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.feedback import read_feedback
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
-from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
@@ -23,12 +21,12 @@ from tongyao.protocol.documents.plan_answers import own_answer_in_words
 router = APIRouter(prefix="/processes/{process_id}/delivery")
 
 
-@router.get("", openapi_extra=action(Action.READ_DELIVERY))
+@router.get("")
 async def show_delivery(visit: SignedIn, process_id: Id, done: str = "") -> Response:
     return await _page(visit, process_id, done=done[:20])
 
 
-@router.post("", openapi_extra=action(Action.READ_DELIVERY))
+@router.post("")
 async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """An answer to the plan, or afterwards what came of it."""
     do = text_in(form, "answer")
@@ -70,7 +68,7 @@ async def _page(
 ) -> Response:
     """`written`: an answer that was refused."""
     delivery = await read_delivery(visit.context, visit.caller, process_id)
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_DELIVERY)
+    access = await visit.access(process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
     waiting = await inbox(visit.context, visit.caller)
     ask = next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None)
@@ -83,7 +81,7 @@ async def _page(
         view=view,
         delivery=delivery,
         title=reading.title_of(view),
-        **plans.delivery_values(view, delivery),
+        **reading.delivery_values(view, delivery),
         ask=ask,
         may_answer=ask is not None or view.own_answer == "possible",
         own_answer_in_words=own_answer_in_words,

@@ -9,14 +9,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import preferred
@@ -35,14 +31,13 @@ from tongyao.records.people.tokens import Issued
 router = APIRouter()
 
 
-@router.get("/enter", openapi_extra=action(Action.WHO_AM_I))
+@router.get("/enter")
 async def show_way_in(
     visit: AnyVisit,
     link: Annotated[str, Query(max_length=200)] = "",
     done: Annotated[str, Query(pattern="^(erased|)$")] = "",
 ) -> Response:
     """A link is not opened by reading this page: programs that look at mail follow links too. `done`: what has just ended."""
-    permit(visit.caller, Action.WHO_AM_I)
     return await _way_in(visit, link=link, done=done)
 
 
@@ -76,20 +71,18 @@ async def _way_in(
     )
 
 
-@router.post("/enter", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/enter")
 async def come_in(visit: AnyVisit, form: Form) -> Response:
-    permit(visit.caller, Action.WHO_AM_I)
     try:
         return await begin_session(visit, text_in(form, "secret").strip())
     except Unauthenticated:
         return await _way_in(visit, failed=True)
 
 
-@router.post("/join", openapi_extra=action(Action.JOIN))
+@router.post("/join")
 async def join(visit: AnyVisit, form: Form) -> Response:
     """The Playground: an introduction becomes a profile, its author is in, and reads once what opens this for them again."""
-    limits: RateLimits = visit.request.app.state.rate_limits
-    await limits.count_registration(visit.caller, str(visit.request.state.address))
+    await visit.count_registration()
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
         body = RegisterBody.model_validate({**given, "email": given["email"] or None})
@@ -125,7 +118,7 @@ def _keep_session(response: Response, visit: Visit, issued: Issued) -> None:
     keep(response, visit, SESSION, issued.secret, seconds=MOST_DAYS * 24 * 3600)
 
 
-@router.post("/leave", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/leave")
 async def go_out(visit: AnyVisit, form: Form) -> Response:
     await close_session(visit.context, visit.secret)
     response = go_to("/enter")
@@ -133,7 +126,7 @@ async def go_out(visit: AnyVisit, form: Form) -> Response:
     return response
 
 
-@router.post("/language", openapi_extra=action(Action.WHO_AM_I))
+@router.post("/language")
 async def choose_language(visit: AnyVisit, form: Form) -> Response:
     back = text_in(form, "back")
     response = go_to(back.removeprefix(BASE) if back.startswith(f"{BASE}/") else "/")

@@ -10,10 +10,8 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import authorize_in_process
+from tongyao.app.action_permissions import Role
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.pages import page
 from tongyao.gateway.console.visit import SignedIn, Visit
@@ -36,7 +34,7 @@ class Listed:
     children: list[Listed] = field(default_factory=list)
 
 
-@router.get("/processes", openapi_extra=action(Action.LIST_PROCESSES))
+@router.get("/processes")
 async def show_processes(
     visit: SignedIn,
     role: Literal["demander", "participant", ""] = "",
@@ -88,7 +86,7 @@ async def _listed(
 
 
 async def _row(visit: Visit, process: ProcessSummary) -> Listed:
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process.id, Action.READ_PROCESS)
+    access = await visit.access(process.id)
     operator = process.role is Role.OPERATOR  # sees no texts
     title = process.id if operator else reading.title_of(await party_view(visit.context, access))
     budget = access.process.settings.get("cost_budget") if process.cost is not None else None

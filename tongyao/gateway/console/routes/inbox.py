@@ -2,31 +2,66 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action
+from tongyao.app.action_permissions import Role
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.messaging.own_words import preview
 from tongyao.app.messaging.wire import Id
 from tongyao.app.people.consents import ConsentBody, set_consent
-from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.console import asks
+from tongyao.app.processes import ProcessSummary, list_processes, party_view
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
-from tongyao.gateway.console.home import Home, home_of
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, lines_in, text_in
+from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent
 
 router = APIRouter()
 
+AskId = Annotated[str, Path(max_length=200)]
 
-@router.get("/", openapi_extra=action(Action.READ_INBOX))
+_MOST: Final = 5
+"""Of each role: the page of all processes shows the others."""
+_NEW: Final = timedelta(days=14)
+"""For so long after its end a process and its plan stand on the home page."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One process of the visitor's. `page`: of the process, below its address; empty for the process itself. `by_proxy`: all
+    that was said for the visitor so far, their proxy said. `left`: the visitor takes no part in it any more.
+    `paused`: it is suspended; known to whoever asked.
+    """
+
+    id: str
+    title: str
+    phase: str
+    asked: bool
+    page: str
+    by_proxy: bool
+    left: bool
+    paused: bool
+
+
+@dataclass(frozen=True)
+class Home:
+    """`plans`: written, the newest first; `running`: without one yet. `newcomer`: has no process at all."""
+
+    plans: tuple[Entry, ...]
+    running: tuple[Entry, ...]
+    newcomer: bool
+
+
+@router.get("/")
 async def show_inbox(
     visit: SignedIn,
     done: Annotated[str, Query(max_length=20, pattern="^[a-z_]*$")] = "",
@@ -57,15 +92,20 @@ def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
     return f"{done}_over" if written else done
 
 
-@router.get("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.READ_INBOX))
-async def show_ask(visit: SignedIn, process_id: Id, ask: Id, number: int) -> Response:
-    return page(visit, "ask.html", one=await one_waiting(visit, process_id, ask, number))
+@router.get("/asks/{process_id}/{ask:path}")
+async def show_ask(visit: SignedIn, process_id: Id, ask: AskId) -> Response:
+    return page(visit, "ask.html", one=await one_waiting(visit, process_id, ask))
 
 
-@router.post("/asks/{process_id}/projection/{number}", openapi_extra=action(Action.SEND_MESSAGE))
-async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) -> Response:
+@router.post("/asks/{process_id}/{ask:path}")
+async def answer(visit: SignedIn, form: Form, process_id: Id, ask: AskId) -> Response:
+    """The address names the ask that the page showed: the form of one that is over answers no other."""
+    one = await one_waiting(visit, process_id, ask)
+    return await (_answer_turn if one.ask.ask in asks.SAID else _answer_other)(visit, form, process_id, one)
+
+
+async def _answer_turn(visit: Visit, form: FormData, process_id: str, one: Answering) -> Response:
     """What somebody says in a round, or does instead. Every button keeps what is written, too."""
-    one = await one_waiting(visit, process_id, "projection", number)
     do = text_in(form, "do")
     if "words" in form:
         await keep_draft(visit, one, form)
@@ -87,15 +127,13 @@ async def answer_turn(visit: SignedIn, form: Form, process_id: Id, number: int) 
     if do in ("send", "leave_now"):
         await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
     done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
-    done = "gap" if one.ask.of_gaps and done != "waiting" else done
+    done = "gap" if one.ask.ask == "gap" and done != "waiting" else done
     over = f"&decided={quote(one.id, safe='')}" if do in ("proxy", "leave_now") else ""
     return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}{over}")
 
 
-@router.post("/asks/{process_id}/{ask}/{number}", openapi_extra=action(Action.SEND_MESSAGE))
-async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, number: int) -> Response:
+async def _answer_other(visit: Visit, form: FormData, process_id: str, one: Answering) -> Response:
     """A decision, a residual, a yes or no."""
-    one = await one_waiting(visit, process_id, ask, number)
     try:
         message = _choice(one, form)
         if text_in(form, "do") == "scene" and one.ask.consent is not None:
@@ -104,7 +142,7 @@ async def answer_other(visit: SignedIn, form: Form, process_id: Id, ask: Id, num
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return _again(visit, one, problem, form)
-    answered = f"consent_{text_in(form, 'do')}" if ask == "consent" else "answered"
+    answered = f"consent_{text_in(form, 'do')}" if one.ask.ask == "consent" else "answered"
     return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(one.id, safe='')}")
 
 
@@ -141,26 +179,30 @@ def turn_seconds(one: Answering) -> int:
 def _choice(one: Answering, form: FormData) -> dict[str, Any]:
     do = text_in(form, "do")
     match one.ask.ask:
-        case "decision" if do in ("replan", "conclude"):
-            return _replan(one) if do == "replan" else {"kind": "conclude"}
-        case "decision":
-            return _decision(do, form)
-        case "residual" | "hole" if do in ("yes", "no"):
-            return {"kind": "approve_residual", "residual": one.ask.subject, "approve": do == "yes"}
         case "hole" if do == "replan":
             return _replan(one)
-        case "consent" if do in ("once", "scene", "myself", "no"):
-            speaks = {"endpoint": "human"} if do == "myself" else {}
-            return {"kind": "consent", "allow": do != "no", "invitation": one.ask.round, **speaks}
+        case "decision":
+            return _decision(one, do, form)
         case "resume":
-            return {"kind": "resume"}
-        case "confirm_tension":
-            return {"kind": "confirm_tension"}
-    raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+            do = "resume"
+    if (number := _ANSWERS[one.ask.ask].get(do)) is None:
+        raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+    return one.ask.messages[number]
 
 
-def _decision(do: str, form: FormData) -> dict[str, Any]:
-    message: dict[str, Any] = {"kind": "decide", "decision": do}
+_ANSWERS: Final[dict[str, dict[str, int]]] = {
+    "replan": {"replan": 0, "conclude": 1},
+    "residual": {"yes": 0, "no": 1},
+    "hole": {"yes": 0, "no": 1},
+    "consent": {"once": 0, "scene": 0, "myself": 1, "no": 2},
+    "resume": {"resume": 0},
+    "confirm_tension": {"": 0, "confirm": 0},
+}
+"""Which of the messages that answer an ask each button sends (`life.asks`)."""
+
+
+def _decision(one: Answering, do: str, form: FormData) -> dict[str, Any]:
+    message: dict[str, Any] = {"kind": "decide", "decision": do, "ask": one.ask.id}
     if do == "add_participants":
         message["participants"] = [one for one in form.getlist("person") if isinstance(one, str)]
     if do == "raise_budget":
@@ -182,3 +224,35 @@ def _again(visit: Visit, one: Answering, problem: Problem, form: FormData) -> Re
     """The same page with what was wrong; nothing that was written is lost."""
     one.problem = problem
     return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=one, written=form)
+
+
+async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
+    """Without what waits for the visitor already. Operators have a page of their own."""
+    if visit.caller.role is not Role.PERSON:
+        return Home((), (), newcomer=False)
+    found: dict[str, ProcessSummary] = {}
+    for role in ("demander", "participant"):
+        listed = await list_processes(visit.context, visit.caller, role=role, limit=_MOST)
+        found |= {one.id: one for one in listed.processes}
+    shown = {one.ask.process_id for one in asks}
+    recent = [one for one in found.values() if one.id not in shown and _is_recent(one)]
+    recent.sort(key=lambda one: one.ended_at or one.created_at, reverse=True)
+    entries = [await _entry(visit, one) for one in recent]
+    return Home(
+        plans=tuple(one for one in entries if one.page),
+        running=tuple(one for one, of in zip(entries, recent, strict=True) if not one.page and of.ended_at is None),
+        newcomer=not found and not asks,
+    )
+
+
+def _is_recent(one: ProcessSummary) -> bool:
+    return one.ended_at is None or datetime.now(UTC) - one.ended_at < _NEW
+
+
+async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
+    access = await visit.access(one.id)
+    view = await party_view(visit.context, access)
+    asked = access.role is Role.DEMANDER
+    page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
+    by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
+    return Entry(one.id, reading.title_of(view), one.phase, asked, page, by_proxy, view.left, bool(one.suspended))

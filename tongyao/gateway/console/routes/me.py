@@ -19,9 +19,7 @@ from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import SESSION, place_of
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import BASE, Form, SignedIn, Visit, lines_in, text_in
@@ -45,12 +43,12 @@ class Said:
     item: Item
 
 
-@router.get("", openapi_extra=action(Action.READ_PROFILE_TEXT))
+@router.get("")
 async def show_me(visit: SignedIn, done: str = "") -> Response:
     return await _page(visit, done=done[:20])
 
 
-@router.post("", openapi_extra=action(Action.WRITE_PROFILE))
+@router.post("")
 async def change(visit: SignedIn, form: Form) -> Response:
     """Every form of the page; `do` says which."""
     do = text_in(form, "do")
@@ -93,8 +91,7 @@ async def _change(visit: Visit, do: str, form: FormData) -> str:
             said = ConsentBody.model_validate({"consent": text_in(form, "consent")})
             await set_consent(context, caller, me, text_in(form, "scene"), said)
         case "mail":
-            limits: RateLimits = visit.request.app.state.rate_limits
-            await limits.count_registration(caller, str(visit.request.state.address))
+            await visit.count_registration()
             address = channels.MailBody(address=text_in(form, "address").strip())
             await channels.set_mail(context, caller, me, address, language=visit.language)
         case "code":
@@ -131,7 +128,7 @@ async def _erase(visit: Visit, form: FormData) -> Response:
     return response
 
 
-@router.get("/export", openapi_extra=action(Action.READ_PROFILE_TEXT))
+@router.get("/export")
 async def export(visit: SignedIn) -> Response:
     """Everything that is kept of the visitor and is theirs, as a file."""
     async with _one_at_a_time(visit.caller.person):

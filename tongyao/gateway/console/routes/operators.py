@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from tongyao.app.action_permissions import Action
 from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
 from tongyao.app.operators.resume_all import resume_all
-from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.console.operations import age, in_temporal, now_utc, step_shares, used_channels
-from tongyao.gateway.console.pages import go_to, page
+from tongyao.gateway.console.dates import duration
+from tongyao.gateway.console.pages import go_to, in_temporal, page
+from tongyao.gateway.console.texts import Language
 from tongyao.gateway.console.visit import Form, SignedIn, text_in
-from tongyao.records.overview import ProcessState
+from tongyao.records.overview import ChannelFigures, ProcessState, StepFigures
 
 router = APIRouter()
 
+ERRORS_THAT_COUNT: Final = 0.02
+"""The share of failed calls from which on a figure is marked."""
 
-@router.get("/operators", openapi_extra=action(Action.READ_OPERATIONS))
+
+@dataclass(frozen=True)
+class StepCells:
+    """One row of the table of models. `share`: failed calls in whole percent; `marked`: more than usual."""
+
+    figures: StepFigures
+    share: int
+    marked: bool
+
+
+@router.get("/operators")
 async def show_operators(
     visit: SignedIn,
     resumed: Annotated[int | None, Query(ge=0, le=100_000)] = None,
@@ -35,7 +49,7 @@ async def show_operators(
         "operators.html",
         shown=shown,
         hours=HOURS,
-        now=now_utc(),
+        now=datetime.now(UTC),
         age=lambda at: age(at, visit.language),
         temporal=partial(in_temporal, visit.context.temporal_ui),
         temporal_list=visit.context.temporal_ui,
@@ -48,7 +62,7 @@ async def show_operators(
     )
 
 
-@router.get("/operators/{state}", openapi_extra=action(Action.READ_OPERATIONS))
+@router.get("/operators/{state}")
 async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
     lines = await read_processes_in(visit.context, visit.caller, state)
     return page(
@@ -61,7 +75,7 @@ async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
     )
 
 
-@router.post("/operators/resume", openapi_extra=action(Action.READ_OPERATIONS))
+@router.post("/operators/resume")
 async def resume(visit: SignedIn, form: Form) -> Response:
     """Resume all that a cause holds, or the one process that `only` names."""
     done = await resume_all(
@@ -75,3 +89,21 @@ async def resume(visit: SignedIn, form: Form) -> Response:
     results = [one.result for one in done]
     applied, waits = results.count("applied"), results.count("waiting")
     return go_to(f"/operators?resumed={applied}&waits={waits}&refused={len(results) - applied - waits}")
+
+
+def age(at: datetime, language: Language) -> str:
+    """How long ago, in its greatest unit."""
+    return duration(max(0.0, (datetime.now(UTC) - at).total_seconds()), language)
+
+
+def step_shares(steps: Sequence[StepFigures]) -> list[StepCells]:
+    return [
+        StepCells(one, round(100 * one.failed / one.calls), one.failed / one.calls >= ERRORS_THAT_COUNT)
+        for one in steps
+        if one.calls
+    ]
+
+
+def used_channels(channels: Sequence[ChannelFigures]) -> list[ChannelFigures]:
+    """The channels that told anybody anything."""
+    return [one for one in channels if one.sent or one.failed or one.pending]

@@ -7,31 +7,30 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
 from tongyao.app.processes import party_view
-from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.console import plans, reading
+from tongyao.gateway.console import reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.protocol.model.ids import child_id, hole_of
 from tongyao.protocol.model.plan import Plan
-from tongyao.protocol.rules.plans.lineage import child_id, hole_of
 from tongyao.protocol.rules.read_access import PartyView
 
 router = APIRouter(prefix="/processes/{process_id}")
 
 
-@router.get("/plan", openapi_extra=action(Action.READ_PLAN))
+@router.get("/plan")
 async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response:
     return await _plan(visit, process_id, done=done[:20])
 
 
-@router.post("/plan", openapi_extra=action(Action.READ_PLAN))
+@router.post("/plan")
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """What came of the plan, or what those who commit are told, in the visitor's words; each takes the place of what they said before."""
     tells = text_in(form, "answer") == "contact"
@@ -42,13 +41,13 @@ async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Respons
     return go_to(f"/processes/{process_id}/plan?done={'contact' if tells else 'came_of_it'}")
 
 
-@router.get("/plan.md", openapi_extra=action(Action.READ_PLAN))
+@router.get("/plan.md")
 async def download_markdown(visit: SignedIn, process_id: Id) -> Response:
     _, _, plan = await _read(visit, process_id)
     return _file(plan.markdown, "text/markdown; charset=utf-8", f"{process_id}-plan.md")
 
 
-@router.get("/report.html", openapi_extra=action(Action.READ_PLAN))
+@router.get("/report.html")
 async def download_report(visit: SignedIn, process_id: Id) -> Response:
     """Of what the visitor may see; without the audit, which is the operators'."""
     access, view, _ = await _read(visit, process_id)
@@ -56,7 +55,7 @@ async def download_report(visit: SignedIn, process_id: Id) -> Response:
     return _file(report, "text/html; charset=utf-8", f"{process_id}-report.html")
 
 
-@router.post("/residuals", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/residuals")
 async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Take a residual back to the field: a process of its own begins with it."""
     residual = text_in(form, "residual")
@@ -90,7 +89,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
         view=view,
         plan=plan,
         title=reading.title_of(view),
-        **plans.values_of(view, plan),
+        **reading.plan_values(view, plan),
         now=await afterwards(visit, access, view),
         until=await answered_until(visit, process_id),
     )
@@ -98,7 +97,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
 
 async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView, Plan]:
     """Raises `NotFound` where there is no plan, or none that the visitor may see."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PLAN)
+    access = await visit.access(process_id, Action.READ_PLAN)
     view = await party_view(visit.context, access)
     if view.plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
@@ -23,9 +23,8 @@ from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.console import asks, reading
-from tongyao.gateway.console.lighting import left_over, pieces
+from tongyao.gateway.console.intent_highlights import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
@@ -46,7 +45,7 @@ _COUNTED_SECONDS: Final = 3600
 _BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERING)
 
 
-@router.get("/tension", openapi_extra=action(Action.READ_CANDIDATES))
+@router.get("/tension")
 async def show_tension(
     visit: SignedIn, process_id: Id, message: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
@@ -54,16 +53,16 @@ async def show_tension(
     return await _tension_page(visit, process_id, message=message)
 
 
-@router.post("/tension", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/tension")
 async def answer_tension(visit: SignedIn, form: Form, process_id: Id) -> Response:
     do = text_in(form, "do")
     try:
         if do == "stop":
             message: dict[str, Any] = {"kind": "extend_deadline", "alias": DEMANDER, "seconds": _STOP_SECONDS}
         elif do == "revise":
-            message = {"kind": "revise_tension", "tension": _written(form)}
+            message = {"kind": "revise_tension", "tension": _written(form), "ask": text_in(form, "ask")}
         else:
-            message = {"kind": "confirm_tension"}
+            message = {"kind": "confirm_tension", "ask": text_in(form, "ask")}
         receipt = await _send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return await _tension_page(visit, process_id, problem=problem, written=form)
@@ -165,12 +164,12 @@ def _seconds_left(ask: Ask | None) -> int:
     return left if 0 < left <= _COUNTED_SECONDS else 0
 
 
-@router.get("/people", openapi_extra=action(Action.READ_CANDIDATES))
+@router.get("/people")
 async def show_people(visit: SignedIn, process_id: Id) -> Response:
     return await _people_page(visit, process_id)
 
 
-@router.post("/people", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/people")
 async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
     chosen = [one for one in form.getlist("person") if isinstance(one, str)]
     try:
@@ -179,7 +178,8 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
         speaks |= {one: text_in(form, "endpoint-others") for one in named}
         people = [{"profile_id": one, "endpoint": endpoint or None} for one, endpoint in speaks.items()]
         await _check_number(visit, process_id, len(people))
-        receipt = await _send(visit, process_id, {"kind": "select_participants", "participants": people}, form)
+        message = {"kind": "select_participants", "participants": people, "ask": text_in(form, "ask")}
+        receipt = await _send(visit, process_id, message, form)
     except BadInput as problem:
         if unknown := problem.details.get("ids"):
             problem = _in_words("unknown_profiles", "people.unknown", ids=", ".join(unknown), own=visit.caller.person)
@@ -252,13 +252,13 @@ async def _people_page(
 
 async def _cost_before(visit: Visit, parent: str) -> ChildCost | None:
     """What a process costs like the one from which this one came, and what is left for it."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, parent, Action.READ_PROCESS)
+    access = await visit.access(parent)
     return await child_cost(visit.context, access)
 
 
 async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
     """Raises `NotAllowed` for everybody else in the process."""
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    access = await visit.access(process_id)
     if access.role is not Role.DEMANDER:
         raise NotAllowed("this page is for whoever asked")
     return access

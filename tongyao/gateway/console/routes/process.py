@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
@@ -12,7 +13,7 @@ from fastapi.responses import Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.findings import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
 from tongyao.app.messaging.inbox import inbox
@@ -21,21 +22,19 @@ from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import list_processes, party_view, read_process, summary
-from tongyao.app.shared_work import SharedWork
 from tongyao.app.why import Why, why_for
-from tongyao.gateway.access.action_marks import action
 from tongyao.gateway.access.authentication import session_of
-from tongyao.gateway.console import asks, plans, reading
+from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until
 from tongyao.gateway.console.live import Live
-from tongyao.gateway.console.operations import in_temporal
-from tongyao.gateway.console.pages import SharedPage, go_to, shared_page
+from tongyao.gateway.console.pages import SharedPage, go_to, in_temporal, shared_page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
-from tongyao.protocol.model.messages import ask_of
+from tongyao.protocol.life.asks import moment
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
+from tongyao.single_flight import SingleFlight
 
 router = APIRouter(prefix="/processes")
 
@@ -56,24 +55,26 @@ _WHILE: Final = {
     "conclude": (Phase.CRYSTALLIZING,),
 }
 """The phases in which it is still news that one of these was applied."""
+_FOUND: Final = 3
+"""Claims of a child's plan on the page of its parent."""
 _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
 """The phases in which the demander reads how many of those they chose gave their consent."""
 
 
-@router.get("/{process_id}", openapi_extra=action(Action.READ_PROCESS))
+@router.get("/{process_id}")
 async def show_process(
     visit: SignedIn,
     process_id: Id,
     message: Annotated[str, Query(max_length=200)] = "",
     sure: Annotated[str, Query(pattern="^(leave|cancel|)$")] = "",
 ) -> Response:
-    shared: SharedWork[SharedPage] = visit.request.app.state.process_pages
+    shared: SingleFlight[SharedPage] = visit.request.app.state.process_pages
     key = (visit.reader, process_id, message, sure)
-    made = await shared.of(key, lambda: _page(visit, process_id, message=message, sure=sure))
+    made = await shared.get_later(key, lambda: _page(visit, process_id, message=message, sure=sure))
     return made.of(visit)
 
 
-@router.post("/{process_id}", openapi_extra=action(Action.SEND_MESSAGE))
+@router.post("/{process_id}")
 async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     """Leaving and cancelling are asked twice."""
     do = text_in(form, "do")
@@ -99,7 +100,7 @@ async def _page(
 ) -> SharedPage:
     # The events first: none is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+    access = await visit.access(process_id)
     view = await party_view(visit.context, access)
     aliases, rounds = reading.grid(view)
     receipt = None
@@ -139,7 +140,8 @@ async def _page(
         matrix=reading.matrix(view),
         sources=reading.sources_of(view),
         cited=reading.cited,
-        concludes=ask_of("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        concludes=moment("conclude", Phase.CRYSTALLIZING, view.round, 0),
+        own_turn=f"/asks/{process_id}/{asks.own_turn(access, view.round).id}",
         aliases=aliases,
         rounds=rounds,
         own=reading.own_in(view, view.round),
@@ -153,7 +155,7 @@ async def _page(
         problem=problem,
         speaks=await _speaks(visit, access),
         is_demander=access.role is Role.DEMANDER,
-        children=await _children(visit, access),
+        children=await _branches(visit, access, view),
         now=await afterwards(visit, access, view),
         is_operator=access.role is Role.OPERATOR,
         in_temporal=in_temporal(visit.context.temporal_ui, process_id) if access.role is Role.OPERATOR else "",
@@ -164,17 +166,39 @@ async def _page(
 def _answers_said(visit: Visit, view: PartyView) -> str:
     """For the demander who answered the plan and who did not; for a participant whether they did."""
     if view.asked:
-        return answered_by(plans.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
+        return answered_by(reading.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")
     return own_answer_in_words(view.own_answer, visit.language) if view.own_answer and told else ""
 
 
-async def _children(visit: Visit, access: ProcessAccess) -> list[tuple[str, str]]:
-    """Ids and titles of the processes that came out of this one. A participant is not told of them."""
-    if access.role is Role.PARTICIPANT:
-        return []
-    below = (await list_processes(visit.context, visit.caller, parent=access.process.id)).processes
-    return [(one.id, reading.title_of(await read_process(visit.context, visit.caller, one.id))) for one in below]
+@dataclass(frozen=True)
+class Branch:
+    """A process that came out of another one, with what came out of it. `found`: what its plan says is possible, where the plan above
+    does not hold it already."""
+
+    id: str
+    title: str
+    phase: str
+    found: tuple[str, ...]
+    children: tuple[Branch, ...]
+
+
+async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tuple[Branch, ...]:
+    """The tree below a process. A participant is not told of it."""
+    return () if access.role is Role.PARTICIPANT else await _below(visit, access.process.id, view)
+
+
+async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branch, ...]:
+    folded = {source.split("/")[0] for claim in (above.plan.claims() if above.plan else ()) for source in claim.sources}
+    branches = []
+    for one in (await list_processes(visit.context, visit.caller, parent=process_id)).processes:
+        view = await read_process(visit.context, visit.caller, one.id)
+        found = view.plan.possible[:_FOUND] if view.plan and one.id not in folded else ()
+        children = await _below(visit, one.id, view)
+        branches.append(
+            Branch(one.id, reading.title_of(view), one.phase, tuple(claim.text for claim in found), children)
+        )
+    return tuple(branches)
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
@@ -192,7 +216,7 @@ async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
         return None
 
 
-@router.get("/{process_id}/live", openapi_extra=action(Action.READ_EVENTS))
+@router.get("/{process_id}/live")
 async def stream_changes(
     visit: SignedIn, process_id: Id, shown: Annotated[str | None, Query(max_length=MAX_TOKEN)] = None
 ) -> Response:
@@ -201,7 +225,7 @@ async def stream_changes(
     `shown`: the last event that the page takes into account.
     """
     live: Live = visit.request.app.state.live
-    access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_EVENTS)
+    access = await visit.access(process_id, Action.READ_EVENTS)
     if access.process.ended_at is not None:
         return Response(status_code=204)
     live.admit(visit.caller)

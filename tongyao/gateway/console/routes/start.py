@@ -18,8 +18,6 @@ from tongyao.app.errors import BadInput, NotAllowed, Problem, QuotaReached, Unav
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.gateway.access.action_marks import action
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
@@ -40,7 +38,7 @@ NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
 
-@router.get("/start", openapi_extra=action(Action.START_PROCESS))
+@router.get("/start")
 async def show_start(visit: SignedIn) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     draft = await visit.context.repositories.drafts.get(_person(visit), DRAFT)
@@ -48,7 +46,7 @@ async def show_start(visit: SignedIn) -> Response:
     return await _page(visit, {"intent": draft.text if draft else "", "scene": own})
 
 
-@router.post("/start", openapi_extra=action(Action.START_PROCESS))
+@router.post("/start")
 async def start(visit: SignedIn, form: Form) -> Response:
     permit(visit.caller, Action.START_PROCESS)
     given = {name: text_in(form, name) for name in ("intent", "scene", "budget", "strategy", *QUESTIONS)}
@@ -93,9 +91,8 @@ def _whole(visit: Visit, given: dict[str, str]) -> str:
 
 async def _asked(visit: Visit, given: dict[str, str]) -> Response:
     """The intent as the engine reads it: to a script line by line as it finds more, else the page with all of it."""
-    limits: RateLimits = visit.request.app.state.rate_limits
     try:
-        await limits.count_reading(visit.caller)
+        await visit.limits.count_reading(visit.caller)
         readings = await ask_engine(visit.context, visit.caller, given["intent"])
     except (BadInput, QuotaReached, HttpProblem) as problem:
         if visit.request.headers.get("accept") == NDJSON:

@@ -1,4 +1,4 @@
-"""Where a residual tension goes: ids of children, and what has been asked in its lineage before (docs/plans.md). Pure."""
+"""Where a residual tension goes: its words for another room, and what has been asked in its lineage before (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -21,38 +21,11 @@ _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
-_RESIDUAL = re.compile(r"plan/(\d+)/(?:residual/(\d+)|hole/(P\d{2,3}))")
-_HOLE = re.compile(r"plan/(\d+)/hole/(P\d{2,3})")
 _NAMELESS: Final = {
     "en": ("the demander", "one participant", "another participant", "a third participant"),
     "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
 }
 """What aliases are called where they mean nobody, or somebody else: P00, then in the order in which they are spoken of."""
-
-
-def child_id(parent: str, residual: str) -> str:
-    """The id of the process for one residual of a parent's plan: the same on every retry.
-
-    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
-    neither a residual of a plan nor the hole of somebody who declined it.
-    """
-    match = _RESIDUAL.fullmatch(residual)
-    if match is None:
-        raise ValueError(
-            f"{residual!r} is no residual of a plan: plan/<revision>/residual/<number>, or plan/<revision>/hole/<alias>"
-        )
-    return f"{parent}.{match[1]}-{match[2] or match[3]}"
-
-
-def hole_id(revision: int, alias: str) -> str:
-    """What the hole is called that `alias` leaves by declining a plan: `plan/1/hole/P03`."""
-    return f"plan/{revision}/hole/{alias}"
-
-
-def hole_of(residual: str) -> tuple[int, str] | None:
-    """Revision and alias of a hole; None for any other residual."""
-    match = _HOLE.fullmatch(residual)
-    return (int(match[1]), match[2]) if match else None
 
 
 def title_for_another_room(title: str, language: Language) -> str:

@@ -1,0 +1,30 @@
+"""One class name means one thing in the whole product (docs: ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FOLDERS: Final = ("tongyao", "workflows", "activities", "crystalline_highway")
+
+STILL_TWICE: Final = frozenset(
+    """Answer Ask Candidate Claim Connection Consent ConsentBody Draft Encoder Ended Entry Event Failure Feedback Finding
+    Footnotes Invitation Layout Lineage Memory Note Page Piece Reason Recitation Refused Replan Residual Role Row
+    Scene Seat Section Settings Shown Source Standing Step Tokens Touch Verdict Words Written""".split()
+)
+"""Names that are defined more than once. The list only gets shorter: a name that is defined once is taken out."""
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for folder in FOLDERS:
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    found[node.name.lstrip("_")].add(str(file.relative_to(ROOT)))
+    twice = {name: sorted(files) for name, files in found.items() if len(files) > 1}
+    assert {name: files for name, files in twice.items() if name not in STILL_TWICE} == {}
+    assert STILL_TWICE - twice.keys() == set()

@@ -1,0 +1,112 @@
+"""`consent`, `consents`: whether people take part in a process, and whether a proxy may speak for them in a scene."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.options import Key, Process, complete_person
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_table
+from tongyao.commands.words import language, say
+
+app = CommandGroup()
+
+
+@app.command()
+async def consent(
+    process: Process,
+    person: Annotated[
+        str,
+        typer.Option("--as", help="Id of the profile that is asked, or a part of it.", autocompletion=complete_person),
+    ],
+    allow: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow/--refuse", help="Whether they take part in this process. Without it the question is shown."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str, typer.Option(help="With --allow: proxy, human or agent. Unless it is proxy, no proxy speaks for them.")
+    ] = "proxy",
+    key: Key = None,
+) -> None:
+    """Answer whether a person takes part in a process, and whether a proxy may speak for them. No answer means no."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.app.messaging.messages import send_message
+    from tongyao.app.messaging.wire import MessageBody
+    from tongyao.app.people.acting import tell_spoken_for
+    from tongyao.commands.next_steps import next_step
+    from tongyao.commands.references import find_person
+    from tongyao.commands.sending import report
+
+    if allow is None:
+        await _show_question(process, person)
+        return
+    body = validated(MessageBody, {"kind": "consent", "allow": allow, "endpoint": endpoint})
+    async with app_context() as context:
+        asked, key = await find_person(context, person), key or uuid.uuid4().hex
+        receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
+        await tell_spoken_for(context, operator(), asked, body.kind, process_id=process)
+        report(receipt, await next_step(context.repositories, process))
+
+
+@app.command()
+async def consents(
+    person: Annotated[str, typer.Argument(help="Id of the profile, a part of it, or its file.")],
+    scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
+    decision: Annotated[
+        str | None, typer.Option("--set", help="ask: in each process; allow: in every process of the scene; never.")
+    ] = None,
+) -> None:
+    """Show for each scene whether a proxy may speak for a person, or decide it for one scene."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
+    from tongyao.commands.references import find_person
+
+    if (scene is None) != (decision is None):
+        fail(say("sent.scene_and_set"), EXIT_BAD_INPUT)
+    async with app_context() as context:
+        person = await find_person(context, person)
+        caller = Caller(Role.PERSON, person)
+        if scene is not None:
+            body = validated(ConsentBody, {"consent": decision})
+            found = [await set_consent(context, caller, person, scene, body)]
+        else:
+            found = await read_consents(context, caller, person)
+    print_table(
+        [say("sent.scene"), say("sent.consent"), ""],
+        [
+            (view.scene, view.consent.value, "" if view.own else say("sent.by_default", origin=view.origin.value))
+            for view in found
+        ],
+    )
+
+
+async def _show_question(process: str, person: str) -> None:
+    """Print what somebody is asked who is invited: by whom, about what, what is said of them, and the commands that answer."""
+    from tongyao.app.people.consents import question_of
+    from tongyao.commands.next_steps import commands_for
+    from tongyao.commands.process_view import markdown
+    from tongyao.commands.references import find_person
+    from tongyao.protocol.documents.markdown import tension_markdown
+
+    async with records_context() as context:
+        asked = await find_person(context, person)
+        row = await context.repositories.inbox.invitation(process, asked)
+        question = await question_of(context, row) if row is not None else None
+        if row is None or question is None:
+            fail(say("sent.not_invited", person=asked, process=process), EXIT_BAD_INPUT)
+        zh = language() == "zh"
+        for paragraph in (question.invitation_zh if zh else question.invitation_en).paragraphs:
+            console.print(Text(f"{paragraph}\n"))
+        if question.tension is not None:
+            console.print(markdown(tension_markdown(question.tension, language())))
+        console.print(Text(question.discloses_zh if zh else question.discloses_en))
+        for command in await commands_for(context.repositories, row):
+            console.print(Text(f"  {command}"))

@@ -1,0 +1,93 @@
+"""What the commands share of the product: the settings, the caller, the context of the use cases. Each is imported when it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tongyao.app.authorization import Caller
+    from tongyao.app.context import AppContext
+    from tongyao.app.reading import RecordsContext
+    from tongyao.records.repositories import Repositories
+    from tongyao.runtime.settings import Settings
+
+
+def settings() -> Settings:
+    from tongyao.runtime.settings import load_settings
+
+    return load_settings()
+
+
+def operator() -> Caller:
+    """The caller of commands: who may run them is an operator. Commands for a demander or a participant act in that role."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+
+    try:
+        login = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # the system has no name for this user
+        login = "cli"
+    return Caller(role=Role.OPERATOR, id="cli", login=login, on_the_machine=True)
+
+
+@asynccontextmanager
+async def app_context() -> AsyncIterator[AppContext]:
+    """The use cases of the installation that runs. Raises `NotRunning`."""
+    from tongyao.runtime import installation
+
+    async with installation.running(settings()) as joined:
+        yield joined.context
+
+
+@asynccontextmanager
+async def records_context() -> AsyncIterator[RecordsContext]:
+    """The records of the installation that runs, for commands that only read. Raises `NotRunning`."""
+    from tongyao.app.reading import RecordsContext
+    from tongyao.runtime import installation
+
+    async with installation.records(settings()) as repositories:
+        yield RecordsContext(repositories)
+
+
+def validated(model: Any, given: Mapping[str, Any]) -> Any:
+    """The request body of a command, without the options that were left out (None). Raises `BadInput`."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from tongyao.app.errors import not_valid
+
+    try:
+        return TypeAdapter(model).validate_python({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise not_valid(error) from None
+
+
+@asynccontextmanager
+async def migrated_records() -> AsyncIterator[tuple[Settings, Repositories]]:
+    """The records alone, with the newest schema: of the running service or the settings, else the embedded PostgreSQL for this block."""
+    from tongyao.records.migrate import migrate
+    from tongyao.runtime import wiring
+    from tongyao.runtime.local.addresses import find_running
+
+    chosen = settings()
+    running = find_running(chosen.home)
+    server = None
+    if running is not None:
+        url = running.database_url
+    elif chosen.database_url is not None:
+        url = chosen.database_url.get_secret_value()
+    else:
+        from tongyao.runtime.local.postgres import LocalPostgres
+
+        server = LocalPostgres(chosen.home)
+        url = await asyncio.to_thread(server.start)
+    try:
+        await asyncio.to_thread(migrate, url)
+        async with wiring.repositories(chosen, database_url=url) as repositories:
+            yield chosen, repositories
+    finally:
+        if server is not None:
+            await asyncio.to_thread(server.stop)

@@ -1,0 +1,71 @@
+"""Errors that a command may end with: what is printed for each, and its exit code."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+from tongyao.app.errors import Problem, Refused, Unavailable, problem_of
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_REFUSED, EXIT_UNREACHABLE
+from tongyao.commands.words import language, say
+from tongyao.records.database import RecordsError
+from tongyao.runtime.errors import LocalServiceError, NotReady, NotRunning, TemporalUnreachable
+from tongyao.runtime.settings import SettingsError
+
+_ON_DISK = {
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "quota_full",
+    errno.EROFS: "read_only",
+    errno.EACCES: "no_access",
+    errno.ENOENT: "no_place",
+    errno.ENOTDIR: "part_is_file",
+    errno.EEXIST: "is_there",
+    errno.EPERM: "no_access",
+}
+"""Names of texts in `texts/commands/file.toml`."""
+
+
+def exit_code_of(error: Exception) -> int | None:
+    """The exit code; None for an error that nobody expected."""
+    match error:
+        case Refused():
+            return EXIT_REFUSED
+        case Problem() | RecordsError():
+            problem = problem_of(error)
+            return EXIT_UNREACHABLE if problem is None or isinstance(problem, Unavailable) else EXIT_BAD_INPUT
+        case SettingsError():
+            return EXIT_BAD_INPUT
+        case NotRunning() | LocalServiceError() | TemporalUnreachable() | NotReady():
+            return EXIT_UNREACHABLE
+        case OSError() if error.errno in _ON_DISK:
+            return EXIT_FAILED
+        case _ if _not_answered(error):
+            return EXIT_UNREACHABLE
+        case _:
+            return None
+
+
+def message_of(error: Exception) -> str:
+    """What was wrong and what to do, for an error that has an exit code."""
+    if isinstance(error, Refused):
+        notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+        worded = str(error.details["zh"]) if language() == "zh" else error.worded
+        return say("sent.refused", said=worded) + notes
+    if isinstance(error, NotRunning):
+        return say("wrong.not_running", home=error.home)
+    if isinstance(error, Problem) and language() == "zh" and "zh" in error.details:
+        return str(error.details["zh"])
+    if isinstance(error, OSError) and error.errno in _ON_DISK:
+        return f"{error.filename or say('file.cannot_write')}: {say(f'file.{_ON_DISK[error.errno]}')}"
+    if _not_answered(error):
+        return say("wrong.temporal_silent", error=error)
+    return str(problem_of(error) or error)
+
+
+def _not_answered(error: Exception) -> bool:
+    """Whether a call to Temporal got no answer in time. Its library is not imported for this: only who called it can fail so."""
+    service = sys.modules.get("temporalio.service")
+    if service is None or not isinstance(error, service.RPCError):
+        return False
+    codes = service.RPCStatusCode
+    return error.status in (codes.CANCELLED, codes.DEADLINE_EXCEEDED, codes.UNAVAILABLE)

@@ -1,0 +1,115 @@
+"""What a process waits for, in words, and the commands that would move it, filled in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.app.choosing.open_residuals import open_residuals
+from tongyao.app.messaging.inbox import answers_of
+from tongyao.commands.words import language, say
+from tongyao.protocol.life.asks import Body, does
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.processes import ProcessRow
+from tongyao.records.repositories import Repositories
+
+
+def waits_for(ask: InboxRow, row: ProcessRow) -> str:
+    """Who is waited for, why, and until when, in one line."""
+    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
+    reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
+    line = say("waits.line", who=who, what=does(ask, language()) + reason)
+    if ask.due_at is None:
+        return line
+    until = "waits.until_confirms" if ask.ask == "confirm_tension" else "waits.until"
+    return line + say(until, at=f"{ask.due_at:%Y-%m-%d %H:%M}")
+
+
+async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
+    """The commands that answer an ask, as they can be pasted; where somebody chooses, the usual choice first."""
+    choices = await choices_of(repositories, ask)
+    commands = []
+    for message in await answers_of(repositories, ask, choices.options if choices else ()):
+        # Somebody who declines without a part in the plan leaves nothing that somebody else could take up.
+        nothing = message.get("approve") and ask.ask == "hole" and choices is not None and choices.residual is None
+        if not nothing:
+            commands.append(_command(ask, message, await _people(repositories, ask, message)))
+    if ask.ask == "consent":  # without a choice the command asks at the terminal
+        commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
+    return commands
+
+
+def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
+    """A message that answers an ask, as a command. `people`: profile ids that are to be named in it."""
+    id, text = ask.process_id, ' --text "…"' if message.get("text") else ""
+    named = "".join(f" --participant {one}" for one in people)
+    match message["kind"]:
+        case "confirm_tension" | "conclude" | "resume":
+            return f"tongyao {message['kind'].removesuffix('_tension')} {id}"
+        case "revise_tension":
+            return f"tongyao revise {id} --edit"
+        case "select_participants":
+            return f"tongyao select {id}{named}"
+        case "submit_projection":
+            said = text or " --nothing-new"
+            return f"tongyao say {id} --as {ask.alias} --round {message['round']}{said}"
+        case "answer_plan":
+            said = text if message["answer"] == "propose" else ""
+            return f"tongyao answer {id} {message['answer']} --as {ask.alias} --revision {message['revision']}{said}"
+        case "decide":
+            limit = f" --tokens {message['tokens']}" if message["decision"] == "raise_budget" else ""
+            return f"tongyao decide {id} {message['decision']}{named}{limit}"
+        case "replan":
+            without = "".join(f" --without {one}" for one in message["without"])
+            return f"tongyao replan {id}{without}{''.join(f' --proposal {one}' for one in message['proposals'])}"
+        case "approve_residual":
+            return f"tongyao branch {id} {shlex.quote(ask.subject)}{'' if message['approve'] else ' --no'}"
+        case "consent":
+            speaks = f" --endpoint {message['endpoint']}" if "endpoint" in message else ""
+            said = f" --allow{speaks}" if message["allow"] else " --refuse"
+            return f"tongyao consent {id} --as {ask.person or ask.subject}{said}"
+    raise AssertionError(f"no command sends {message['kind']}")
+
+
+async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
+    """Who would be taken if nobody chose; of people who may be added, those whom the field proposes."""
+    if message["kind"] == "select_participants":
+        return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
+    if message.get("decision") == "add_participants":
+        proposed = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
+        return list(dict.fromkeys(one.profile_id for one in proposed)) or ["PROFILE_ID"]
+    return ()
+
+
+async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[str, str]]:
+    """Of each tension that stayed open in a process that has ended its id with its title, and the command that starts a process for it."""
+    return [
+        (f"{one.id}: {one.title}", f"tongyao branch {row.id} {shlex.quote(one.id)}")
+        for one in await open_residuals(repositories, row)
+    ]
+
+
+async def next_step(repositories: Repositories, process_id: str, *, alias: str = "") -> str:
+    """The phase, what is waited for, and a command, in one line: for the end of a command that changed something.
+
+    `alias`: of the participant who gave the command. They are not shown a command of somebody else.
+    """
+    row = await repositories.processes.get(process_id)
+    asks = await repositories.inbox.of_process(process_id, open_only=True)
+    others = [ask for ask in asks if alias not in ("", ask.alias)]
+    asks = sorted((ask for ask in asks if ask not in others), key=lambda ask: ask.ask != "replan")
+    in_round = row.phase == Phase.CRYSTALLIZING
+    stands = say("waits.now_round" if in_round else "waits.now", phase=say(f"phase.{row.phase}"), round=row.round)
+    if others and not asks:
+        waited = dict.fromkeys(waits_for(ask, row) for ask in others)
+        return f"{stands}{say('waits.then')}{say('waits.then').join(waited)}{say('waits.next', command=f'tongyao watch {process_id}')}"
+    if Phase(row.phase).ended or not asks:
+        looked = "show" if Phase(row.phase).ended else "watch"
+        return stands + say("waits.next", command=f"tongyao {looked} {process_id}")
+    more = len(asks) - 1
+    also = say("waits.and_more", n=more, command=f"tongyao show {process_id}") if more else ""
+    [first, *_] = await commands_for(repositories, asks[0]) or [f"tongyao show {process_id}"]
+    return f"{stands}{say('waits.then')}{waits_for(asks[0], row)}{also}{say('waits.next', command=first)}"

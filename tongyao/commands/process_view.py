@@ -1,0 +1,368 @@
+"""A process on the terminal: the picture that `watch` shows, and the parts of `show`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tongyao.app import processes
+from tongyao.app.action_permissions import Action, Role
+from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.choosing.candidates import Because, candidates
+from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.findings import nothing_found
+from tongyao.app.reading import Reading
+from tongyao.commands.context import operator
+from tongyao.commands.next_steps import after_end, commands_for, waits_for
+from tongyao.commands.terminal import console, print_table
+from tongyao.commands.words import language, say
+from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.model.projection import Outcome
+from tongyao.protocol.model.sizes import shortened
+from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.rules.audit import Finding, audit
+from tongyao.protocol.rules.formulation import not_taken_up
+from tongyao.protocol.rules.plans.answered import own_answer
+from tongyao.protocol.rules.read_access import PartyView
+from tongyao.records.process.processes import ProcessRow
+from tongyao.records.process.seats import SeatRow
+from tongyao.records.repositories import Repositories
+
+_MARKS = {
+    Outcome.REPLIED: "[green]●[/]",
+    Outcome.NOTHING_NEW: "[dim]○[/]",
+    Outcome.LAPSED: "[yellow]–[/]",
+    Outcome.FAILED: "[red]×[/]",
+}
+_STEPS = (
+    Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
+    Phase.ANSWERING, Phase.COMPLETED,
+)  # fmt: skip
+SHOWN_UNITS: Final = 24
+"""So much of a part of the tension stands beside a person who was found, and in a short tension."""
+
+
+async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
+    """Of everything that waits (for `alias`) a line that says so, then the commands that answer it, indented and whole."""
+    lines, branches = [], False
+    for ask in await repositories.inbox.of_process(row.id, open_only=True):
+        if alias not in ("", ask.alias):
+            continue
+        lines.append(waits_for(ask, row))
+        lines += [f"  {command}" for command in await commands_for(repositories, ask)]
+        branches = branches or ask.ask in ("residual", "hole")
+    if branches and row.phase == Phase.ANSWERING:
+        lines.append(say("waits.last_answer"))
+    return lines
+
+
+async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
+    """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
+    return (
+        [say("waits.left_open"), *lines]
+        if lines
+        else [] + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
+    )
+
+
+async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
+    """Those whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
+    record = await repositories.record(row)
+    lines = []
+    for alias in (seat.alias for seat in record.participants if own_answer(record, seat.alias) == "possible"):
+        lines.append(say("waits.may_answer", alias=alias))
+        lines.append(f"  tongyao answer {row.id} commit --as {alias}")
+    return lines
+
+
+async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
+    """What `watch` shows now; what is wider than the screen is cut. Raises `ProcessUnknown`."""
+    row = await repositories.processes.get(process_id)
+    phase = Phase(row.phase)
+    title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
+    parts: list[RenderableType] = [title]
+    if row.suspended_reason:
+        parts.append(Text(say("show.suspended", reason=row.suspended_reason), style="red"))
+    seats = await repositories.seats.seats(process_id)
+    if seats:
+        parts.append(await _rounds(repositories, process_id, seats, row.round))
+        parts.append(Text(f"  {say('show.legend')}", style="dim"))
+    if with_asks:
+        parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
+    if row.cost or row.tokens:
+        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=f"{row.cost:.4f}"), style="dim"))
+    return Group(*parts)
+
+
+def _path(phase: Phase) -> list[tuple[str, str] | str]:
+    """The usual phases in words, the current one in brackets, which are seen without colours, too; an unusual current phase stands at the end."""
+    shown: list[tuple[str, str] | str] = []
+    steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
+    for step in steps:
+        name = say(f"phase.{step.value}")
+        shown += [(f"[{name}]", "bold reverse") if step is phase else (name, "dim"), " › "]
+    return shown[:-1]
+
+
+async def _rounds(repositories: Repositories, process_id: str, seats: Sequence[SeatRow], current: int) -> Table:
+    aliases = [seat.alias for seat in seats]
+    still = {seat.alias for seat in seats if seat.active}
+    projections = {(row.round, row.alias): row for row in await repositories.rounds.projections(process_id)}
+    observations = {row.round: row for row in await repositories.rounds.observations(process_id)}
+    figures = {
+        event.data["round"]: event.data
+        for event in await repositories.events.of_kind(process_id, EventKind.OBSERVATION_READY)
+    }
+    columns = (say(f"show.{name}") for name in ("relations", "gaps", "catalyst"))
+    table = Table("", *aliases, *columns, box=None, padding=(0, 2))
+    for number in range(1, max([current, *observations, *(key[0] for key in projections)], default=0) + 1):
+        cells = []
+        for alias in aliases:
+            row = projections.get((number, alias))
+            awaited = number == current and alias in still
+            mark = _mark(row.outcome) if row is not None else "…" if awaited else ""
+            cells.append(f"{mark} {row.items}" if row is not None and row.items else mark)
+        verdict = say(f"show.verdict_{observations[number].verdict.value}") if number in observations else ""
+        seen = figures.get(number, {})
+        table.add_row(f"R{number}", *cells, str(seen.get("relations", "")), str(seen.get("gaps", "")), verdict)
+    return table
+
+
+def _mark(outcome: Outcome) -> str:
+    return _MARKS.get(outcome) or f"[dim]{say('show.left')}[/]"
+
+
+def is_over(phase: Phase) -> bool:
+    """Whether there is nothing to watch: it has ended, or people answer a finished plan."""
+    return phase.ended or phase is Phase.ANSWERING
+
+
+async def follow(repositories: Repositories, process_id: str, *, quiet: bool = False) -> Phase:
+    """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
+    await repositories.processes.get(process_id)
+    if quiet:
+        while not is_over(phase := await _phase(repositories, process_id)):
+            await asyncio.sleep(0.3)
+        return phase
+    if not console.is_terminal:
+        return await _follow_in_lines(repositories, process_id)
+    from rich.live import Live
+
+    with Live(console=console, refresh_per_second=4, transient=False) as live:
+        while True:
+            phase = await _phase(repositories, process_id)
+            live.update(await live_view(repositories, process_id))
+            if is_over(phase):
+                return phase
+            await asyncio.sleep(0.3)
+
+
+async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
+    """For a log: a line for each phase and round as it begins, the picture once at the end."""
+    shown = ""
+    while True:
+        row = await repositories.processes.get(process_id)
+        line = say(f"phase.{row.phase}")
+        if row.phase == Phase.CRYSTALLIZING:
+            line = say("show.round", phase=line, round=row.round)
+        if line != shown:
+            console.print(line, style="dim")
+            shown = line
+        phase = Phase(row.phase)
+        if is_over(phase):
+            console.print(await live_view(repositories, process_id, with_asks=False))
+            print_lines(await asks_of(repositories, row))
+            return phase
+        await asyncio.sleep(0.3)
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Whole lines, so that the commands can be pasted."""
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+async def _phase(repositories: Repositories, process_id: str) -> Phase:
+    return Phase((await repositories.processes.get(process_id)).phase)
+
+
+async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+    """A process as `list --json`, `watch --json` and `GET /processes` have it for an operator. What there is not is left out."""
+    access = await authorize_in_process(context.repositories, operator(), process_id, Action.READ_PROCESS)
+    return (await processes.summary(context, access)).model_dump(mode="json", exclude_none=True)
+
+
+async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+    """The summary, and everything that `GET /processes/{id}` tells the demander or an operator, under the same names.
+
+    Besides: `nothing_found`, why no relation was found; `commands`, which answer what is waited for.
+    """
+    repositories = context.repositories
+    row = await repositories.processes.get(process_id)
+    asks = await repositories.inbox.of_process(process_id, open_only=True)
+    views = (await processes.read_process(context, operator(), process_id), await _of_demander(context, process_id))
+    seen = [view.model_dump(mode="json", exclude_none=True, exclude={"you"}) for view in views]
+    return {
+        **seen[0],
+        **seen[1],
+        **await summary_as_json(context, process_id),
+        "nothing_found": await nothing_found(repositories, row),
+        "commands": [command for ask in asks for command in await commands_for(repositories, ask)]
+        + [command for _, command in await after_end(repositories, row)],
+    }
+
+
+async def _of_demander(context: Reading, process_id: str) -> PartyView:
+    """What the demander may see: on the machine it is read for them."""
+    row = await context.repositories.processes.get(process_id)
+    return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
+
+
+async def print_before_plan(context: Reading, process_id: str) -> None:
+    """The tension, and what the demander is asked about before the rounds: the tension as a whole, the people that were found."""
+    repositories = context.repositories
+    record = await repositories.record(process_id, own=(DEMANDER,))
+    tension = record.demanders_tension or record.own_tension
+    if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
+        if tension is not None and not record.plans:
+            _print_shortened(tension)
+        return
+    if tension is not None:
+        console.print(markdown(tension_markdown(tension, language())))
+        if record.phase is Phase.CONFIRMING and tension.names:
+            console.print(say("show.hidden"), markup=False, highlight=False, soft_wrap=True)
+            for name in tension.names:
+                console.print(f"- {name.name} ({name.kind})", markup=False)
+        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, tension.spans)):
+            console.print(say("show.not_quoted"))
+            for sentence in left:
+                console.print(f"- {sentence}", markup=False)
+    if record.phase is Phase.SELECTING:
+        await _print_candidates(context, process_id)
+
+
+def _print_shortened(tension: Tension) -> None:
+    """A line for each part."""
+    for part, text in tension.targets().items():
+        console.print(f"{part:<3}{shortened(text, SHOWN_UNITS)}", markup=False, highlight=False, soft_wrap=True)
+
+
+async def _print_candidates(context: Reading, process_id: str) -> None:
+    """Whom the field found, from which side, and why; those who would be taken are marked."""
+    row = await context.repositories.processes.get(process_id)
+    found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
+    if not found:
+        console.print(say("show.found_nobody"))
+        return
+    console.print(Text(say("show.found"), style="bold"))
+    for candidate in found:
+        sides = "; ".join(say(f"show.found_{name}") for name in candidate.perspectives)
+        mark = "*" if candidate.taken else " "
+        console.print(f"{mark} {candidate.profile_id}: {sides}", markup=False, highlight=False)
+        for because in candidate.because:
+            for line in _because(because):
+                console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _because(reason: Because) -> list[str]:
+    part = (
+        f"{reason.part} ({say(f'show.lens_{reason.part[0]}')}) “{shortened(reason.part_text, SHOWN_UNITS)}”"
+        if reason.part_text
+        else reason.part
+    )
+    lines = [f"    {say('show.near', facet=say(f'show.facet_{reason.facet}'), part=part)}"]
+    return [*lines, f"    {say('show.they_say', sentence=reason.sentence)}"] if reason.sentence else lines
+
+
+async def print_choices(repositories: Repositories, process_id: str) -> None:
+    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    for ask in await repositories.inbox.of_process(process_id, open_only=True):
+        given = await choices_of(repositories, ask)
+        if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
+            continue
+        if given.residual is not None:
+            console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
+            console.print(markdown(tension_markdown(given.residual.tension, language())))
+        if given.open:
+            console.print(Text(say("show.not_covered"), style="bold"))
+            for point in given.open:
+                console.print(Text(f"  {point.id}  {point.text}"))
+        if given.proposals:
+            console.print(Text(say("show.could_be_added"), style="bold"))
+            table = Table(*(say(f"show.{name}") for name in ("profile", "because", "near_column")), box=None)
+            for found in given.proposals:
+                near = ", ".join(f"{reason.part}: {say('show.facet_' + reason.facet)}" for reason in found.reasons)
+                table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
+            console.print(table)
+        if given.note:
+            console.print(Text(given.note))
+        if not given.takes_up_proposals:
+            console.print(Text(say("show.proposals_stay")))
+
+
+def markdown(text: str) -> RenderableType:
+    """Markdown for the terminal. Its library is loaded only where something is shown."""
+    from rich.markdown import Markdown
+
+    return Markdown(text)
+
+
+async def print_plan(context: Reading, process_id: str) -> None:
+    """The plan that holds, how it was answered, and, where the rounds found no relation, that and why."""
+    view = await _of_demander(context, process_id)
+    if view.plan is not None:
+        console.print(markdown(view.plan.markdown))  # ends with how it was answered
+    said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
+    if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may say so itself
+        console.print(Text(said, style="yellow"))
+
+
+def print_view(view: PartyView) -> None:
+    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations."""
+    if view.delivery is not None:
+        console.print(markdown(view.delivery.markdown))
+    elif view.tension is not None:
+        console.print(markdown(tension_markdown(view.tension, language())))
+    said = [(turn.round, projection_markdown(turn, language())) for turn in view.own or ()]
+    seen = [(seen.round, observation_markdown(seen, language())) for seen in view.observations or ()]
+    for title, texts in (("own_words", said), ("observations", seen)):
+        if texts:
+            console.print(Text(say(f"show.{title}", alias=view.you), style="bold"))
+        for number, text in texts:
+            console.print(Text(say("show.of_round", number=number), style="bold"))
+            console.print(markdown(text))
+    if view.said_now:
+        console.print(Text(say("show.said_now", round=view.round), style="bold"))
+        console.print(view.said_now, markup=False, highlight=False)
+    if view.delivery is None and view.tension is None:
+        console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
+
+
+async def audited(repositories: Repositories, process_id: str) -> Any:
+    record = await repositories.record(process_id)
+    rounds = await repositories.rounds.projections(process_id)
+    return audit(record, guards=[row.guards for row in rounds])
+
+
+async def print_audit(repositories: Repositories, process_id: str) -> None:
+    print_table(
+        ["", *(say(f"show.{name}") for name in ("property", "finding", "figure"))],
+        [(finding.number, *_told(finding)) for finding in await audited(repositories, process_id)],
+        title=say("show.audit"),
+        title_justify="left",
+    )
+
+
+def _told(finding: Finding) -> tuple[str, str, str]:
+    """The property, the result and the figure, in the language of the terminal."""
+    if language() == "en":
+        return finding.claim, finding.result, finding.figure
+    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), finding.figure_zh

@@ -1,0 +1,114 @@
+"""A process that is started from files: their texts, and the registration of profiles under ids made of the files' names."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, Final
+
+from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.people.registration import checked_text, register_profile
+from tongyao.app.start import StartProcessBody, start_process
+from tongyao.commands.context import operator, validated
+from tongyao.commands.references import digest_of_file, find_person
+from tongyao.commands.terminal import errors
+from tongyao.commands.words import say
+from tongyao.protocol.identity.names import name_in_heading, problem_with
+from tongyao.protocol.model.profile_ids import stem_id
+from tongyao.protocol.rules.consent import Origin
+
+LOCAL_SCENE: Final = "local"
+"""The scene of profiles that are given as files without a scene."""
+
+
+async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """Start a process from the fields of `StartProcessBody`, where files may stand for texts and profiles.
+
+    `intent` may be `@FILE`; `demander` and participants may be files, which are registered first. Returns the id of the
+    process, and the profile id of each demander or participant as they were given. Raises `BadInput`.
+    """
+    intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
+    if intent.startswith("@"):
+        intent = read_text(Path(intent[1:]), field="intent")
+    if not intent.strip():
+        raise BadInput("intent_empty", say("wrong.intent_empty"), field="intent")
+    people: dict[str, str] = {}
+    for person in [*([demander] if demander else []), *(named["profile_id"] for named in given["participants"])]:
+        people[person] = await profile_id_of(context, person, scene)
+    owner = people[demander] if demander else f"person:{secrets.token_hex(4)}"
+    if demander and not owner.startswith("person:") and not await context.repositories.profiles.known([owner]):
+        raise BadInput("unknown_profiles", say("file.no_profile_or_file", given=owner), field="demander")
+    participants = [{**named, "profile_id": people[named["profile_id"]]} for named in given["participants"]]
+    body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
+    return await start_process(context, operator(), body, key=secrets.token_hex(8)), people
+
+
+def read_text(path: Path, *, field: str) -> str:
+    """The text of a file. Raises `BadInput`."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except IsADirectoryError:
+        raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
+    except OSError as error:
+        raise BadInput("no_such_file", say("file.unreadable", file=path, error=error.strerror), field=field) from None
+    except UnicodeDecodeError as error:
+        raise BadInput("not_utf8", say("file.no_utf8_at", file=path, byte=error.start), field=field) from None
+
+
+async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
+    """The id that `given` means, whole or in part; for a file, the id under which its profile is registered. Raises `BadInput`."""
+    path = Path(given)
+    if not (path.suffix or "/" in given or path.exists()):
+        try:
+            return await find_person(context, given)
+        except NotFound:
+            return given  # whoever starts the process is told which ids are unknown, and which are like them
+    text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
+    if not scene:
+        await context.repositories.scenes.put(LOCAL_SCENE, LOCAL_SCENE)
+    elif scene not in {known.id for known in await context.repositories.scenes.all()}:
+        raise NotFound("no_such_scene", say("file.no_scene", scene=repr(scene)), field="scene")
+    profile_id = await _id_for(context, path, scene)
+    await register_profile(
+        context,
+        profile_id,
+        scene=scene or LOCAL_SCENE,
+        name=_name_in(text, path),
+        text=text,
+        origin=Origin.FILE,
+        file_digest=digest_of_file(path),
+    )
+    return profile_id
+
+
+async def _id_for(context: AppContext, path: Path, scene: str) -> str:
+    """The id under which the file is known in the scene. The first time: its name, behind the scene where one is named.
+
+    Where somebody else has that id, or had it, four characters follow: two files of the same name stay two people.
+    """
+    profiles, digest = context.repositories.profiles, digest_of_file(path)
+    for known, its_scene in (await profiles.of_file(digest)).items():
+        if its_scene == (scene or LOCAL_SCENE):
+            return known
+    name = f"{scene}-{stem_id(path.stem)}" if scene else stem_id(path.stem)
+    suffixes = [digest[:length] for length in (4, 12)]
+    ids = [name, *(f"{name}-{suffix}" for suffix in suffixes)]
+    for free in ids:
+        if not await profiles.was_given(free):
+            return free
+    return ids[-1]  # the registration says that it is taken
+
+
+def _name_in(text: str, path: Path) -> str:
+    """The name in the first heading; empty without a heading. The name of the file never becomes a name.
+
+    A heading that cannot be a name (`# About me`) is none either; that is printed, since it may be meant as one.
+    """
+    name = name_in_heading(text)
+    if name and (problem := problem_with(name)):
+        errors.print(
+            f"{path.name}: its heading {name[:60]!r} is not taken as a name: {problem}", markup=False, highlight=False
+        )
+        return ""
+    return name

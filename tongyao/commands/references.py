@@ -1,0 +1,162 @@
+"""How commands name processes and people: by an id, by a part of it that is unique, or by the file of a profile.
+
+The completion of the shell offers the same ids (`options.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.errors import BadInput, NotFound
+from tongyao.commands.context import records_context
+from tongyao.commands.words import say
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.profile_ids import stem_id
+from tongyao.protocol.model.unicode_text import normalized
+
+if TYPE_CHECKING:
+    from tongyao.app.reading import Reading
+    from tongyao.records.process.processes import ProcessRow
+
+_ALIAS: Final = re.compile(r"P\d{2,3}")
+_SHOWN: Final = 5
+
+
+def digest_of_file(path: Path) -> str:
+    """What is kept of a file's path, to know the file again without keeping the names of folders."""
+    return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+async def find_process(given: str) -> str:
+    """The id of the process that `given` means: an id, or the beginning of one. Raises `BadInput`, `NotFound`.
+
+    A child's id begins with its parent's (`c-12ab.2-2`): what is the beginning of both means the parent.
+    """
+    found = await processes_like(given)
+    if given in found:
+        return given
+    parent = min(found, key=len, default="")
+    if parent and all(id == parent or id.startswith(f"{parent}.") for id in found):
+        return parent
+    return _only(given, found, what="process")
+
+
+async def processes_like(given: str) -> Sequence[str]:
+    async with records_context() as context:
+        return await context.repositories.processes.ids_like(given)
+
+
+async def people_like(given: str) -> Sequence[str]:
+    async with records_context() as context:
+        return await context.repositories.profiles.ids_like(given)
+
+
+async def find_person(context: Reading, given: str) -> str:
+    """The id of the profile that `given` means: an id, a unique part of one, or a file. Raises `BadInput`, `NotFound`.
+
+    A file means the profile that was given as this file; else the one whose id is the name of the file, as an import makes it.
+    """
+    profiles = context.repositories.profiles
+    if given in await profiles.known([given]):
+        return given
+    if Path(given).suffix:
+        if of_file := await ids_of_file(context, given):
+            return _only(given, of_file, what="profile")
+        if (stem := stem_id(Path(given).stem)) in await profiles.known([stem]):
+            return stem
+    return _only(given, await profiles.ids_like(given), what="profile")
+
+
+async def ids_of_file(context: Reading, given: str) -> list[str]:
+    """Ids of the profiles that were given as the file of this path."""
+    return list(await context.repositories.profiles.of_file(digest_of_file(Path(given))))
+
+
+async def find_people(given: Sequence[str]) -> list[str]:
+    """The id of each profile that is meant (`find_person`), for a command that opens the records for this alone."""
+    if not given:
+        return []
+    async with records_context() as context:
+        return [await find_person(context, person) for person in given]
+
+
+async def demander_or_profile(context: Reading, given: str) -> str:
+    """The id of a demander without a profile, else that of the profile that `given` means. Raises `BadInput`, `NotFound`."""
+    if (await context.repositories.processes.list(demander=given, limit=1)).rows:
+        return given
+    return await find_person(context, given)
+
+
+async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
+    """The alias of whom `given` means in a process: an alias, or somebody who sits there. Raises `BadInput`, `NotFound`.
+
+    Somebody who sits there is meant by their file, their id, its beginning or its end behind a mark; else by any part of the id
+    or of their name.
+    """
+    if _ALIAS.fullmatch(given):
+        return given
+    seats = {seat.person: seat.alias for seat in await context.repositories.seats.seats(process.id)}
+    people = {**seats, process.demander: seats.get(process.demander, DEMANDER)}
+    is_file = bool(Path(given).suffix)
+    part = stem_id(Path(given).stem) if is_file else given
+    of_file = set(await ids_of_file(context, given)) & people.keys() if is_file else set()
+    found = (
+        sorted(of_file)
+        or [person for person in people if person == part]
+        or [person for person in people if person.startswith(part) or person.endswith((f"-{part}", f".{part}"))]
+    )
+    names: dict[str, str] = {}
+    if not found and not is_file:
+        known = await context.repositories.profiles.get_many(list(people))
+        names = {id: profile.display_name for id, profile in known.items()}
+        wanted = _plain(given)
+        found = [
+            person
+            for person in people
+            if wanted and (wanted in _plain(person) or wanted in _plain(names.get(person, "")))
+        ]
+    if len(found) == 1:
+        return people[found[0]]
+    if found:
+        shown = [f"{person} ({names[person]})" if names.get(person) else person for person in found]
+        raise BadInput("several", say("wrong.several_people", given=repr(given), found=_list(shown)), field="as")
+    if not seats:
+        raise NotFound(
+            "no_seats_yet", say("wrong.no_seats_yet", process=process.id, phase=say(f"phase.{process.phase}"))
+        )
+    raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=repr(given)))
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalized("NFKC", text).casefold().split())
+
+
+async def party_in(context: Reading, process: ProcessRow, given: str) -> Caller:
+    """The demander or participant that `given` means, as a caller. Raises `BadInput`, `NotFound`."""
+    alias = await alias_in(context, process, given)
+    if alias == DEMANDER:
+        return Caller(Role.PERSON, process.demander)
+    seats = await context.repositories.seats.seats(process.id)
+    person = next((seat.person for seat in seats if seat.alias == alias), None)
+    if person is None:
+        raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=alias))
+    return Caller(Role.PARTICIPANT, person, process_id=process.id, alias=alias)
+
+
+def _only(given: str, found: Sequence[str], *, what: str) -> str:
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise BadInput("several", say("wrong.several_ids", given=repr(given), found=_list(found)), field=what)
+    raise NotFound(f"no_such_{what}", say(f"wrong.no_{what}", given=repr(given)))
+
+
+def _list(found: Sequence[str]) -> str:
+    shown = ", ".join(found[:_SHOWN])
+    return say("wrong.and_others", found=shown) if len(found) > _SHOWN else shown

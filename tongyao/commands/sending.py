@@ -1,0 +1,94 @@
+"""A message that a command sends, and what the command prints of it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any, Final
+
+import typer
+
+from tongyao.app.action_permissions import Role
+from tongyao.app.context import AppContext
+from tongyao.app.errors import Refused
+from tongyao.app.messaging.messages import Receipt, send_message
+from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
+from tongyao.app.people.acting import tell_spoken_for
+from tongyao.commands.context import app_context, operator, validated
+from tongyao.commands.next_steps import next_step
+from tongyao.commands.references import alias_in, party_in
+from tongyao.commands.terminal import EXIT_PENDING, console
+from tongyao.commands.words import language, say
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.records.process.processes import ProcessRow
+
+OPERATORS: Final = "operator"
+
+
+async def send(
+    process: str, kind: str, key: str | None, *, sender: str = DEMANDER, about: str = "", **fields: Any
+) -> None:
+    """Send a message for `sender`: an alias, a person in the process (`P00`: the demander) or an operator.
+
+    `about`: the participant whom an operator's message is about.
+    """
+    body = validated(MessageBody, {"kind": kind, **fields})
+    report(*await deliver(process, body, key or uuid.uuid4().hex, sender, about))
+
+
+def report(receipt: Receipt, then: str) -> None:
+    """One line of what happened, one of what comes next."""
+    stop_if_waiting(receipt)
+    said = (receipt.zh if language() == "zh" else receipt.en) or receipt.kind
+    if receipt.repeated:
+        said = say("sent.repeated", said=said)
+    console.print(said, highlight=False, markup=False, soft_wrap=True)
+    if receipt.id.startswith("c-"):
+        then = say("waits.next_alone", command=f"tongyao watch {receipt.id}")
+    console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def stop_if_waiting(receipt: Receipt) -> None:
+    """Exits with `EXIT_PENDING`, and says so, where a message is stored and not applied yet."""
+    if receipt.state == "waiting":
+        console.print(say("sent.waiting", id=receipt.id), style="yellow")
+        raise typer.Exit(EXIT_PENDING)
+
+
+async def deliver(process: str, body: MessageBody, key: str, sender: str, about: str) -> tuple[Receipt, str]:
+    async with app_context() as context:
+        row = await context.repositories.processes.get(process)
+        if about:
+            body = body.model_copy(update={"alias": await alias_in(context, row, about)})
+        caller = operator() if sender == OPERATORS else await party_in(context, row, sender)
+        own = caller.alias if caller.role is Role.PARTICIPANT else ""
+        if console.is_terminal and (told := _who_reads(body, row, caller.alias or DEMANDER)):
+            console.print(told, style="dim", highlight=False, markup=False, soft_wrap=True)
+        try:
+            receipt = await send_message(context, caller, process, body, key=key, via="cli")
+        except Refused as refused:
+            refused.add_note(await next_step(context.repositories, process, alias=own))
+            raise
+        await tell_spoken_for(context, operator(), caller.person, body.kind, process_id=process)
+        if receipt.state == "applied":
+            await _until_written(context, row)
+        return receipt, await next_step(context.repositories, process, alias=own)
+
+
+def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
+    """Before words are sent: who will read them, as the form of the console says it. Empty where no words are sent."""
+    if isinstance(body, SubmitProjectionBody) and not body.nothing_new:
+        after = "sent.read_by_plan_open" if row.open_record else "sent.read_by_plan_closed"
+        return say("sent.read_by_round", alias=alias) + say(after, alias=alias)
+    if isinstance(body, AnswerPlanBody):
+        commits = body.answer == "commit"
+        return say("sent.read_by_answer_commit" if commits else "sent.read_by_answer_other", alias=alias)
+    return ""
+
+
+async def _until_written(context: AppContext, before: ProcessRow) -> None:
+    """Wait a moment for the records to show what the message changed: the workflow writes them after it has applied it."""
+    for _ in range(15):
+        if (await context.repositories.processes.get(before.id)).seq > before.seq:
+            return
+        await asyncio.sleep(0.1)

@@ -1,0 +1,81 @@
+"""A command at the terminal: it is registered, runs, prints, and ends with an exit code. Imports no part of the product."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any, Final, NoReturn, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+EXIT_FAILED: Final = 1
+EXIT_BAD_INPUT: Final = 2
+EXIT_UNREACHABLE: Final = 3
+EXIT_REFUSED: Final = 4
+EXIT_PENDING: Final = 5
+
+T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+console = Console(soft_wrap=False)
+errors = Console(stderr=True)
+
+
+class CommandGroup(typer.Typer):
+    """A group of commands. A command may be a coroutine function: it runs in an event loop of its own."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Command], Command]:
+        register = super().command(name, **options)
+
+        def add(function: Command) -> Command:
+            register(_in_event_loop(function) if iscoroutinefunction(function) else function)
+            return function
+
+        return add
+
+
+def _in_event_loop(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(function)
+    def call(*values: Any, **options: Any) -> None:
+        run(function(*values, **options))
+
+    return call
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine; of several errors in a group the first is raised."""
+    try:
+        return asyncio.run(work)
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, nothing else."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON document on a line of its own, at once: for programs that read while a command runs."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], **look: Any) -> None:
+    """A table without lines. `columns`: their titles."""
+    table = Table(*columns, box=None, **look)
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))
+    console.print(table, highlight=False)
+
+
+def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
+    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)

@@ -1,0 +1,30 @@
+"""What commands print, in the language of the terminal: `tongyao/texts/commands`, and behind them the texts of the console."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from tongyao.texts.catalogue import Language, catalogue, worded
+
+_VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def language() -> Language:
+    """Chinese where the first of these variables that is set begins with `zh`; else English."""
+    given = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return "zh" if given.lower().startswith("zh") else "en"
+
+
+def say(key: str, /, **values: Any) -> str:
+    """The words of `<page>.<key>`; of `<key>_1` where `n` is 1 and they exist."""
+    return say_in(language(), key, **values)
+
+
+def say_in(chosen: Language, key: str, /, **values: Any) -> str:
+    """As `say`, in a language that is given: that of a process."""
+    return worded(catalogue("console", "commands"), chosen, key, **values)
+
+
+def known(key: str) -> bool:
+    return key in catalogue("console", "commands")

@@ -1,0 +1,77 @@
+"""Work on people's texts that may take seconds or minutes: in threads of a limited number, for each person one job at a time.
+
+A person with many jobs waits for their own. Between two of them everybody else has a turn. A job belongs to the person on
+whose behalf it is done; `on_behalf_of` says who that is for what follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+T = TypeVar("T")
+Job = tuple[Callable[[], Any], Future[Any]]
+
+_PERSON: Final[contextvars.ContextVar[str]] = contextvars.ContextVar("on_behalf_of", default="")
+_LOCKS: Final = WeakValueDictionary[str, asyncio.Lock]()
+
+
+def on_behalf_of(person: str) -> None:
+    """The work of this task, and of those it starts from now on, is done for `person`."""
+    _PERSON.set(person)
+
+
+class HeavyWork:
+    """A limiter: at most `threads` jobs at once, of each person one."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._lock = threading.Lock()
+        self._waiting: dict[str, deque[Job]] = {}
+        """By person the jobs that are not begun. A person who is in it has one job running, or in the row for a thread."""
+
+    async def run(self, work: Callable[[], T], *, person: str | None = None) -> T:
+        """The result of `work`, for `person` (None: as `on_behalf_of` said). What was not begun when this is cancelled is not done."""
+        whose = _PERSON.get() if person is None else person
+        context, done = contextvars.copy_context(), Future[T]()
+        with self._lock:
+            if idle := whose not in self._waiting:
+                self._waiting[whose] = deque()
+            self._waiting[whose].append((lambda: context.run(work), done))
+        if idle:
+            self._pool.submit(self._do_next, whose)
+        return await asyncio.wrap_future(done)
+
+    def _do_next(self, person: str) -> None:
+        with self._lock:
+            work, done = self._waiting[person].popleft()
+        if done.set_running_or_notify_cancel():
+            try:
+                done.set_result(work())
+            except BaseException as error:  # whoever waits for it gets it
+                done.set_exception(error)
+        with self._lock:
+            if not self._waiting[person]:
+                del self._waiting[person]
+                return
+        self._pool.submit(self._do_next, person)  # behind the others who wait for a thread
+
+
+READINGS: Final = HeavyWork(3, "readings")
+"""Of single texts and records: names, sentences, chunks of a long profile, views of a long process."""
+SCENES: Final = HeavyWork(2, "scenes")
+"""Of all people of a scene, which takes minutes where profiles are long. Jobs belong to the scene."""
+
+
+@asynccontextmanager
+async def one_at_a_time(what: str) -> AsyncIterator[None]:
+    """For work that holds much in memory between its jobs: nobody else is inside with the same `what`. For one event loop."""
+    async with _LOCKS.setdefault(f"{id(asyncio.get_running_loop())}/{what}", asyncio.Lock()):
+        yield

@@ -1,0 +1,307 @@
+"""What a process asks of somebody: one table of the kinds of asks (docs/protocol.md §8.3).
+
+A row says whom an ask is for, which messages answer it, and when it is open. Its sentences are in `tongyao/texts/protocol/asks.toml`. The inbox, `why`,
+`show`, pages, MCP, mails and the API are renderings of this table. `life.phases` says in which phase which asks are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from tongyao.protocol.life.state import Deadline, State
+from tongyao.protocol.model import ids
+from tongyao.protocol.model import messages as m
+from tongyao.protocol.model.events import Ask, Waiting
+from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.texts.catalogue import catalogue, worded
+
+Body = dict[str, Any]
+"""A message as a program sends it: `kind` and the fields to fill in. The texts in angle brackets are the sender's."""
+
+Open = tuple[Waiting, Deadline | None]
+"""An open ask, and until when it is waited for."""
+
+TEXT: Final = "<text>"
+PROFILE: Final = "<profile id>"
+_TEXTS: Final = catalogue("protocol")
+"""Read when this module is imported: a workflow may not read files."""
+
+
+@dataclass(frozen=True)
+class AskKind:
+    """One kind of ask.
+
+    `name`: the first part of its ids. `open`: the asks of this kind that are open, where the phase has them. `answers`: the messages that
+    answer it, the usual one first, without the fields that name it.
+    """
+
+    kind: Ask
+    name: str
+    whom: Literal["demander", "participant", "invited", "operator"]
+    open: Callable[[State], Iterable[Open]]
+    answers: tuple[Body, ...]
+
+
+# ---- the number by which the demander's messages name what they answer
+
+
+def confirm_ask(state: State) -> str:
+    return ids.ask_id("confirm", state.revisions + 1)
+
+
+def select_ask(state: State) -> str:
+    return ids.ask_id("select", state.seatings + 1)
+
+
+def decide_ask(state: State) -> str:
+    return ids.ask_id("decide", state.decisions)
+
+
+def replan_ask(state: State) -> str:
+    return ids.ask_id("replan", state.plan_revision)
+
+
+def conclude_ask(state: State) -> str:
+    return moment("conclude", state.phase, state.round, state.plan_revision)
+
+
+def extend_ask(state: State, alias: str) -> str:
+    return moment("extend_deadline", state.phase, state.round, state.plan_revision, alias)
+
+
+def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
+    """What a message names that answers no ask: `conclude/crystallizing/2`, `extend_deadline/deciding/3/P00`.
+
+    The number is the revision of the plan while its answers or children are waited for, before that the round. `alias`: of whom.
+    """
+    number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
+    return ids.ask_id(kind, phase.value, number, *([alias] if alias else []))
+
+
+# ---- when they are open
+
+
+def _confirm(state: State) -> Iterator[Open]:
+    named = len(state.start.participants) or None
+    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named), state.deadline
+
+
+def _select(state: State) -> Iterator[Open]:
+    yield Waiting(id=select_ask(state), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
+
+
+def _consent(state: State) -> Iterator[Open]:
+    for invitation in state.invitations:
+        if invitation.waits:
+            number = invitation.number
+            yield (
+                Waiting(
+                    id=ids.ask_id("consent", number),
+                    ask=Ask.CONSENT,
+                    alias=ids.invited_alias(number),
+                    round=number,
+                    subject=invitation.choice.profile_id,
+                    others=state.others_expected - 1,
+                ),
+                invitation.deadline,
+            )
+
+
+def _say(state: State) -> Iterator[Open]:
+    for turn in state.waiting_for:
+        id = ids.ask_id("say", state.round, turn.alias)
+        yield Waiting(id=id, ask=Ask.PROJECTION, alias=turn.alias, round=state.round), turn.deadline
+
+
+def _gap(state: State) -> Iterator[Open]:
+    if number := state.demander_asked:
+        yield Waiting(id=ids.ask_id("gap", number), ask=Ask.GAP, alias=DEMANDER, round=number), None
+
+
+def _decide(state: State) -> Iterator[Open]:
+    yield Waiting(id=decide_ask(state), ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
+
+
+def _answer(state: State) -> Iterator[Open]:
+    for alias in state.asked_for_answers:
+        if alias not in state.answers:
+            id = ids.ask_id("answer", state.plan_revision, alias)
+            yield Waiting(id=id, ask=Ask.ANSWER, alias=alias, round=state.plan_revision), state.deadline
+
+
+def _replan(state: State) -> Iterator[Open]:
+    if state.open_points:
+        waiting = Waiting(id=replan_ask(state), ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision)
+        yield waiting, state.deadline
+
+
+def _residual(state: State) -> Iterator[Open]:
+    yield from _residuals(state, Ask.RESIDUAL)
+
+
+def _hole(state: State) -> Iterator[Open]:
+    yield from _residuals(state, Ask.HOLE)
+
+
+def _residuals(state: State, kind: Ask) -> Iterator[Open]:
+    for residual in state.undecided:
+        if (kind is Ask.HOLE) == (ids.hole_of(residual) is not None):
+            waiting = Waiting(
+                id=ids.ask_id("residual", residual),
+                ask=kind,
+                alias=DEMANDER,
+                round=ids.number_of_residual(residual),
+                subject=residual,
+                ends_answers=residual == state.last_residual,
+            )
+            yield waiting, None
+
+
+def _resume(state: State) -> Iterator[Open]:
+    if any(cause.kind == "operator" for cause in state.causes.values()):
+        yield Waiting(id="resume", ask=Ask.RESUME, alias=""), None
+
+
+_TENSION: Final = {"transition": TEXT, "initial_state": TEXT, "barriers": [TEXT], "exchange": TEXT}
+_SAY: Final = ({"kind": "submit_projection", "text": TEXT}, {"kind": "submit_projection", "nothing_new": True})
+_BRANCH: Final = ({"kind": "approve_residual", "approve": True}, {"kind": "approve_residual", "approve": False})
+_MORE: Final[dict[m.Decision, Body]] = {
+    m.Decision.ADD_PARTICIPANTS: {"participants": [PROFILE]},
+    m.Decision.RAISE_BUDGET: {"tokens": 1_000_000},
+}
+
+_TABLE: Final = (
+    AskKind(Ask.CONFIRM_TENSION, "confirm", "demander", _confirm, (
+        {"kind": "confirm_tension"}, {"kind": "revise_tension", "tension": _TENSION})),
+    AskKind(Ask.SELECT_PARTICIPANTS, "select", "demander", _select, (
+        {"kind": "select_participants", "participants": [PROFILE, PROFILE]},)),
+    AskKind(Ask.CONSENT, "consent", "invited", _consent, (
+        {"kind": "consent", "allow": True}, {"kind": "consent", "allow": True, "endpoint": "human"}, {"kind": "consent", "allow": False})),
+    AskKind(Ask.PROJECTION, "say", "participant", _say, _SAY),
+    AskKind(Ask.GAP, "gap", "demander", _gap, _SAY),
+    AskKind(Ask.DECISION, "decide", "demander", _decide, tuple(
+        {"kind": "decide", "decision": decision.value, **_MORE.get(decision, {})} for decision in m.Decision)),
+    AskKind(Ask.ANSWER, "answer", "participant", _answer, (
+        {"kind": "answer_plan", "answer": "commit"}, {"kind": "answer_plan", "answer": "decline", "text": TEXT},
+        {"kind": "answer_plan", "answer": "propose", "text": TEXT})),
+    AskKind(Ask.REPLAN, "replan", "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
+    AskKind(Ask.RESIDUAL, "residual", "demander", _residual, _BRANCH),
+    AskKind(Ask.HOLE, "residual", "demander", _hole, _BRANCH),
+    AskKind(Ask.RESUME, "resume", "operator", _resume, ({"kind": "resume"},)),
+)  # fmt: skip
+
+KINDS: Final[Mapping[Ask, AskKind]] = {row.kind: row for row in _TABLE}
+"""Every kind of ask by its name."""
+
+FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom == "participant")
+"""Asks of whoever has a seat. All others are for the demander, the invited or operators."""
+
+
+def answers(
+    kind: Ask,
+    id: str,
+    *,
+    number: int,
+    subject: str = "",
+    options: Sequence[str] = (),
+    given: Mapping[str, str] | None = None,
+) -> list[Body]:
+    """The messages that answer an ask, complete but for the texts in angle brackets; the usual one first.
+
+    Args:
+        id: of the ask.
+        number: the round, of `answer` and `replan` the revision of the plan, of `consent` the number of the invitation.
+        subject: of `residual` and `hole`, the residual.
+        options: of `decision` and `replan`, what may be chosen; empty: everything.
+        given: of `replan`, how the plan was answered, by alias.
+    """
+    offered = [
+        body
+        for body in KINDS[kind].answers
+        if not options or body.get("decision", body["kind"]) in options or kind not in _CHOSEN
+    ]
+    return [{**body, **_named(body["kind"], id, number, subject, given or {})} for body in offered]
+
+
+_CHOSEN: Final = (Ask.DECISION, Ask.REPLAN)
+
+
+def answered_by(message_kind: str) -> frozenset[str]:
+    """The kinds of asks that a message of this kind answers."""
+    return frozenset(row.kind.value for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
+
+
+def never_open(message_kind: str) -> str:
+    """An id of the kind of ask that such a message answers which is never open: what somebody answers who was shown nothing."""
+    [name, *_] = (row.name for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
+    return ids.ask_id(name, 0)
+
+
+def _named(kind: str, id: str, number: int, subject: str, given: Mapping[str, str]) -> Body:
+    """The fields by which a message names what it answers."""
+    match kind:
+        case "submit_projection":
+            return {"round": number}
+        case "answer_plan":
+            return {"revision": number}
+        case "approve_residual":
+            return {"residual": subject}
+        case "consent":
+            return {"invitation": number}
+        case "conclude":
+            return {"ask": moment("conclude", Phase.ANSWERING, 0, number)}
+        case "replan":
+            without = [alias for alias, answer in given.items() if answer == "decline"]
+            return {
+                "ask": id,
+                "without": without,
+                "proposals": [alias for alias, one in given.items() if one == "propose"],
+            }
+        case "resume":
+            return {}
+        case _:
+            return {"ask": id}
+
+
+# ---- their sentences
+
+
+def words(key: str, language: str, /, **values: Any) -> str:
+    """A text of `tongyao/texts/protocol`, in English for every language but `zh`."""
+    return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
+
+
+class Told(Protocol):
+    """An ask, as the state, the records or an inbox have it."""
+
+    @property
+    def ask(self) -> str: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def others(self) -> int | None: ...
+    @property
+    def ends_answers(self) -> bool: ...
+
+
+def does(ask: Told, language: str) -> str:
+    """What an ask asks, as a sentence without a subject and without a stop: `confirm the tension, or revise it`."""
+    return _text(ask, language, "does")
+
+
+def helps(ask: Told, language: str) -> str:
+    """What somebody who answers has to know, in whole sentences."""
+    return _text(ask, language, "help")
+
+
+def _text(ask: Told, language: str, part: str) -> str:
+    """A text of the ask; of its variant where that has one."""
+    last = ask.ends_answers or (ask.ask == Ask.ANSWER and ask.round > 1)
+    named = ask.ask == Ask.CONFIRM_TENSION and ask.others
+    variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
+    key = variant if variant in _TEXTS else f"asks.{ask.ask}_{part}"
+    return words(key, language, round=ask.round, subject=ask.subject)

@@ -1,0 +1,168 @@
+"""The life of a process on one screen (docs/protocol.md §3, docs/phases.md): per phase how it opens, which steps are wanted in it, which asks
+are open, what happens by itself, its deadline and what follows the deadline, and which phases may follow.
+
+Every function of a phase changes the state, and returns the phase that follows, or None: the process stays where it is. Only `enter` changes
+the phase. No module of a phase knows another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tongyao.protocol.life import answering, asks, children, confirming, deciding, planning, rounds, seating
+from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.journal import note
+from tongyao.protocol.life.state import State
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.process import Phase
+
+
+def _nothing(state: State, now: datetime) -> None:
+    return None
+
+
+def _no_steps(state: State) -> dict[str, Step]:
+    return {}
+
+
+def _never(state: State) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds in one phase. `advance`: what the state itself decides, asked after every input."""
+
+    follows: tuple[Phase, ...] = ()
+    opens: Callable[[State, datetime], Phase | None] = _nothing
+    wanted: Callable[[State], dict[str, Step]] = _no_steps
+    asks: tuple[Ask, ...] = ()
+    advance: Callable[[State, datetime], Phase | None] = _nothing
+    seconds: Callable[[State], int | None] = _never
+    time_over: Callable[[State, datetime], Phase | None] = _nothing
+    waits: bool = False
+    """Whether it waits for somebody for days, so that it is written at once that it was entered."""
+
+
+P = Phase
+PHASES: Final[dict[Phase, Rules]] = {
+    P.FORMULATING: Rules(
+        follows=(P.CONFIRMING,),
+        wanted=confirming.formulation,
+    ),
+    P.CONFIRMING: Rules(
+        follows=(P.DISCOVERING, P.CONSENTING),
+        opens=confirming.open,
+        asks=(Ask.CONFIRM_TENSION,),
+        seconds=confirming.seconds,
+        time_over=confirming.time_over,
+        waits=True,
+    ),
+    P.DISCOVERING: Rules(
+        follows=(P.SELECTING, P.CONSENTING),
+        wanted=seating.discovery,
+    ),
+    P.SELECTING: Rules(
+        follows=(P.CONSENTING,),
+        asks=(Ask.SELECT_PARTICIPANTS,),
+        waits=True,
+    ),
+    P.CONSENTING: Rules(
+        follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
+        opens=seating.open,
+        wanted=seating.wanted,
+        asks=(Ask.CONSENT,),
+    ),
+    P.CRYSTALLIZING: Rules(
+        follows=(P.DECIDING, P.PLANNING),
+        opens=rounds.open,
+        wanted=rounds.wanted,
+        asks=(Ask.GAP, Ask.PROJECTION),
+        advance=rounds.advance,
+    ),
+    P.DECIDING: Rules(
+        follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
+        opens=deciding.open,
+        asks=(Ask.DECISION,),
+        seconds=deciding.seconds,
+        time_over=deciding.time_over,
+        waits=True,
+    ),
+    P.PLANNING: Rules(
+        follows=(P.DELIVERING,),
+        opens=planning.open,
+        wanted=planning.plan,
+    ),
+    P.DELIVERING: Rules(
+        follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
+        wanted=planning.deliveries,
+    ),
+    P.ANSWERING: Rules(
+        follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
+        asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
+        advance=answering.advance,
+        seconds=answering.seconds,
+        time_over=answering.time_over,
+        waits=True,
+    ),
+    P.AWAITING_CHILDREN: Rules(
+        follows=(P.PLANNING, P.COMPLETED),
+        opens=children.open,
+        asks=(Ask.RESIDUAL, Ask.HOLE),
+        advance=children.advance,
+        seconds=children.seconds,
+        time_over=children.time_over,
+        waits=True,
+    ),
+    P.COMPLETED: Rules(wanted=children.remembering),
+    P.ABANDONED: Rules(),
+    P.CANCELLED: Rules(wanted=children.cancelling),
+    P.EXPIRED: Rules(),
+    P.FAILED: Rules(),
+}
+"""Every open phase may also end as cancelled or expired. Children that are approved are started in every open phase."""
+
+ALWAYS: Final = (Ask.RESUME,)
+"""Asks that may be open in every phase that is open."""
+
+
+class IllegalTransition(ValueError):
+    """A transition that the protocol does not know. The message names both phases."""
+
+    def __init__(self, origin: Phase, target: Phase) -> None:
+        super().__init__(f"a process cannot go from {origin} to {target}")
+
+
+def enter(state: State, target: Phase | None, now: datetime) -> None:
+    """Go to `target`, and on to where that leads at once; nothing for None. Raises `IllegalTransition`."""
+    while target is not None:
+        origin = state.phase
+        if origin.ended or target not in (*PHASES[origin].follows, Phase.CANCELLED, Phase.EXPIRED):
+            raise IllegalTransition(origin, target)
+        rules = PHASES[target]
+        seconds = rules.seconds(state)
+        state.phase = target
+        state.deadline = ask_until(state, seconds, now) if seconds is not None else None
+        changed = {"from": origin.value, "to": target.value}
+        note(state, EventKind.PHASE_CHANGED, now, urgent=rules.waits or target.ended, **changed)
+        if target is Phase.PLANNING or target.ended:
+            rounds.end(state, now)
+        if target.ended:
+            _end(state, now)
+        target = rules.opens(state, now)
+
+
+def _end(state: State, now: datetime) -> None:
+    state.turns, state.invitations, state.causes = {}, [], {}
+    state.correcting_until = state.stopped_at = None
+    note(state, EventKind.PROCESS_ENDED, now, outcome=state.phase.value)
+
+
+def open_asks(state: State) -> Iterator[asks.Open]:
+    """Every ask that is open, with its deadline. Suspension adds to them and takes nothing away."""
+    for kind in () if state.phase.ended else (*ALWAYS, *PHASES[state.phase].asks):
+        yield from asks.KINDS[kind].open(state)

@@ -1,0 +1,321 @@
+"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md §3.2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from tongyao.protocol.contracts.process import (
+    OBSERVE,
+    PROJECT,
+    PROPOSE,
+    DiscoverOutput,
+    ObserveInput,
+    ObserveOutput,
+    ProjectInput,
+    ProjectOutput,
+    ProposeInput,
+    TurnInput,
+)
+from tongyao.protocol.life import turns
+from tongyao.protocol.life.clock import process_time, suspend
+from tongyao.protocol.life.journal import note, note_found
+from tongyao.protocol.life.state import Cause, State, Turn
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.observation import Verdict
+from tongyao.protocol.model.process import DEMANDER, DecidingCause, Phase
+from tongyao.protocol.model.projection import EndpointKind, Outcome
+from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, RoundResult, asks_everybody, course
+
+ENDPOINTS_FAILED = "endpoints_failed"
+"""The cause of a suspension when every endpoint of a round failed for one reason."""
+
+
+def open(state: State, now: datetime) -> None:
+    """The first round opens, or the next one after the demander has decided: two more, unless only the budget was in the way.
+
+    After too few people, one is enough.
+    """
+    if state.round:
+        if state.deciding_cause is DecidingCause.QUORUM:
+            state.quorum_waived = True
+        if state.decision is not Decision.RAISE_BUDGET:
+            state.round_limit = max(state.round_limit, state.round) + MORE_ROUNDS
+        state.budget_refused = False
+        state.deciding_cause = None
+    _open_round(state, now)
+
+
+def wanted(state: State) -> dict[str, Step]:
+    """Turns while the gate is open; then the catalyst, or where the rounds have stopped people who could be added."""
+    if state.gate_open:
+        return _projections(state)
+    if state.deciding_cause is not None:
+        return _proposals(state)
+    observe = ObserveInput(process_id=state.process_id, round=state.round)
+    summary = f"catalyst · round {state.round} · {len(state.seats)} people"
+    return {f"observe/{state.round}": Step(OBSERVE, observe, summary, take=_observed)}
+
+
+def _projections(state: State) -> dict[str, Step]:
+    batches: dict[int, list[Turn]] = {}
+    for _, turn in sorted(state.turns.items()):
+        if turn.open and turn.batch:
+            batches.setdefault(turn.batch, []).append(turn)
+    steps = {}
+    for batch, members in sorted(batches.items()):
+        inputs = tuple(
+            TurnInput(
+                alias=turn.alias,
+                submissions=tuple(words.text_id for words in turn.words),
+                author=(turn.author or EndpointKind.PROXY).value,
+                revision=turn.revision,
+            )
+            for turn in members
+        )
+        ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
+        summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
+        steps[f"project/{state.round}/{batch}"] = Step(
+            PROJECT, ask, summary, take=partial(_projected, batch), split=partial(_split, batch)
+        )
+    return steps
+
+
+def _proposals(state: State) -> dict[str, Step]:
+    start = state.start
+    seated = tuple(seat.profile.profile_id for seat in state.seats.values() if seat.profile)
+    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
+    find = ProposeInput(
+        process_id=start.process_id,
+        scene=start.scene,
+        round=state.round,
+        limit=start.settings.max_others - len(state.others),
+        excluded=(*start.excluded, *seated, *own),
+    )
+    summary = "find people near what is open"
+    return {f"propose/{state.round}": Step(PROPOSE, find, summary, take=_proposed, optional=True)}
+
+
+def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Phase:
+    """`output`: None where the field could not be asked; that keeps nobody from deciding."""
+    if output is not None:
+        note_found(state, output, now)
+    return Phase.DECIDING
+
+
+def _open_round(state: State, now: datetime) -> None:
+    """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
+    state.round += 1
+    state.gate_open = True
+    state.correcting_until = None
+    asked = _asked(state)
+    state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
+    state.turns = {alias: Turn(alias=alias) for alias in asked}
+    note(state, EventKind.ROUND_OPENED, now, urgent=False, round=state.round, aliases=list(asked))
+    late, state.late_words = state.late_words, {}
+    for alias, words in sorted(late.items()):
+        for said in words:
+            turns.hear_words(state, alias, said, now)
+    for turn in state.turns.values():
+        if not turn.answered and not _is_proxy(state, turn.alias):
+            turns.wait_for(state, turn, now)
+    _ask_demander(state, now)
+
+
+def _asked(state: State) -> tuple[str, ...]:
+    """Aliases that have a turn in the round that opens, in order (docs/protocol.md §5.5).
+
+    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody.
+    """
+    if asks_everybody(state.results):
+        return state.present
+    asked = [
+        alias
+        for alias in state.present
+        if alias in state.concerned
+        or alias in state.late_words
+        or _last_outcome(state, alias) is not Outcome.NOTHING_NEW
+    ]
+    return tuple(asked) or state.present
+
+
+def _last_outcome(state: State, alias: str) -> Outcome | None:
+    return next((result.outcomes[alias] for result in reversed(state.results) if alias in result.outcomes), None)
+
+
+def _ask_demander(state: State, now: datetime) -> None:
+    """Ask the demander what gaps of the last observation ask them. In a seat they are asked by their turn.
+
+    A proxy needs a profile. A person has one ask, and the round does not wait for it.
+    """
+    if state.ask_demander and DEMANDER not in state.seats:
+        if not _is_proxy(state, DEMANDER):
+            if not state.demander_asked:
+                state.demander_asked = state.round
+                note(state, EventKind.DEMANDER_ASKED, now, round=state.round)
+        elif state.start.demander_profile is not None:
+            state.turns[DEMANDER] = Turn(alias=DEMANDER)
+    state.ask_demander = False
+
+
+def advance(state: State, now: datetime) -> Phase | None:
+    """Give open turns to steps, and close the gate when every turn has an outcome."""
+    if not state.gate_open:
+        return None
+    if state.correcting_until is not None and process_time(state, now) >= state.correcting_until:
+        state.correcting_until = None
+    _assign(state, now)
+    if any(turn.open for turn in state.turns.values()):
+        return None
+    if (reason := _one_reason_of_failure(state)) is not None:
+        _suspend_for(state, reason, now)
+        return None
+    state.gate_open = False
+    note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
+    return None if _anyone_spoke(state) else _close_round(state, Verdict.MORE, now)
+
+
+def _assign(state: State, now: datetime) -> None:
+    """Proxies of a round speak in one step.
+
+    What people said is brought into the record in one step too, once nobody else is waited for and the time to correct is over.
+    """
+    idle = [turn for _, turn in sorted(state.turns.items()) if turn.open and not turn.batch]
+    proxies = [turn for turn in idle if not turn.answered and _is_proxy(state, turn.alias)]
+    for turn in proxies:
+        turn.author, turn.revision = EndpointKind.PROXY, max(1, turn.revision)
+    _give_to_step(state, proxies)
+    if state.correcting_until is None and all(turn.answered or not turn.open for turn in state.turns.values()):
+        for turn in idle:
+            if turn.nothing_new:
+                turns.end(state, turn, Outcome.NOTHING_NEW, now)
+        _give_to_step(state, [turn for turn in idle if turn.words])
+
+
+def _give_to_step(state: State, members: list[Turn]) -> None:
+    state.batches += bool(members)
+    for turn in members:
+        turn.batch = state.batches
+
+
+def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -> None:
+    """Outcomes of one step. A turn in which something was said meanwhile stays open."""
+    for one in output.turns:
+        turn = state.turns.get(one.alias)
+        if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
+            turn.reason = one.reason
+            turns.end(state, turn, one.outcome, now, items=one.items, struck=one.struck)
+
+
+def _split(batch: int, state: State) -> None:
+    """Give each open turn of a failed step a step of its own, so that one does not hold up the others."""
+    members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
+    if len(members) > 1:
+        for turn in members:
+            _give_to_step(state, [turn])
+
+
+def _one_reason_of_failure(state: State) -> str | None:
+    """The reason, when every turn failed for the same one and somebody is there to try again.
+
+    A budget is for the demander to decide on.
+    """
+    ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
+    reasons = {turn.reason for turn in ended}
+    all_failed = all(turn.outcome is Outcome.FAILED for turn in ended)
+    somebody = any(state.seats[turn.alias].active for turn in ended)
+    return reasons.pop() if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
+
+
+def _suspend_for(state: State, reason: str, now: datetime) -> None:
+    """Emptiness is never catalysed: the same turns are taken again after a resumption.
+
+    Whoever has taken over from a proxy that failed is asked in person.
+    """
+    cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
+    suspend(state, ENDPOINTS_FAILED, cause, now, since=now)
+    for turn in state.seat_turns.values():
+        if state.seats[turn.alias].active:
+            turn.outcome, turn.batch, turn.reason = None, 0, ""
+            if not turn.answered and not _is_proxy(state, turn.alias):
+                turns.wait_for(state, turn, now)
+    _assign(state, now)
+
+
+def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | None:
+    figures = output.model_dump(include={"relations", "notes", "gaps", "items", "struck"})
+    note(
+        state,
+        EventKind.OBSERVATION_READY,
+        now,
+        urgent=False,
+        round=state.round,
+        verdict=output.verdict.value,
+        **figures,
+    )
+    state.concerned = tuple(sorted({*state.concerned, *output.concerned}))
+    state.ask_demander = state.ask_demander or output.asks_demander
+    return _close_round(state, output.verdict, now)
+
+
+def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
+    """Add the round to the results, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
+
+    What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
+    """
+    outcomes = {alias: turn.outcome for alias, turn in state.seat_turns.items() if turn.outcome is not None}
+    everybody = set(state.present) <= set(outcomes)
+    state.results.append(RoundResult(number=state.round, outcomes=outcomes, everybody_asked=everybody, verdict=verdict))
+    cause = _why_decide(state)
+    reached = course(state.results, limit=state.round_limit)
+    if cause is None and reached.converged:
+        note(state, EventKind.CONVERGED, now, urgent=False, round=state.round, reason=reached.value)
+        state.unconverged = False
+        return Phase.PLANNING
+    if state.concluded:
+        state.unconverged = True
+        return Phase.PLANNING
+    if cause is None and reached is Course.GO_ON:
+        _open_round(state, now)
+        return None
+    state.deciding_cause = cause or DecidingCause.LIMIT
+    may_add = bool(state.start.scene) and len(state.others) < state.start.settings.max_others
+    return None if may_add else Phase.DECIDING
+
+
+def conclude(state: State, now: datetime) -> Phase | None:
+    """No further round opens. Where the rounds have stopped already, the plan follows."""
+    if state.deciding_cause is None:
+        return None
+    state.unconverged = True
+    return Phase.PLANNING
+
+
+def end(state: State, now: datetime) -> None:
+    """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
+    unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
+    for alias in sorted(unused):
+        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
+    state.late_words = {}
+    state.demander_asked, state.ask_demander = 0, False
+
+
+def _why_decide(state: State) -> DecidingCause | None:
+    """What keeps rounds from going on, besides their number."""
+    if state.over_budget:
+        return DecidingCause.BUDGET
+    quorum = 1 if state.quorum_waived else state.start.settings.quorum
+    if len(state.present) < quorum or not state.others or not _anyone_spoke(state):
+        return DecidingCause.QUORUM
+    return None
+
+
+def _anyone_spoke(state: State) -> bool:
+    """Whether the round has anything to observe. "Nothing new" is said, too; who lapsed, failed or left has not spoken."""
+    return any(turn.outcome is not None and turn.outcome.spoken for turn in state.seat_turns.values())
+
+
+def _is_proxy(state: State, alias: str) -> bool:
+    return state.endpoint_of(alias) is EndpointKind.PROXY

@@ -1,0 +1,98 @@
+"""The one walk over the strings of a tension, a projection, an observation, a plan, a delivery or a record.
+
+`texts_of` reads every text of a person or a model in it, `map_texts` rewrites each of them, and `map_ids` rewrites the ids that it cites.
+A field holds text where its name is in `FREE_TEXT`. No other string is ever touched: enumerations, ids, aliases, languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import NoneType
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+FREE_TEXT: Final = frozenset(
+    "transition initial_state barriers exchange markdown text quotes words why name title role doubt open_points when outside remarks "
+    "intent answer_words contacts".split()
+)
+"""Names of the fields that hold words of people or of models; of a mapping, its values (tests/protocol/test_rewrite.py holds the list)."""
+
+CITED: Final = frozenset({"sources"})
+"""Names of the fields that hold the ids of what a statement rests on."""
+
+
+def texts_of(model: BaseModel) -> Iterator[str]:
+    """Every free text in `model` and in the models below it, in the order of the fields. Empty texts are left out."""
+    for name in _fields(type(model), FREE_TEXT):
+        yield from _texts(name, getattr(model, name))
+
+
+def map_texts(model: ModelT, change: Callable[[str], str]) -> ModelT:
+    """`model` with `change` of each free text in it; the same object where nothing changes. The result is not validated."""
+    return _mapped(model, FREE_TEXT, change)
+
+
+def map_ids(model: ModelT, change: Callable[[str], str]) -> ModelT:
+    """`model` with `change` of each id that a statement in it rests on (`sources`); the same object where nothing changes."""
+    return _mapped(model, CITED, change)
+
+
+def _texts(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        yield from texts_of(value)
+    elif type(value) is str:
+        if name in FREE_TEXT and value:
+            yield value
+    else:
+        for part in _parts(value):
+            yield from _texts(name, part)
+
+
+def _mapped(model: ModelT, names: frozenset[str], change: Callable[[str], str]) -> ModelT:
+    changed = {}
+    for name in _fields(type(model), names):
+        value = getattr(model, name)
+        if (new := _new(name, value, names, change)) is not value:
+            changed[name] = new
+    return model.model_copy(update=changed) if changed else model
+
+
+def _new(name: str, value: Any, names: frozenset[str], change: Callable[[str], str]) -> Any:
+    if isinstance(value, BaseModel):
+        return _mapped(value, names, change)
+    if type(value) is str:
+        new = change(value) if name in names else value
+        return value if new == value else new
+    if not (parts := _parts(value)):
+        return value
+    new_parts = tuple(_new(name, part, names, change) for part in parts)
+    if all(new is old for new, old in zip(new_parts, parts, strict=True)):
+        return value
+    return dict(zip(value, new_parts, strict=True)) if isinstance(value, Mapping) else type(value)(new_parts)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """What a value consists of; of a mapping its values."""
+    if isinstance(value, Mapping):
+        return tuple(value.values())
+    return tuple(value) if isinstance(value, tuple | list) else ()
+
+
+@cache
+def _fields(kind: type[BaseModel], names: frozenset[str]) -> tuple[str, ...]:
+    """The fields of a model that have one of `names`, or that may hold a model."""
+    fields = kind.model_fields.items()
+    return tuple(name for name, field in fields if name in names or not _holds_no_model(field.annotation))
+
+
+def _holds_no_model(annotation: Any) -> bool:
+    """Whether values of this type are sure to hold no model."""
+    if get_origin(annotation) is Literal or annotation is Ellipsis:
+        return True
+    if parts := get_args(annotation):
+        return all(map(_holds_no_model, parts))
+    return isinstance(annotation, type) and issubclass(annotation, (str, int, float, NoneType))

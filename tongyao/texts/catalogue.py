@@ -1,0 +1,58 @@
+"""Texts that people read, in English and Chinese: `texts/<room>/<page>.toml`, each key with both languages.
+
+A text is data: `key = ["English with a {value}", "中文和 {value}"]`. This module is the only one that reads the files.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any, Final, Literal
+
+Language = Literal["en", "zh"]
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+FOLDER: Final = Path(__file__).parent
+
+
+@cache
+def catalogue(*rooms: str) -> Mapping[str, tuple[str, str]]:
+    """`<page>.<key>` with its English and its Chinese, of these folders. A later folder replaces texts of an earlier one.
+
+    Raises `ValueError` for an entry that is not such a pair.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for file in (file for room in rooms for file in sorted((FOLDER / room).glob("**/*.toml"))):
+        for key, pair in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise ValueError(f"{file.name}: {key} is no pair of English and Chinese")
+            found[f"{file.stem}.{key}"] = (pair[0], pair[1])
+    return found
+
+
+def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /, **values: Any) -> str:
+    """The text of `key`. With `n` given, `<key>_1` is taken for one and `<key>_0` for none, where they exist.
+
+    `link{n:s}` and `process{n:es}` in a text have their ending unless `n` is 1.
+    """
+    if "n" in values and f"{key}_{values['n']}" in words:
+        key = f"{key}_{values['n']}"
+    return _FORMATTER.vformat(words[key][LANGUAGES.index(language)], (), values)
+
+
+def in_both(room: str, key: str, /, **values: Any) -> tuple[str, str]:
+    """The text of `key` in English and in Chinese, where the reader's language is not known yet."""
+    return worded(catalogue(room), "en", key, **values), worded(catalogue(room), "zh", key, **values)
+
+
+class _EndingFormatter(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec in _ENDINGS:
+            return "" if str(value) == "1" else format_spec
+        return str(super().format_field(value, format_spec))
+
+
+_ENDINGS: Final = ("s", "es")
+_FORMATTER: Final = _EndingFormatter()
