@@ -126,11 +126,13 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         if fallback == "lapse":
             await here.asked(pid, alias, 2)
             await told()
-        assert [one["what"] for one in heard] == told_bo
-        assert [one["round"] for one in heard] == [1, 1, 1] + [2] * (fallback == "lapse")
+        about_turns = [one for one in heard if one["what"] != "delivery_ready"]  # the process may have ended already
+        mails = postbox.mails[: len(told_bo)]
+        assert [one["what"] for one in about_turns] == told_bo
+        assert [one["round"] for one in about_turns] == [1, 1, 1] + [2] * (fallback == "lapse")
         subjects = {"projection": "Say what is new from you in round", "reminder": "A reminder"}
-        assert all(subjects[what] in mail["Subject"] for what, mail in zip(told_bo, postbox.mails, strict=True))
-        assert len({mail["Message-ID"] for mail in postbox.mails}) == len(told_bo)
+        assert all(subjects[what] in mail["Subject"] for what, mail in zip(told_bo, mails, strict=True))
+        assert len({mail["Message-ID"] for mail in mails}) == len(told_bo)
         kinds = await here.kinds(pid)
         assert (kinds.count("reminder"), kinds.count("escalated"), kinds.count(happens) >= 1) == (2, 1, True)
         await here.handle(pid).cancel()
