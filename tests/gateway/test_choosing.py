@@ -116,11 +116,10 @@ async def test_after_a_decline_the_demander_sees_what_would_go_to_the_field(gate
     assert (await gateway.ask("GET", "/inbox", token)).json() == [], "to nobody else"
     approved = {"kind": "approve_residual", "residual": hole["subject"]}
     assert (await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=approved)).status_code == 200
-    await gateway.stack.end(pid)
-    child = (await gateway.stack.repositories.lineage.children(pid))[0].id
-    assert child == f"{pid}.1-{alias}"
     select = await asked(gateway, demander, "select_participants")
-    assert select["process_id"] == child
+    child = (await gateway.stack.repositories.lineage.children(pid))[0].id
+    assert select["process_id"] == child == f"{pid}.1-{alias}"
     async with asyncio.timeout(30):
         await gateway.ask("POST", f"/processes/{child}/messages", demander, json={"kind": "cancel"})
         await gateway.stack.end(child)
+    await gateway.stack.end(pid)

@@ -87,7 +87,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(gate
                 names = {
                     "process_id": pid if own else other_pid,
                     "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
-                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none", "call_id": "call-none",
+                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none", "call_id": "call-0123456789",
                 }  # fmt: skip
                 where = path.format(**names)
                 if where.endswith("/events"):

@@ -20,19 +20,20 @@ from tongyao.protocol.model.process import ENDED, Phase
 OPEN_PHASES: Final = tuple(phase for phase in Phase if phase not in ENDED)
 FOCUSES: Final = (
     *OPEN_PHASES,
-    *(Phase.AWAITING_CHILDREN,) * 8,
+    *(Phase.AWAITING_CHILDREN,) * 12,
+    Phase.DISCOVERING,
     *(Phase.ANSWERING,) * 3,
     *(Phase.DECIDING, Phase.SELECTING, Phase.PLANNING) * 2,
     *(Phase.DELIVERING, Phase.CONFIRMING),
 )
 """Phases that are reached seldom are aimed at oftener."""
 
-BURST: Final = 33
+BURST: Final = 52
 """Messages of any kind that a schedule sends in its focus."""
 
 KINDS: Final = tuple(m.KINDS)
 
-LENGTH: Final = 62
+LENGTH: Final = 80
 """Inputs of a schedule before it is drained, at most."""
 
 FURTHER: Final = 30
