@@ -35,12 +35,16 @@ class Platform:
     """A platform with agents: tokens end, refresh tokens are good for one renewal, and it can fail in any way."""
 
     def __init__(self) -> None:
-        self.good, self.refresh, self.renewals = "a1", "r0", 0
+        self.good, self.refresh, self.renewals, self.refused = "a1", "r0", 0, 0
         self.asked: list[list[dict[str, str]]] = []
         self.say: Any = "My owner splices rope, and will not sail in winter."
         self.status, self.wait = 200, 0.0
+        self.second_refused, self.send_second = asyncio.Event(), asyncio.Event()
+        self.second_late = False  # a renewal waits for the second refusal, which is sent when `send_second` is set
 
     async def token(self, request: Request) -> Response:
+        if self.second_late:
+            await self.second_refused.wait()
         form = parse_qs((await request.body()).decode())
         scheme, _, pair = request.headers.get("authorization", "").partition(" ")
         known = scheme == "Basic" and base64.b64decode(pair) == b"us:hush"
@@ -56,6 +60,10 @@ class Platform:
     async def chat(self, request: Request) -> Response:
         await asyncio.sleep(self.wait)
         if refused := self._guarded(request):
+            self.refused += 1
+            if self.second_late and self.refused == 2:
+                self.second_refused.set()
+                await self.send_second.wait()
             return refused
         self.asked.append((await request.json())["messages"])
         return JSONResponse(self.say if isinstance(self.say, dict) else {"content": self.say}, self.status)
@@ -102,6 +110,17 @@ async def test_a_token_that_has_ended_is_renewed_once_and_the_new_one_kept() -> 
     assert set(answers) == {there.say} and there.renewals == 1
     assert [(one["access_token"], one["refresh_token"]) for one in keep.kept] == [("a2", "r1")]
     assert float(keep.kept[0]["expires_at"]) > 0
+
+
+async def test_a_refusal_of_the_old_token_that_arrives_after_its_renewal_renews_nothing() -> None:
+    async with platform() as (there, config):
+        there.second_late = True
+        source = HttpProfileSource(config, SECRETS, Keeping(), private_allowed=True)
+        said = [asyncio.create_task(source.chat(HELLO)) for _ in range(2)]
+        await asyncio.wait(said, return_when=asyncio.FIRST_COMPLETED)
+        there.send_second.set()
+        assert await asyncio.gather(*said) == [there.say] * 2
+    assert there.renewals == 1
 
 
 async def test_what_was_kept_is_what_works_the_next_time() -> None:

@@ -113,17 +113,18 @@ class _Bearer(httpx.Auth):
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
         ends_soon = 0 < self._credentials.expires_at < time.time() + EARLY_SECONDS
-        over = self._renewable and (not self._credentials.access_token or ends_soon)
+        used = self._credentials.access_token
+        over = self._renewable and (not used or ends_soon)
         for last in (False, True):
             if over:
-                used = self._credentials.access_token
                 async with self._renew() as stored:
                     self._credentials = Credentials.model_validate(stored)
-                    if self._credentials.access_token == used:  # nobody renewed it meanwhile
+                    if self._credentials.access_token == used:  # nobody renewed the token that was refused or ends
                         await self._renewed((yield self._renewal()))
                         stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
-            if self._credentials.access_token:
-                request.headers["Authorization"] = f"Bearer {self._credentials.access_token}"
+            used = self._credentials.access_token
+            if used:
+                request.headers["Authorization"] = f"Bearer {used}"
             answer = yield request
             over = answer.status_code == 401 and self._renewable
             if last or not over:
