@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tongyao.protocol.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, FAMILIAR, HONORIFICS, SURNAMES
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.process import Phase
@@ -15,7 +16,6 @@ from tongyao.protocol.model.projection import EndpointKind, ItemKind, Outcome
 from tongyao.protocol.model.settings import Fallback, Residuals
 from tongyao.protocol.model.tension import MISSING, Grade
 from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
-from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, HONORIFICS, SURNAMES
 
 MOST_CHARACTERS: Final = 80
 _LONGEST_GIVEN: Final = 3
@@ -85,6 +85,10 @@ class Form:
     recognised only in a text that has none at all."""
 
 
+INITIALS: Final = re.compile(r"(?<![^\W_])([^\W\d_])\.\s?([^\W\d_])\.")
+"""Two initials with full stops."""
+
+
 def _alone(word: str, *, capital: bool = False) -> Form:
     return Form((word,), capital=capital, cased=word.upper() != word)
 
@@ -105,15 +109,29 @@ def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
         yield Form((words[0], words[-1]))
     if not alone:
         return
+    if len(words) > 1 and all(word.isalpha() and not _UNSPACED_RUN.fullmatch(word) for word in words):
+        yield from _with_initials(words[0], words[-1])
     for word in words if len(words) <= _MOST_PARTS else (words[0], words[-1]):
         if _UNSPACED_RUN.fullmatch(word):
             yield from _chinese_parts(word, whole=len(words) == 1)
         elif len(words) > 1 and len(word) > 1 and word.isalpha() and not (word in ENGLISH and word not in ALSO_NAMES):
             yield _alone(word, capital=len(word) == 2 or word in ALSO_NAMES)
+            if len(word) > 3 and word == words[-1] and f"{word}s" not in ENGLISH | ALSO_NAMES:
+                yield _alone(f"{word}s", capital=True)  # the Webers
+
+
+def _with_initials(first: str, last: str) -> Iterator[Form]:
+    """J. Weber, Jana W., J.W.; nothing for a title in the place of a given name."""
+    if first in ENGLISH and first not in ALSO_NAMES:
+        return
+    if len(last) > 1:
+        yield Form((first[0], last), capital=True)
+    yield Form((first, last[0]), capital=True)
+    yield Form((f"{first[0]}.{last[0]}.",), capital=True)
 
 
 def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
-    """The given name of a full name, the surname with a title; of a name in several words each word."""
+    """The given name of a full name, the surname with a title or as people call each other; of a name in several words each word."""
     if not whole and len(word) > 1 and word not in CHINESE:
         yield Form((word,))
     surname = next((word[:length] for length in (2, 1) if word[:length] in SURNAMES), "")
@@ -122,8 +140,14 @@ def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
         return
     if len(given) > 1 and given not in CHINESE:
         yield Form((given,))
-    for title in HONORIFICS:
-        yield Form((surname + title,))
+    if given in HONORIFICS:
+        return
+    called = [surname + title for title in HONORIFICS]
+    if len(surname) == 1:
+        called += [before + surname for before in FAMILIAR]
+    if len(given) == 2:
+        called += [before + given[1] for before in "阿小"]
+    yield from (Form((word,)) for word in called if word not in CHINESE)
 
 
 def _is_common(word: str) -> bool:
@@ -145,8 +169,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _strings(inner)
-
-
-def all_forms(names: Iterable[str], *, alone: bool = True) -> set[Form]:
-    """Every form of each of `names`."""
-    return {form for name in names for form in forms_of(name, alone=alone)}
