@@ -81,7 +81,7 @@ def test_where_they_have_no_seat_nothing_goes_but_what_rests_on_them() -> None:
 def test_of_a_demander_what_is_about_the_lines_of_their_tension_goes() -> None:
     left = Erasure("p", {"p": "P00"}).observation(SEEN)
     assert [one.id for one in left.relations] == ["R1/r1", "R1/r2", "R1/r5"]
-    assert [one.id for one in left.notes] == ["R1/n3", "R1/n4", "R1/n5"]
+    assert [one.id for one in left.notes] == ["R1/n4", "R1/n5"]
 
 
 def test_a_claim_that_rests_on_a_statement_that_fell_goes_with_it() -> None:

@@ -2,7 +2,7 @@
 
 `names`: the strings that name persons, as they stand in the text. Measured are mentions: every place of the text where one of them
 stands. *Alone*: what the proposer proposes is hidden. *Confirmed*: its author takes out what is no name and adds the names that are
-missing. Other words: of the words (or Chinese characters) outside the names, how many became a mark.
+missing, as far as they are not refused. Other words: of the words (or Chinese characters) outside the names, how many became a mark.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tests.support.marking import hiding
+from tongyao.protocol.identity.listed import problem_with_listed
 from tongyao.protocol.identity.marks import MARKED
 from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.model.tension import NameFound
 
 DATA: Final = Path(__file__).parent / "data"
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
@@ -62,8 +64,9 @@ def score(text: str, names: Sequence[str], *, confirmed: bool) -> Score:
     seconds = time.thread_time() - began
     if confirmed:
         right = [one for one in proposed if any(one in name or name in one for name in names)]
-        proposed = [*right, *(name for name in names if name not in right)]
-    marker = hiding(*proposed)
+        allowed = [name for name in names if not problem_with_listed(NameFound(name=name), text)]
+        proposed = list(dict.fromkeys((*right, *allowed)))
+    marker = hiding(*proposed, confirmed=proposed)
     mentions = list(_mentions(text, names))
     missed = [text[start:end] for start, end in mentions if not _is_gone(marker.text(text), text, start, end)]
     rest = text

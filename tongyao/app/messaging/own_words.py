@@ -41,7 +41,7 @@ async def preview(
     hidden = Hidden(forms=forms_to_hide(Hidden(), [[name] for name in found]))
     return Preview(
         named=bool(own),
-        text=Marker(hidden, {access.alias: own}).text(text, author=access.alias),
+        text=Marker(hidden, {access.alias: own}, found).text(text, author=access.alias),
         open_record=access.process.open_record,
         names=tuple(name.name for name in found),
     )

@@ -43,11 +43,31 @@ _DOES: Final = re.compile(
     r"(?:$|[，。！？；：、,.!?;:“”\"（）()\s—…]|[的和跟与说讲答问认帮借教管带送卖开修住做会把也都不是有要想从每去来在家爱能还那一已刚退招同愿点告就给让没先两俩又写画种养当打找听看走到下上拿出接学过各卖手负愿懂])"
 )
 _TITLES: Final = "|".join(sorted(HONORIFICS, key=len, reverse=True))
-_TITLED: Final = re.compile(
-    rf"{_SURNAME}[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES})(?![们师])|[\u4e00-\u9fff]{{2}}[哥姐叔婶嫂姨伯]"
+_TITLED: Final = re.compile(rf"{_SURNAME}[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES})(?![们师])")
+_BEGINS: Final = r"(?:(?<=[，。！？；：、,.!?;:“”\"（）()《》\s—…@])|(?<=[找请问跟给帮谢同])|^)"
+"""Before the first word of a clause, or after a word that stands before people."""
+_CALLED: Final = re.compile(
+    rf"{_BEGINS}(?P<name>[\u4e00-\u9fff·]{{1,5}}?)(?P<title>{_TITLES})(?![们师长])", re.MULTILINE
 )
+_KIN: Final = "哥姐叔婶嫂姨伯"
+_FOREIGN_CHARS: Final = (
+    "阿埃艾安奥巴拜班本比彼波博布察达戴丹德迪丁杜多厄恩尔法菲费弗福夫盖格古哈海汉赫亨华霍基吉加贾杰卡凯科克肯库奎拉莱赖兰朗劳勒雷里丽利莉莲林琳琉隆卢鲁露伦罗洛玛马麦曼梅美门蒙米姆穆娜纳奈南内尼妮涅纽努诺欧帕潘佩彭皮珀"
+    "普齐恰乔切琼让热仁茹瑞萨塞桑沙莎尚圣史斯丝苏所塔泰坦汤特提图吐托瓦万旺威维韦文翁沃乌吾西希锡夏辛休雅亚延叶耶伊依逸因英约扎泽詹芝朱兹卓佐次买其木云迪什甫翰逊别娅茨帕热孜汗江肉提"
+)
+_FOREIGN: Final = re.compile(rf"[{_FOREIGN_CHARS}]{{1,6}}(?:[·•][{_FOREIGN_CHARS}]{{1,8}})+")
+"""A foreign name as it is written with characters."""
+_TRADITIONAL: Final = str.maketrans(
+    "張陳劉黃趙吳孫馬羅鄭許韓馮鄧蕭葉蘇呂盧鐘譚陸範賈韋鄒閻龍陶賀顧龔萬錢嚴賴倪莊樂蔣餘師嬸爺說問會講謝請給幫國麗華偉業東麥愛蘭藝榮鳳賢寧達強興嬌瓊瑩潔靜慶貴寶鵬飛豔軍傑學",
+    "张陈刘黄赵吴孙马罗郑许韩冯邓萧叶苏吕卢钟谭陆范贾韦邹阎龙陶贺顾龚万钱严赖倪庄乐蒋余师婶爷说问会讲谢请给帮国丽华伟业东麦爱兰艺荣凤贤宁达强兴娇琼莹洁静庆贵宝鹏飞艳军杰学",
+)
+_NOBODY: Final = re.compile(
+    rf"(?:{_ROLES}|人|家|者|员|师|工|生|长|们|友|居|户|方|会|队|班|组|店|司|厂|校|院|部|区|楼|院|书|文|学|语|休|术|育|乐|医|警|厨|台|站|群|老|小|大|谢)$|^(?:[一二两三四五六七八九十几这那某各每全所本该哪谁什如因但所虽而且就才都也不没很更最今明昨当后前听据先后]|{_ROLES})"
+)
+"""What is no name before a title or as a subject: a role, a subject of school, a number or a word of sentences."""
 _FULL: Final = re.compile(_SURNAME)
 _FAMILIAR: Final = re.compile(rf"(?:[老小][{_ONE}]|大[刘李张王陈赵周吴孙胡朱林何郭罗梁宋郑]|阿[\u4e00-\u9fff])")
+_FAMILIAR_GIVEN: Final = re.compile(r"[大老小][\u4e00-\u9fff]|阿[\u4e00-\u9fff]{1,3}")
+_WITH_TITLE: Final = re.compile(rf"[\u4e00-\u9fff]{{1,3}}(?:{_TITLES})")
 _NO_FAMILIAR: Final = frozenset(
     "老师 老板 老乡 老人 老家 老百 老公 老成 老路 老房 老车 老年 老花 老师傅 老党 老单 老班 老麦 老米 老管 老金 老石 老水 老关 老安 小时 小麦 小路 小车 小米 小花 小项 小班 小包 小水 小鱼 小金 小石 小房 小农 小管 "
     "小别 小应 小商 小牛 小马 小龙 小沙 小景 小古 小游 小全 小平 小公 小从 小师 小单 小安 小方 小明 小白 小党 小云 小雷 小查 小曲 小段 小常 小万 小满 小年 小支 阿姨 阿里 阿婆 阿公 阿拉 阿尔 阿富 阿是 阿的 阿胶 阿妈 阿爸 阿哥 阿姐 阿弟 阿妹 阿伯 阿叔 阿婶 阿嫂 阿爷 阿奶".split()
@@ -60,9 +80,9 @@ def may_be_named(name: str) -> bool:
     """Whether somebody may be called so: a full name, one with a title, or 老宋, 阿芳."""
     if name in CHINESE or name in _NO_FAMILIAR or any(char in _NOT_GIVEN for char in name):
         return False
-    if (_FAMILIAR.fullmatch(name) or re.fullmatch(r"[大老小][\u4e00-\u9fff]|阿[\u4e00-\u9fff]{1,3}", name)) is not None:
+    if _FAMILIAR.fullmatch(name) or _FAMILIAR_GIVEN.fullmatch(name):
         return True
-    if re.fullmatch(rf"[\u4e00-\u9fff]{{1,3}}(?:{_TITLES})", name):
+    if _WITH_TITLE.fullmatch(name):
         return name[0] in SURNAMES or all(char in _GIVEN for char in name[:2])
     surname = next((name[:length] for length in (2, 1) if name[:length] in SURNAMES), "")
     given = name[len(surname) :]
@@ -77,7 +97,16 @@ def is_phrase(words: str) -> bool:
 
 
 def chinese_names(text: str) -> Iterator[tuple[int, str]]:
-    """Each name that is proposed, with its start; the same name may come several times."""
+    """Each name that is proposed, with its start; the same name may come several times. Traditional characters are read as simplified ones."""
+    for start, name in _names(text.translate(_TRADITIONAL)):
+        yield start, text[start : start + len(name)]
+
+
+def _names(text: str) -> Iterator[tuple[int, str]]:
+    yield from ((hit.start(), hit.group()) for hit in _FOREIGN.finditer(text))
+    for hit in _CALLED.finditer(text):
+        if _is_called(hit["name"]) and (len(hit["title"]) > 1 or (len(hit["name"]) == 2 and hit["title"] in _KIN)):
+            yield hit.start("name"), hit["name"] + hit["title"]
     for hit in _TITLED.finditer(text):
         yield from _titled(text, hit)
     for hit in _FAMILIAR.finditer(text):
@@ -99,6 +128,13 @@ def chinese_names(text: str) -> Iterator[tuple[int, str]]:
             at = found.start() + len(full)
 
 
+def _is_called(word: str) -> bool:
+    """Whether a word that stands where people stand may be a name, rather than a role."""
+    return not (
+        any(char in _NOT_GIVEN for char in word) or word in CHINESE or word in HONORIFICS or _NOBODY.search(word)
+    )
+
+
 def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
     """A family name, a full or a given name, with a title: 周师傅, 李建国老师, 建国哥."""
     name, before = hit.group(), text[max(0, hit.start() - 6) : hit.start()]
@@ -113,10 +149,7 @@ def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
         sure = len(title) > 1 or beside
         if called in SURNAMES and sure and (called not in _ALSO_WORDS or beside) and not _WORD_BEFORE.search(before):
             yield hit.start(), name
-    elif called[0] in SURNAMES or called[:2] in SURNAMES:
-        if all(char in _GIVEN for char in called[1:]) and beside:
-            yield hit.start(), name
-    elif len(title) == 1 and title in "哥姐叔婶嫂姨伯" and all(char in _GIVEN for char in called) and beside:
+    elif (called[0] in SURNAMES or called[:2] in SURNAMES) and all(char in _GIVEN for char in called[1:]) and beside:
         yield hit.start(), name
 
 

@@ -19,6 +19,7 @@ from tongyao.protocol.model.tension import MISSING, Tension
 ERASED: Final = "[erased]"
 ERASED_ZH: Final = "[已抹去]"
 _ITEM: Final = re.compile(r"(?:(?P<process>.+)/)?(?:R\d+/(?P<alias>P\d{2,3})/\d+|(?P<line>T/\w+))")
+_ALIAS: Final = re.compile(r"(?<![A-Za-z0-9])P\d{2,3}(?![A-Za-z0-9])")
 _LINES: Final = re.compile(r"[TIE]|B\d+")
 
 
@@ -36,12 +37,10 @@ class Erasure:
         self._fallen = frozenset(fallen)
         self._gone = set[str]()
         """Ids of relations and notes that fell in the observations of this process."""
-        named = self.alias and self.alias != DEMANDER
-        self._named = re.compile(rf"(?<![A-Za-z0-9]){self.alias}(?![A-Za-z0-9])") if named else None
 
     def _names(self, text: str) -> bool:
         """Whether `text` speaks of their alias here."""
-        return self._named is not None and self._named.search(text) is not None
+        return self.alias != DEMANDER and self.alias in _ALIAS.findall(text)
 
     def is_theirs(self, item_id: str) -> bool:
         """Whether an id, as it is written in this process, is of something they said; of a demander also a line of their tension."""

@@ -7,6 +7,7 @@ CREATE TABLE hidden_forms (
     whole    boolean NOT NULL,                    -- the whole name, or a part of it
     capital  boolean NOT NULL,                    -- recognised with a capital letter only
     cased    boolean NOT NULL,                    -- without a capital in texts without capitals only
+    ordinary boolean NOT NULL,                    -- an ordinary word that somebody confirmed as a name of their text
     number   integer NOT NULL,                    -- of its mark
     kind     text NOT NULL CHECK (kind IN ('person', 'firm')),
     PRIMARY KEY (root_id, digest)

@@ -61,7 +61,9 @@ class SharedTexts:
     async def hide_people(self, process_id: str, people: Iterable[str]) -> None:
         """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
         faces = await self._profiles.summaries([(person, None) for person in dict.fromkeys(people) if person])
-        await self.hide(process_id, [_names(face.identities) for face in faces.values()])
+        if named := [names for face in faces.values() if (names := _names(face.identities))]:
+            async with self._locked(process_id):
+                await self._hide(process_id, named, identities=True)
 
     async def hide(self, process_id: str, groups: Iterable[Sequence[NameFound]]) -> None:
         """Hide names, those of one group under one mark, and mark again what was stored in the tree before."""
@@ -79,7 +81,7 @@ class SharedTexts:
     ) -> dict[str, str]:
         """Store what people said, each text beside its shared one. Returns the originals that stand, by id.
 
-        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide. As in `Texts.first_of_those_left` the
+        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, which the authors confirmed. As in `Texts.first_of_those_left` the
         first text of an id stands, and of erased owners nothing is stored.
         """
         if not texts:
@@ -87,7 +89,8 @@ class SharedTexts:
         async with self._locked(process_id):
             hidden = await self._hide(process_id, [[name] for name in names])
             stand = await self._texts.first_of_those_left(texts)
-            marker = await self._marker(hidden, {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)})
+            own = {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)}
+            marker = await self._marker(hidden, own, confirmed=names)
             await self._texts.first_of_those_left(
                 [
                     NewText(
@@ -126,9 +129,10 @@ class SharedTexts:
             text = (await get_texts(connection, [row["tension_text_id"]], erased=""))[row["tension_text_id"]]
         if text:
             new = NewText(row["tension_text_id"], row["demander"], "tension", text)
-            await self.hide(process_id, [[name] for name in Tension.model_validate_json(text).names])
+            names = Tension.model_validate_json(text).names
+            await self.hide(process_id, [[name] for name in names])
             await self.hide_people(process_id, [row["demander"]])
-            await self.put(process_id, [new], aliases={new.id: DEMANDER})
+            await self.put(process_id, [new], aliases={new.id: DEMANDER}, names=names)
 
     @asynccontextmanager
     async def _locked(self, process_id: str) -> AsyncIterator[Connection]:
@@ -138,26 +142,30 @@ class SharedTexts:
         async with one_at_a_time(self._pool, lock_of(root)), transaction(self._pool) as connection:
             yield connection
 
-    async def _hide(self, process_id: str, groups: Sequence[Sequence[NameFound]]) -> Hidden:
+    async def _hide(
+        self, process_id: str, groups: Sequence[Sequence[NameFound]], *, identities: bool = False
+    ) -> Hidden:
         async with transaction(self._pool) as connection:
             root, tree = await _tree(connection, process_id)
             hidden = await _hidden(connection, root)
-            if not (added := forms_to_hide(hidden, groups)):
+            if not (added := forms_to_hide(hidden, groups, identities=identities)):
                 return hidden
             await connection.execute(
-                """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, number, kind)
+                """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind)
                    SELECT %s, * FROM unnest(%s::bytea[], %s::int[], %s::int[], %s::bool[], %s::bool[], %s::bool[],
-                                            %s::int[], %s::text[])""",
+                                            %s::bool[], %s::int[], %s::text[])
+                   ON CONFLICT (root_id, digest) DO UPDATE SET whole = excluded.whole, capital = excluded.capital,
+                       cased = excluded.cased, ordinary = excluded.ordinary""",
                 [root, *map(list, zip(*added, strict=True))],
             )
-            hidden = hidden._replace(forms=(*hidden.forms, *added))
+            hidden = hidden.with_forms(added)
             await _mark_again(connection, tree, Marker(hidden))
             return hidden
 
-    async def _marker(self, hidden: Hidden, own: Mapping[str, str]) -> Marker:
+    async def _marker(self, hidden: Hidden, own: Mapping[str, str], *, confirmed: Sequence[NameFound] = ()) -> Marker:
         faces = await self._profiles.summaries([(person, None) for person in own.values()]) if own else {}
         names = {alias: faces[person, None].identities for alias, person in own.items() if (person, None) in faces}
-        return Marker(hidden, names)
+        return Marker(hidden, names, confirmed)
 
 
 async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marker) -> None:
@@ -205,7 +213,7 @@ async def _tree(connection: Connection, process_id: str) -> tuple[str, list[str]
 async def _hidden(connection: Connection, root: str) -> Hidden:
     secret = await data_key(connection, f"process:{root}")
     cursor = await connection.execute(
-        """SELECT digest, words, length, whole, capital, cased, number, kind FROM hidden_forms WHERE root_id = %s
+        """SELECT digest, words, length, whole, capital, cased, ordinary, number, kind FROM hidden_forms WHERE root_id = %s
            ORDER BY number, digest""",
         [root],
     )
