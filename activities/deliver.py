@@ -68,11 +68,12 @@ class Delivering:
             one.alias: text_id("delivery", record.process_id, run.process.epoch, one.plan_revision, one.alias)
             for one in deliveries
         }
-        stand = await repositories.texts.first_of_those_left(
+        stand = await repositories.shared.put_marked(
+            record.process_id,
             [
                 NewText(ids[one.alias], _owner(record, one.alias), "delivery", one.model_dump_json())
                 for one in deliveries
-            ]
+            ],
         )
         await repositories.plans.put_deliveries(
             record.process_id,

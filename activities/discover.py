@@ -12,9 +12,7 @@ from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, Dis
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
-from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.seats import CandidateRow
-from tongyao.records.repositories import IDENTITIES, found_text_id
 
 
 class Discovering:
@@ -27,6 +25,7 @@ class Discovering:
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
+        await repositories.shared.publish_tension(what.process_id)
         parent = (await repositories.processes.get(what.process_id)).parent_id
         before = await repositories.lineage.asked_in(parent) if parent else frozenset()
         spoke = await repositories.seats.spoke_for_themselves(parent) if parent else {}
@@ -61,22 +60,10 @@ class Discovering:
         return _found(found, {})
 
     async def _keep(self, process_id: str, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
-        """Store the candidates, and what names them as it is now: a name changed later would change what others said."""
+        """Store the candidates, and hide what names them: they are not to be named in texts of a process that they are not in."""
         repositories = self._deps.repositories
         await repositories.seats.find(process_id, found, round_number=round_number)
-        people = dict.fromkeys(one.profile_id for one in found)
-        faces = await repositories.profiles.summaries([(one, None) for one in people])
-        await repositories.texts.first_of_those_left(
-            [
-                NewText(
-                    found_text_id(process_id, person),
-                    person,
-                    "identities",
-                    IDENTITIES.dump_json(face.identities).decode(),
-                )
-                for (person, _), face in faces.items()
-            ]
-        )
+        await repositories.shared.hide_people(process_id, [one.profile_id for one in found])
 
 
 def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:

@@ -19,7 +19,7 @@ class Remembering:
     async def remember(self, what: RememberInput) -> None:
         """For each participant named: the quoted evidence, with the tension's parts as queries."""
         await write_outbox(self._deps.repositories, what)
-        memory, record = self._deps.memory, await self._deps.repositories.record(what.process_id)
+        memory, record = self._deps.memory, await self._deps.repositories.record(what.process_id, own=what.aliases)
         if memory is None or record.tension is None:
             return
         queries = tuple(record.tension.targets().values())

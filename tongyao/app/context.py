@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
-from tongyao.app.reading import FindNames
 from tongyao.protocol.contracts.fairness import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
@@ -221,13 +220,11 @@ class AppContext:
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
-    find_names: FindNames | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
-    program_sentences: Sequence[str] = ()
     temporal_ui: str = ""
     day_budgets: DayBudgets = field(default_factory=DayBudgets)
     signer: Signer | None = None

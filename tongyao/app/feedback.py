@@ -10,6 +10,7 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.messaging.given_names import names_in
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_storage
@@ -17,6 +18,7 @@ from tongyao.app.writing import writing
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
 
 MOST_CHARS: Final = 100_000
@@ -75,10 +77,19 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
         async with writing(context.repositories, caller):
             await check_storage(context, caller, caller.person, chars=len(body.text))
             stored = await context.repositories.feedback.put(process_id, row, words=body.text)
+            if stored.text_id is not None:
+                await _share(context, process_id, stored, body.text)
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
     profile = await _add_to_profile(context, caller, process_id, stored) if body.to_profile else None
     return Feedback(revision=stored.revision, profile=profile)
+
+
+async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
+    shared = context.repositories.shared
+    await shared.hide(process_id, [[name] for name in await names_in(words, None)])
+    new = NewText(row.text_id or "", row.person, "feedback", words)
+    await shared.put(process_id, [new], aliases={new.id: row.alias})
 
 
 async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:

@@ -211,9 +211,9 @@ def _shown(ask: InboxRow) -> str:
 
 async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now. `access`: whose row was just read."""
-    record = await context.repositories.record(access.process)
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
+    record = await context.repositories.record(access.process, own=[alias])
     view = await view_of(record, role=role, alias=alias, person=access.author_id)
     return view.model_copy(update={"said_now": await _said_now(context.repositories, view)}) if alias else view
 

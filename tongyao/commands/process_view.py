@@ -23,7 +23,7 @@ from tongyao.commands.terminal import console, print_table
 from tongyao.commands.words import language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.sizes import shortened
 from tongyao.protocol.model.tension import Tension
@@ -229,18 +229,19 @@ async def _of_demander(context: Reading, process_id: str) -> PartyView:
 async def print_before_plan(context: Reading, process_id: str) -> None:
     """The tension, and what the demander is asked about before the rounds: the tension as a whole, the people that were found."""
     repositories = context.repositories
-    record = await repositories.record(process_id)
+    record = await repositories.record(process_id, own=(DEMANDER,))
+    tension = record.demanders_tension or record.own_tension
     if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
-        if record.tension is not None and not record.plans:
-            _print_shortened(record.tension)
+        if tension is not None and not record.plans:
+            _print_shortened(tension)
         return
-    if record.tension is not None:
-        console.print(markdown(tension_markdown(record.tension, language())))
-        if record.phase is Phase.CONFIRMING and record.tension.names:
+    if tension is not None:
+        console.print(markdown(tension_markdown(tension, language())))
+        if record.phase is Phase.CONFIRMING and tension.names:
             console.print(say("show.hidden"), markup=False, highlight=False, soft_wrap=True)
-            for name in record.tension.names:
+            for name in tension.names:
                 console.print(f"- {name.name} ({name.kind})", markup=False)
-        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
+        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, tension.spans)):
             console.print(say("show.not_quoted"))
             for sentence in left:
                 console.print(f"- {sentence}", markup=False)

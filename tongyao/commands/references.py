@@ -17,8 +17,8 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.context import records_context
 from tongyao.commands.words import say
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.profile_ids import stem_id
 from tongyao.protocol.model.unicode_text import normalized
-from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 if TYPE_CHECKING:
     from tongyao.app.reading import Reading

@@ -14,6 +14,7 @@ from typing import Any, Final
 from tongyao.app.errors import BadInput
 from tongyao.commands.context import app_context
 from tongyao.commands.words import say
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import MISSING
 
 _LETTERS: Final = {"transition": "T", "initial_state": "I", "barriers": "B", "exchange": "E"}
@@ -29,10 +30,10 @@ async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     Raises `BadInput` where there is no tension yet, `ProcessUnknown`.
     """
     async with app_context() as context:
-        record = await context.repositories.record(process)
-    if record.tension is None:
+        record = await context.repositories.record(process, own=(DEMANDER,))
+    if record.own_tension is None:
         raise BadInput("no_tension_yet", say("sent.no_tension_yet", process=process), field="process")
-    present = record.tension.model_dump(include=set(_LETTERS))
+    present = record.own_tension.model_dump(include=set(_LETTERS))
     return _without_missing({**present, **changes})
 
 

@@ -55,7 +55,6 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
     """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
-    from tongyao.llm.extractive.steps import OWN_SENTENCES
     from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
 
@@ -71,7 +70,6 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,
         personal_data_stores=personal_data_stores(repositories),
-        program_sentences=OWN_SENTENCES,
         temporal_ui=(settings.temporal_ui_url or temporal_ui).rstrip("/"),
         day_budgets=settings.day,
         signer=Signer(repositories.pool),
@@ -127,7 +125,6 @@ def deps(
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
     from tongyao.llm import prompts
-    from tongyao.llm.extractive.names_in_text import names_in_text
     from tongyao.runtime.engines import engines
 
     chosen = using or engines(settings)
@@ -151,7 +148,6 @@ def deps(
         reciting=reciting,
         consent_quotas=settings.consent,
         duties=duties(settings, app_context(settings, records, client)) if client is not None else {},
-        find_names=names_in_text,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},

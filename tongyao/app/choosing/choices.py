@@ -13,7 +13,6 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
@@ -98,7 +97,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return None
     row = await repositories.processes.get(ask.process_id)
     record = await repositories.record(ask.process_id)
-    lack, names = lacking(record), read_access.anonymizer(record)
+    lack = lacking(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
     present = [one.alias for one in record.participants if one.active]
@@ -110,7 +109,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     found = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
-        open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
+        open=tuple(OpenPoint(id=id, text=text) for id, text in opened.items()),
         proposals=tuple(Proposal.of(one) for one in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
         needed=settings.quorum,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from tongyao.app.choosing.choices import takes_up_proposals
 from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
-from tongyao.app.messaging.given_names import check_names
+from tongyao.app.messaging.given_names import check_names, names_in
 from tongyao.app.messaging.refusal_details import in_detail
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
@@ -49,11 +50,12 @@ from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, Ex
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
-from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 from tongyao.records.process.processes import ProcessRow
 from tongyao.texts.catalogue import catalogue, in_both
@@ -163,12 +165,20 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
             raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
+    names: Sequence[NameFound] = ()
+    if text is not None and isinstance(body, SubmitProjectionBody | AnswerPlanBody):
+        names = await names_in(body.words, body.names)
     async with writing(context.repositories, access.caller, access.person):
         if text is not None:
             await check_storage(context, access.caller, access.person, chars=len(text.text))
+        await context.repositories.shared.hide(access.process.id, [[name] for name in names])
         kept = await context.relay.store(
             access.process.id, message, author_id=access.author_id, via=via, login=access.login, text=text
         )
+        if text is not None and isinstance(body, AnswerPlanBody):
+            id = message_text_id(access.process.id, access.author_id, key)
+            new = NewText(id, text.owner, text.kind, text.text)
+            await context.repositories.shared.put(access.process.id, [new], aliases={id: access.alias})
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
@@ -218,8 +228,8 @@ async def _with_checked_names(
 
     Raises `BadInput` for what is no name.
     """
-    record = await context.repositories.record(access.process)
-    before = record.tension
+    record = await context.repositories.record(access.process, own=(DEMANDER,))
+    before = record.own_tension
     lineage = before.lineage if before is not None else None
     found = before.names if before is not None else ()
     if body.tension.names is None:

@@ -19,7 +19,7 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import MAX_FIRST_ITEMS, AgentSubmission, EndpointKind, ItemDraft
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import MISSING, MOST_NAMES, TENSION_CHARS, NameFound, Tension
+from tongyao.protocol.model.tension import MISSING, MOST_NAME_CHARS, MOST_NAMES, TENSION_CHARS, NameFound, Tension
 from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
@@ -156,6 +156,15 @@ class AnswerBody(Body):
     )
 
 
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=MOST_NAME_CHARS)], ...] | None,
+    Field(
+        max_length=MOST_NAMES,
+        description="All names of persons in your words that others read as marks. Left out: those that a small program takes for names.",
+    ),
+]
+
+
 class ReviseTensionBody(AnswerBody):
     kind: Literal["revise_tension"]
     tension: TensionBody
@@ -191,7 +200,13 @@ class SubmitProjectionBody(Body):
     text: Text = ""
     items: tuple[ItemDraft, ...] = Field(default=(), max_length=MAX_FIRST_ITEMS, description="Of an agent alone.")
     shown: Text = Field(default="", description="With `items`: what their quotes are taken from, verbatim.")
+    names: Names = None
     nothing_new: bool = False
+
+    @property
+    def words(self) -> str:
+        """What others will read of it."""
+        return self.text or "\n\n".join(item.text for item in self.items)
 
     def whole_text(self) -> str:
         """`text`, or `items` as a submission of an agent. Raises `BadInput` for both, and for too much."""
@@ -248,11 +263,17 @@ class AnswerPlanBody(Body):
     revision: int = Field(ge=1, le=1_000)
     answer: Literal["commit", "decline", "propose"]
     text: Text = ""
+    names: Names = None
     contact: str = Field(
         default="",
         max_length=MAX_CONTACT,
         description="With `commit`: how the demander and those who commit too reach you. Only they read it.",
     )
+
+    @property
+    def words(self) -> str:
+        """What others will read of it."""
+        return self.text
 
 
 class ApproveResidualBody(Body):

@@ -142,11 +142,11 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         await context.relay.send(process_id, no, author_id=invited_author(person), via="erasure")
     for store in context.personal_data_stores:
         await store.forget(person)
-    await records.rewrite(person, program=context.program_sentences)
+    await records.rewrite(person)
     processes = await records.open_in_trees([seat.process_id for seat in seats])
     running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
     await _leave(context, [seat for seat in left if seat.seating])  # the step that seated them has ended
-    await records.rewrite(person, program=context.program_sentences)
+    await records.rewrite(person)
     if running:
         log.warning("erasure waits for steps under way: the duty `erasures` goes on with it", steps=running)
         tombstone = await records.tombstone(person)

@@ -242,7 +242,9 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
         page = await repositories.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
             seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            own = read_access.own_words(await repositories.record(row.id, turns_of=[seat.alias]), seat.alias)
+            own = read_access.own_words(
+                await repositories.record(row.id, own=[seat.alias], turns_of=[seat.alias]), seat.alias
+            )
             answers = await _answers_of(repositories, row.id, seat.alias)
             found[row.id] = SaidIn(version=seat.profile_version, turns=own, answers=answers)
         if (cursor := page.next) is None:

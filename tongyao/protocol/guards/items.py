@@ -166,4 +166,4 @@ def _may_tell_address(mandate: Mandate) -> bool:
 def _complaint(request: EndpointRequest, number: int, item: ItemDraft, fault: Fault, **named: object) -> Complaint:
     what = complaint(request.language, fault, **named)
     told = complaint(request.language, "item", text=item.text.strip(), what=what)
-    return Complaint(text=told, reason=fault, fields=("items",), entry=number)
+    return Complaint(text=told, reason=fault, fields=("items", "names"), entry=number)

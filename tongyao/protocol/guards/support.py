@@ -12,8 +12,8 @@ from typing import Final
 
 from tongyao.protocol.guards.ordinary_words import ORDINARY_CHINESE, ORDINARY_ENGLISH
 from tongyao.protocol.guards.spelled_numbers import spelled_numbers
+from tongyao.protocol.identity.marks import MARKED
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.rules.identity.pseudonyms import MARKED
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[a-z][a-z'’-]{2,}")

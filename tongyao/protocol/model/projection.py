@@ -110,6 +110,7 @@ def read_submission(text: str) -> AgentSubmission | None:
 
 
 class ProjectionDraft(Draft):
-    """The answer for one endpoint in one round. No items: there is nothing new."""
+    """The answer for one endpoint in one round. No items: there is nothing new. `names`: of persons, that stand in the items."""
 
     items: list[ItemDraft] = Field(default_factory=list)
+    names: list[str] = Field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 
@@ -93,10 +94,8 @@ class NameFound(Value):
     kind: Literal["person", "firm"] = "person"
 
 
-class NumberedName(NameFound):
-    """A name with the number of its mark. Names of one number are read as one."""
-
-    number: int = Field(ge=1)
+_MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]")
+"""What stands in the place of a name or a contact. It may be longer than the name, and counts for nothing."""
 
 
 class Tension(Value):
@@ -131,7 +130,8 @@ class Tension(Value):
             raise ValueError(f"a barrier may not be blank: write what stands in the way, or {MISSING}")
         if len(self.barriers) > MAX_BARRIERS:
             raise ValueError(f"{len(self.barriers)} barriers: at most {MAX_BARRIERS}; join those that are one")
-        if self.units > TENSION_UNITS:
+        bare = sum(units(_MARK.sub("", line)) for line in self.lines())
+        if bare > TENSION_UNITS:
             raise ValueError(f"the tension has {self.units} units (CJK characters or words); at most {TENSION_UNITS}")
         return self
 

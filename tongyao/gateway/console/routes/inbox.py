@@ -21,7 +21,7 @@ from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, lines_in, text_in
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent
 
@@ -112,13 +112,16 @@ async def _answer_turn(visit: Visit, form: FormData, process_id: str, one: Answe
     if do == "keep":
         return Response(status_code=204)
     if do == "preview":
-        one.preview = await preview(visit.context, visit.caller, process_id, one.words)
+        one.preview = await preview(visit.context, visit.caller, process_id, one.words, _names(form))
         return page(visit, "ask.html", one=one)
     if do == "leave":
         one.leaving = True
         return page(visit, "ask.html", one=one)
     try:
-        receipt = await asks.send(visit, process_id, _message(do, one), form)
+        message = _message(do, one)
+        if message["kind"] == "submit_projection" and not message.get("nothing_new"):
+            message["names"] = _names(form)
+        receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
         return _again(visit, one, problem, form)
     if do in ("send", "leave_now"):
@@ -141,6 +144,13 @@ async def _answer_other(visit: Visit, form: FormData, process_id: str, one: Answ
         return _again(visit, one, problem, form)
     answered = f"consent_{text_in(form, 'do')}" if one.ask.ask == "consent" else "answered"
     return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(one.id, safe='')}")
+
+
+def _names(form: Form) -> list[str] | None:
+    """The names that the author confirmed for these words; None where they have not seen a preview of them."""
+    if "names" not in form or text_in(form, "previewed").split() != text_in(form, "words").split():
+        return None
+    return lines_in(form, "names")
 
 
 def _message(do: str, one: Answering) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
-from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state
 from tongyao.app.messaging.party_events import History, read_history
@@ -30,6 +29,7 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
+from tongyao.protocol.identity.listed import parts_of_line
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings

@@ -10,7 +10,6 @@ from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import EarlierAnswer, Record
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
@@ -60,19 +59,9 @@ def given_answers(
     )
 
 
-def earlier_answers(record: Record, names: Anonymizer, reader: str = "") -> tuple[EarlierAnswer, ...]:
-    """What was answered to the plans before, as `reader` may read it: their own words as they wrote them."""
-    return tuple(
-        one if one.alias == reader else one.model_copy(update={"words": names.text(one.words, author=one.alias)})
-        for one in record.earlier_answers
-    )
-
-
-def answered_plan(
-    record: Record, names: Anonymizer, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]
-) -> Plan | None:
+def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]) -> Plan | None:
     """The last plan under aliases. With `answers` its text says how it was answered, and with `earlier` the plans before it."""
     if not record.plans:
         return None
-    plan = names.model(record.plans[-1])
+    plan = record.plans[-1]
     return plan.model_copy(update={"markdown": plan_markdown(plan, answers, earlier)}) if answers or earlier else plan

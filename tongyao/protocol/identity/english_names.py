@@ -1,4 +1,4 @@
-"""Names of persons and firms in English text: capitalised words, given names, titles, and what stands beside.
+"""What an English text may have as names of persons: capitalised words, given names, titles, and what stands beside.
 
 What a word is, is decided once for a text: a word that stands after "in" or before "Road" is a place there, and one that is also
 written in lower case is an ordinary word.
@@ -9,22 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from tongyao.llm.extractive import english_cues as cues
-from tongyao.llm.extractive.stretches import Stretches
-from tongyao.protocol.rules.identity.common_words import ALSO_NAMES, ENGLISH
-from tongyao.protocol.rules.identity.sentence_start import begins_sentence
+from tongyao.protocol.identity import english_words as cues
+from tongyao.protocol.identity.common_words import ALSO_NAMES, ENGLISH
 
-Kind = Literal["person", "firm"]
-Found = tuple[int, str, Kind]
-
-_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-Þ][a-zà-ÿ]{1,30}(?:[A-Z][a-z]{1,30})?(?:-[A-ZÀ-Þ][a-zà-ÿ]{1,30}){0,4}"
+_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-ÞĀ-ɏ][a-zà-ɏ]{1,30}(?:[A-Z][a-z]{1,30})?(?:-[A-ZÀ-ÞĀ-ɏ][a-zà-ɏ]{1,30}){0,4}"
 _TITLES: Final = r"(?:Mr|Mrs|Ms|Dr|Prof|Rev|Fr|Capt|Sgt)\. "
 _NAME: Final = re.compile(
-    rf"(?<![A-Za-z0-9'’])(?:{_TITLES})?{_WORD}(?:(?:,? (?:&|and) | (?:de|van|von|der|da|di|la|le|del|bin|ibn) (?:de |der |la )?| (?:[A-Z]\. )?){_WORD})*"
+    rf"(?<![A-Za-z0-9'’])(?:{_TITLES})?(?:(?:[A-Z]\.\s?){{1,3}})?{_WORD}(?:(?:,? (?:&|and) | (?:de|van|von|der|da|di|la|le|del|bin|ibn) (?:de |der |la )?| (?:[A-Z]\. )?){_WORD})*"
 )
-_LOWER: Final = re.compile(r"(?<![A-Za-z])[a-zà-ÿ]+")
+_INITIALS: Final = re.compile(r"(?:[A-Z]\.){1,3}")
+_OF_FAMILY: Final = re.compile(
+    r"^(?:[.,;]|\s(?:have|are|were|will|do|did|keep|kept|own|owned|run|ran|sell|sold|live|lived|and|who|next)\b|$)"
+)
+_LOWER: Final = re.compile(r"(?<![A-Za-z])[a-zà-ɏ]+")
 _POSSESSIVE: Final = re.compile(r"^['’]s?\b|^['’](?=\s)")
 _TITLE_CASE: Final = r"(?:[A-Z][\w'’-]*|a|an|the|of|to|in|on|for|and|or|with|at|by|from|&)"
 _WORK: Final = re.compile(
@@ -38,17 +37,36 @@ _BARE_TITLE: Final = re.compile(
 """The Courage to Float, Mother of Rivers: of several capitalised words with an article or "of"."""
 _LIST: Final = re.compile(r"^[^\n]*(?:[|·｜][^\n|·｜]*){3,}$", re.MULTILINE)
 """A line of labels."""
-_SHOP: Final = re.compile(
-    r"^['’]s(?=[,.;:)]|\s(?:sells?|sold|opens?|closed?|closes|shuts?|has|is|was|delivers?|delivered|stocks?|the café|by the|on the|in the|at the)|\s*$|\s*\()"
-)
-_IN_PHRASE: Final = re.compile(r"\b[A-Z]\w+ (?:for|of|on|at|in) $|\b(?:to|from|of) $")
+_IN_PHRASE: Final = re.compile(r"\b[A-Z]\w+ (?:for|of|on|at|in) $|\b(?:from|of) $")
 """Council for Aquatic Excellence, four streets from Calder Fold."""
 _NICKNAMED: Final = re.compile(rf"({_WORD}) [“\"'‘]({_WORD})[”\"'’] ({_WORD})")
 _OWNS: Final = re.compile(r"['’]s [A-Z]")
 _SHORTENED: Final = re.compile(r"['’](?!s\b)[a-z]")
-_SHOP_BEFORE: Final = re.compile(
-    r"(?:\b(?:at|from|to|into|outside|behind|opposite|near|called)|[.!?:]|^|^#{1,6}|\n#{0,6})\s{0,8}$"
+
+_READ_BACK: Final = 16
+"""Characters before the place that are looked at."""
+_OPENING: Final = r"[ \t“”\"‘(\[*_#>|·•–—-]{0,16}"
+_START: Final = re.compile(
+    rf"(?:[.!?…:。！？：；;][’”\"')\]*_]{{0,16}}\s{{0,16}}|\n[ \t]{{0,16}}\n\s{{0,16}}|\n[ \t]{{0,16}}(?=[*#>|·•–—-])){_OPENING}$"
 )
+_QUOTED: Final = re.compile(r"[“\"‘(\[|·•]\s{0,16}[*_]{0,16}$")
+_TEXT_START: Final = re.compile(rf"\A\s{{0,16}}{_OPENING}$")
+_ABBREVIATION: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|[A-Z])\.\s$")
+
+
+def begins_sentence(text: str, at: int) -> bool:
+    """Whether the word at `at` begins a sentence of `text`. A line break inside a sentence is no beginning."""
+    before = text[max(0, at - _READ_BACK) : at]
+    if at <= _READ_BACK and _TEXT_START.fullmatch(before):
+        return True
+    if _ABBREVIATION.search(before):
+        return False
+    return _START.search(before) is not None or _QUOTED.search(before) is not None
+
+
+_KNOWN: Final = cues.LANGUAGES | cues.TIMES | cues.PLACES | cues.ROLE_WORDS | (ENGLISH - ALSO_NAMES)
+_SURE: Final = cues.GIVEN - ALSO_NAMES - ENGLISH - cues.PLACES - cues.LANGUAGES - cues.TIMES
+"""Given names that are nothing else: of a text without capitals they alone are proposed."""
 
 
 @dataclass
@@ -71,27 +89,29 @@ class _Hit:
         return self.words[0].lower() in cues.GIVEN
 
 
-def english_names(text: str) -> Iterator[Found]:
-    """Each name that is found, with its start and kind; the same name may come several times."""
+def english_names(text: str) -> Iterator[tuple[int, str]]:
+    """Each name that is proposed, with its start; the same name may come several times."""
     spans = [one.span() for one in _WORK.finditer(text)]
     spans += [one.span() for one in _BARE_TITLE.finditer(text) if _is_title(text, one)]
-    titles = Stretches(spans)
+    if not any(char.isupper() for char in text):
+        yield from ((one.start(), one.group()) for one in _LOWER.finditer(text) if one.group() in _SURE)
+        return
+    titles = {at for begin, end in spans for at in range(begin, end)}
     hits = [hit for hit in _hits(text) if hit.start not in titles]
     ordinary = {one for one in _LOWER.findall(text) if len(one) > 2}
     places = {word.lower() for hit in hits if _is_place(hit) for word in hit.words}
     parts: set[str] = set()
     for one in _NICKNAMED.finditer(text):
-        yield one.start(), one.group(), "person"
+        yield one.start(), one.group()
         parts.update(one.groups())
     for hit in hits:
-        if (kind := _kind(hit, ordinary, places)) is not None:
-            shop = kind == "firm" and len(hit.words) == 1 and hit.after[:1] in ("'", "’")
-            yield hit.start, hit.name + (hit.after[:2] if shop else ""), kind
-            if kind == "person" and len(hit.words) > 1:
+        if _is_person(hit, ordinary, places):
+            yield hit.start, hit.name
+            if len(hit.words) > 1:
                 parts.update(hit.words)
     for hit in hits:
         if hit.name in parts and _is_part(hit, ordinary, places):
-            yield hit.start, hit.name, "person"
+            yield hit.start, hit.name
 
 
 def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
@@ -119,11 +139,11 @@ def _is_title(text: str, hit: re.Match[str]) -> bool:
 
 
 def _hits(text: str) -> Iterator[_Hit]:
-    lists = Stretches(one.span() for one in _LIST.finditer(text))
+    lists = {at for one in _LIST.finditer(text) for at in range(*one.span())}
     for match in _NAME.finditer(text):
         start, words = match.start(), match.group().split(" ")
         begins = begins_sentence(text, start)
-        while words and words[0].lower() not in cues.NICK_BEFORE and _drops_first(words, begins):
+        while words and _drops_first(words, begins):
             start += len(words[0]) + 1
             words = words[1:]
             begins = False
@@ -150,6 +170,12 @@ def _drops_first(words: list[str], begins: bool) -> bool:
     first = words[0].lower().rstrip(",.")
     if cues.TITLE.match(words[0]):
         return False
+    if len(words) > 1 and cues.TITLE.match(words[1]):
+        return True
+    if first in cues.NICK_BEFORE:
+        return False
+    if begins and len(words) > 1 and words[1].lower() in cues.GIVEN and first not in cues.GIVEN | ALSO_NAMES:
+        return True
     if (first in cues.TIMES or first in cues.LANGUAGES) and first not in ALSO_NAMES:
         return True
     if len(words) > 1 and first in ALSO_NAMES:
@@ -193,97 +219,73 @@ def _is_place(hit: _Hit) -> bool:
     )
 
 
-def _kind(hit: _Hit, ordinary: set[str], places: set[str]) -> Kind | None:
+def _is_person(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
     first, last = hit.words[0].rstrip(","), hit.words[-1]
-    if cues.NUMBERED.match(hit.after) and len(hit.words) == 1:
-        return None
+    if len(hit.words) == 1:
+        return not cues.NUMBERED.match(hit.after) and _is_one(hit, first, ordinary, places)
     if "&" in hit.words:
-        return "firm"
-    if len(hit.words) > 1:
-        if cues.TITLE.fullmatch(first):
-            return "person"
-        return _of_several(hit, last, places)
-    return _of_one(hit, first, ordinary, places)
+        return False
+    if cues.TITLE.fullmatch(first):
+        return True
+    if _INITIALS.fullmatch(first):
+        return not (cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last))
+    if first.lower() in ALSO_NAMES and len(hit.words) == 2 and cues.SPEAKS.match(hit.after):
+        return True
+    return _are_several(hit, last, places)
 
 
-def _of_several(hit: _Hit, last: str, places: set[str]) -> Kind | None:
+def _are_several(hit: _Hit, last: str, places: set[str]) -> bool:
     lower = [word.lower() for word in hit.words if word.lower() not in cues.CONNECTORS]
     surname_known = last.lower() in ALSO_NAMES and hit.person_name
-    if hit.person_name and (surname_known or not (cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last))):
-        return None if any(word in cues.ROLE_WORDS for word in lower[1:]) else "person"
-    if cues.FIRM.fullmatch(last) and not hit.in_list:
-        return "firm"
-    if cues.BUSINESS_BEFORE.search(hit.before):
-        return "firm"
-    if cues.NICK_BEFORE & {lower[0]} and len(lower) == 2:
-        told = lower[1] in cues.GIVEN or cues.SPEAKS.match(hit.after) is not None
-        return "person" if told and lower[1] not in places else None
-    if cues.PLACE.fullmatch(last) or cues.PLACE_BEFORE.search(hit.before) or hit.in_list:
-        return None
-    if hit.before.lower().endswith((" the ", " a ", " an ")) or cues.WORK_BEFORE.search(hit.before):
-        return None
-    if lower[0] == "st" or _IN_PHRASE.search(hit.before) or hit.after.startswith((" of ", "'s Task")):
-        return None
-    if cues.ABSTRACT_END.search(lower[-1]):
-        return None
-    known = cues.LANGUAGES | cues.TIMES | cues.PLACES | cues.ROLE_WORDS
-    if any(
-        word in known
-        or (word in ENGLISH and word not in ALSO_NAMES)
-        or (number == 0 and word not in ALSO_NAMES and cues.ORDINARY_END.search(word))
-        for number, word in enumerate(lower)
+    no_family = cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last)
+    if hit.person_name and (surname_known or not no_family):
+        return not any(word in cues.ROLE_WORDS for word in lower[1:])
+    if cues.BUSINESS_BEFORE.search(hit.before) and not hit.before.endswith(" by "):
+        return False
+    if lower[0] in cues.NICK_BEFORE and len(lower) == 2:
+        return lower[1] not in places and (lower[1] in cues.GIVEN or cues.SPEAKS.match(hit.after) is not None)
+    if (
+        no_family
+        or hit.in_list
+        or lower[0] == "st"
+        or hit.before.lower().endswith((" the ", " a ", " an "))
+        or hit.after.startswith((" of ", "'s Task"))
+        or any(cue.search(hit.before) for cue in (cues.PLACE_BEFORE, cues.WORK_BEFORE, _IN_PHRASE))
+        or cues.ABSTRACT_END.search(lower[-1])
+        or not _KNOWN.isdisjoint(lower)
+        or (lower[0] not in ALSO_NAMES and cues.ORDINARY_END.search(lower[0]))
     ):
-        return None
-    return None if lower[0] in places and not cues.SPEAKS.match(hit.after) else "person"
+        return False
+    return lower[0] not in places or cues.SPEAKS.match(hit.after) is not None
 
 
-def _of_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> Kind | None:
+def _is_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> bool:
     lower = word.lower()
     if lower in cues.LANGUAGES or ((lower in cues.TIMES or lower in ENGLISH) and lower not in ALSO_NAMES):
-        return None
-    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list:
-        return None
+        return False
+    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list or _SHORTENED.match(hit.after):
+        return False
     given = lower in cues.GIVEN
     may_be = lower in ALSO_NAMES or (lower in ordinary and (hit.begins or not given))
-    if _SHORTENED.match(hit.after):
-        return None  # Don't
-    in_place = cues.PLACE_BEFORE.search(hit.before) is not None
-    if (lower in places or lower in cues.PLACES) and (not given or in_place) and not (given and _SHOP.match(hit.after)):
-        return None
-    if _SHOP.match(hit.after) and _SHOP_BEFORE.search(hit.before) and not may_be:
-        return "firm"
-    if lower in places and not given:
-        return None
-    told = (
-        cues.KIN.search(hit.before) is not None
-        or cues.NAMED_BEFORE.search(hit.before) is not None
-        or (cues.SPEAKS.match(hit.after) is not None and cues.STANDS_ON.search(hit.before) is None)
-    )
+    has = _POSSESSIVE.match(hit.after) is not None
+    if given and not may_be and has:
+        return True
+    if (lower in places or lower in cues.PLACES) and (not given or cues.PLACE_BEFORE.search(hit.before)):
+        return False
+    strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
+    told = strong or (cues.SPEAKS.match(hit.after) and not cues.STANDS_ON.search(hit.before))
     if may_be:
-        strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
-        told = told or cues.ASKED_SURE.search(hit.before) is not None
-        return (
-            "person"
-            if strong or (told and not hit.begins and lower in ALSO_NAMES and lower not in cues.TIMES)
-            else None
-        )
+        told = told or cues.ASKED_SURE.search(hit.before)
+        return bool(strong or (told and not hit.begins and lower in ALSO_NAMES and lower not in cues.TIMES))
     if given:
-        return "person"
+        return True
+    ordinary_end = cues.ORDINARY_END.search(lower) is not None
     if hit.before.lower().endswith((" the ", " a ", " an ")):
-        plural = hit.before.lower().endswith(" the ") and word.endswith("s") and cues.SPEAKS.match(hit.after)
-        return "person" if plural else None
+        family = cues.SPEAKS.match(hit.after) or _OF_FAMILY.match(hit.after)
+        return bool(family) and hit.before.lower().endswith(" the ") and word.endswith("s") and not ordinary_end
     if hit.begins:
-        return "person" if cues.SAYS.match(hit.after) and not cues.ORDINARY_END.search(lower) else None
+        return not ordinary_end and (cues.SAYS.match(hit.after) is not None or (has and lower not in ordinary))
     if told:
-        return "person"
-    if cues.ORDINARY_END.search(lower):
-        return None
-    if _POSSESSIVE.match(hit.after):
-        return "person"
-    if cues.ASKED.search(hit.before):
-        return "person"
-    return (
-        "person"
-        if cues.CLAUSE.search(hit.before) and (cues.VERB_LIKE.match(hit.after) or cues.IS.match(hit.after))
-        else None
-    )
+        return True
+    in_clause = cues.CLAUSE.search(hit.before) and (cues.VERB_LIKE.match(hit.after) or cues.IS.match(hit.after))
+    return not ordinary_end and bool(has or cues.ASKED.search(hit.before) or in_clause)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tongyao.protocol.rules.identity.common_words import PLACE_WORDS
+from tongyao.protocol.identity.common_words import PLACE_WORDS
 
 GIVEN: Final = frozenset(
     """
@@ -132,7 +132,7 @@ NAMED_BEFORE: Final = re.compile(
     r"\b(?:(?:man|woman|boy|girl|lad|lass|fellow|chap|bloke|lady|gentleman|neighbou?r|driver|person|friend|teacher) (?:called|named)|I am|I'm|I’m|[Mm]y name is|[Mm]y name's|known as|call me|calls? (?:him|her))\s$"
 )
 ASKED: Final = re.compile(
-    r"\b(?:ask|asks|asked|tell|tells|told|ring|rings|rang|phone|phoned|call|called|thank|thanked|meet|met|marry|married|help|helped|pay|paid|thanks to|talk to|talked to|talks to|spoke to|speak to|spoken to|listen to|belongs? to|"
+    r"\b(?:ask|asks|asked|tell|tells|told|ring|rings|rang|phone|phoned|call|called|thank|thanked|meet|met|marry|married|help|helped|pay|paid|thanks to|talk to|talked to|talks to|spoke to|speak to|spoken to|listen to|belongs? to|owe|owes|owed|hired|it was|"
     r"give|gives|gave|send|sent|lend|lends|lent|teach|taught|stop|stopped|let|saw|see|seen|know|knew|trust|trusted|numbers to|with|without|by|like|since|miss|missed|visit|visited|borrow(?:ed)? \w+ from|"
     r"learn(?:ed|t)? (?:it|that|this|\w+) from|for)\s$",
     re.IGNORECASE,
@@ -173,7 +173,6 @@ WORK_BEFORE: Final = re.compile(
 ORDINARY_END: Final = re.compile(
     r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|(?<=[a-z]{3})ages?|ated|ator|ators|ians|ies)$"
 )
-"""Ends of ordinary words; few names of persons have them."""
 ABSTRACT_END: Final = re.compile(r"(?:tion|ment|ness|ity|ence|ance|ship|ics|ology|ism|ing)$")
 """The same for the last word, where names of families end in -ers or -or."""
 ROLE_WORDS: Final = frozenset(
@@ -181,4 +180,6 @@ ROLE_WORDS: Final = frozenset(
     "executive visionary strategist facilitator consultant thinker keynote leader head senior junior chief vice deputy honorary certified global digital golden silver regional national international conference festival "
     "service forest act week day year scheme project programme program plan players singers dancers choir band orchestra quartet unit flat level route page chapter volume issue grade stage room book books".split()
 )
-CONNECTORS: Final = frozenset("and & de van von der da di la le du del bin ibn".split())
+CONNECTORS: Final = frozenset(
+    "and & of the de den van von der da di la le el al du del della dos das bin ibn ben".split()
+)
