@@ -44,33 +44,6 @@ class AskKind:
     answers: tuple[Body, ...]
 
 
-# ---- the number by which the demander's messages name what they answer
-
-
-def confirm_ask(state: State) -> str:
-    return ids.ask_id("confirm", state.revisions + 1)
-
-
-def select_ask(state: State) -> str:
-    return ids.ask_id("select", state.seatings + 1)
-
-
-def decide_ask(state: State) -> str:
-    return ids.ask_id("decide", state.decisions)
-
-
-def replan_ask(state: State) -> str:
-    return ids.ask_id("replan", state.plan_revision)
-
-
-def conclude_ask(state: State) -> str:
-    return moment("conclude", state.phase, state.round, state.plan_revision)
-
-
-def extend_ask(state: State, alias: str) -> str:
-    return moment("extend_deadline", state.phase, state.round, state.plan_revision, alias)
-
-
 def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
     """What a message names that answers no ask: `conclude/crystallizing/2`, `extend_deadline/deciding/3/P00`.
 
@@ -85,11 +58,14 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
 
 def _confirm(state: State) -> Iterator[Open]:
     named = len(state.start.participants) or None
-    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named), state.deadline
+    yield (
+        Waiting(id=ids.ask_id("confirm", state.revisions + 1), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named),
+        state.deadline,
+    )
 
 
 def _select(state: State) -> Iterator[Open]:
-    yield Waiting(id=select_ask(state), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
+    yield Waiting(id=ids.ask_id("select", state.seatings + 1), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
 
 
 def _consent(state: State) -> Iterator[Open]:
@@ -121,7 +97,8 @@ def _gap(state: State) -> Iterator[Open]:
 
 
 def _decide(state: State) -> Iterator[Open]:
-    yield Waiting(id=decide_ask(state), ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
+    id = ids.ask_id("decide", state.decisions)
+    yield Waiting(id=id, ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
 
 
 def _answer(state: State) -> Iterator[Open]:
@@ -133,8 +110,8 @@ def _answer(state: State) -> Iterator[Open]:
 
 def _replan(state: State) -> Iterator[Open]:
     if state.open_points:
-        waiting = Waiting(id=replan_ask(state), ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision)
-        yield waiting, state.deadline
+        id = ids.ask_id("replan", state.plan_revision)
+        yield Waiting(id=id, ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
 
 
 def _residual(state: State) -> Iterator[Open]:

@@ -38,8 +38,7 @@ class Kind:
     """One kind of message.
 
     `by`: whether its author may send it. `refuse`: why it cannot be applied now. `hear`: applies it, and returns the phase that follows.
-    `description`: for the Temporal UI. `answers`: the id of what such a message answers now; a message that names another one is refused.
-    None: its own fields name it, or it answers nothing.
+    `description`: for the Temporal UI.
     """
 
     type: type[m.Message]
@@ -47,7 +46,6 @@ class Kind:
     refuse: Callable[[State, Any], Refusal | None]
     hear: Callable[[State, Any, datetime], Phase | None]
     description: str
-    answers: Callable[[State, Any], str] | None = None
 
 
 def refuse(state: State, message: m.Message) -> Refusal | None:
@@ -69,9 +67,12 @@ def hear(state: State, message: m.Message, now: datetime) -> Phase | None:
 
 
 def open_ask(state: State, message: m.Message) -> str:
-    """The id of what a message of this kind would answer now; empty for one that names nothing."""
-    answers = KINDS[message.kind].answers
-    return answers(state, message) if answers is not None else ""
+    """The id of what a message of this kind would answer now; empty where nothing is open that it answers by naming it."""
+    if isinstance(message, m.Conclude | m.ExtendDeadline):
+        alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
+        return asks.moment(message.kind, state.phase, state.round, state.plan_revision, alias)
+    answered = asks.answered_by(message.kind) if isinstance(message, m.Answer) else ()
+    return next((ask.id for ask, _ in phases.open_asks(state) if ask.ask in answered), "")
 
 
 def open_now(state: State, message: m.Message) -> str:
@@ -192,17 +193,13 @@ def _upgrade(state: State, message: m.Upgrade, now: datetime) -> None:
     state.upgrade_wanted = True
 
 
-def _confirms(state: State, message: m.Message) -> str:
-    return asks.confirm_ask(state)
-
-
 _TABLE: Final = (
     Kind(m.ReviseTension, _demander, refusing.confirmation, confirming.revise,
-         "Revise the tension before it is confirmed: {tension, ask}.", _confirms),
+         "Revise the tension before it is confirmed: {tension, ask}."),
     Kind(m.ConfirmTension, _demander, refusing.confirmation, lambda state, _, now: confirming.confirm(state, now),
-         "Confirm the tension: {ask}.", _confirms),
+         "Confirm the tension: {ask}."),
     Kind(m.SelectParticipants, _demander, refusing.selection, seating.select,
-         "Choose who takes part, and start: {participants, ask}.", lambda state, _: asks.select_ask(state)),
+         "Choose who takes part, and start: {participants, ask}."),
     Kind(m.Consent, _invited, refusing.consent, seating.consent,
          "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}."),
     Kind(m.SubmitProjection, _oneself, refusing.words, _submit,
@@ -210,13 +207,13 @@ _TABLE: Final = (
     Kind(m.SwitchEndpoint, _oneself, refusing.switch, _switch,
          "Change what speaks for a participant: {alias, endpoint}."),
     Kind(m.ExtendDeadline, _oneself_or_demander, refusing.extension, _extend,
-         "Give somebody more time: {alias, seconds, ask}.", lambda state, message: asks.extend_ask(state, message.alias)),
+         "Give somebody more time: {alias, seconds, ask}."),
     Kind(m.Leave, _oneself, refusing.leaving, lambda state, message, now: turns.leave(state, message.alias, now),
          "A participant leaves: {alias}."),
     Kind(m.Decide, _demander, refusing.decision, deciding.decide,
-         "Decide how to go on: {decision, ask}.", lambda state, _: asks.decide_ask(state)),
+         "Decide how to go on: {decision, ask}."),
     Kind(m.Conclude, _demander, refusing.conclusion, _conclude,
-         "End the rounds after the present one, or the wait for answers or children: {ask}.", lambda state, _: asks.conclude_ask(state)),
+         "End the rounds after the present one, or the wait for answers or children: {ask}."),
     Kind(m.SetMandate, _oneself, refusing.mandate, lambda state, message, now: note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias),
          "Note that a participant changed their proxy's mandate: {alias}."),
     Kind(m.AnswerPlan, _oneself, refusing.answer, answering.answer,
@@ -224,7 +221,7 @@ _TABLE: Final = (
     Kind(m.ApproveResidual, _demander, refusing.approval, residuals.approve,
          "Start a child for a residual tension, or do not: {residual, approve}."),
     Kind(m.Replan, _demander, refusing.replan, answering.replan,
-         "Make the plan anew, once: {without, proposals, ask}.", lambda state, _: asks.replan_ask(state)),
+         "Make the plan anew, once: {without, proposals, ask}."),
     Kind(m.ChildEnded, _child, refusing.end_of_child, residuals.ended,
          "A child process has ended: {child, outcome}."),
     Kind(m.CallAnswered, _answerer, refusing.nothing, parking.answered,

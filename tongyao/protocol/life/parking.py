@@ -17,7 +17,7 @@ from tongyao.protocol.life.rounds import NOT_ANSWERED
 from tongyao.protocol.life.state import Cause, Deadline, Parked, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import CallAnswered
+from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 
 _TRY: Final = "~"
 
@@ -42,7 +42,7 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
     waits = tuple(call for call in pending.waiting_calls if call not in early)
     tries = state.parked[key].tries + 1 if key in state.parked else 2
-    deadline = clock.ask_until(state, state.start.settings.delegated_seconds, now) if waits else None
+    deadline = clock.ask_until(state, state.start.settings.delegated_seconds, now, whose=CALLS_LANE) if waits else None
     state.parked[key] = Parked(calls=waits, tries=tries, deadline=deadline)
     if waits:
         note(state, EventKind.CALLS_WAITING, now, step=key, calls=len(waits))
@@ -61,11 +61,6 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
             note(state, EventKind.CALL_ANSWERED, now, urgent=False, call=message.call)
             return
     state.answered_calls = (*state.answered_calls, message.call)
-
-
-def waits_until(state: State, deadline: Deadline) -> bool:
-    """Whether it is the deadline of model calls."""
-    return any(parked.deadline is deadline for parked in state.parked.values())
 
 
 def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: datetime) -> None:

@@ -24,7 +24,7 @@ from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.ids import next_alias
+from tongyao.protocol.model.ids import invited_alias, next_alias
 from tongyao.protocol.model.messages import Consent, SelectParticipants
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
@@ -100,7 +100,8 @@ def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase
     for choice in taking_part:
         if choice.profile_id in output.ask:
             state.invited += 1
-            deadline = ask_until(state, state.start.settings.turn_seconds, now)
+            whose = invited_alias(state.invited)
+            deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=whose)
             state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
             note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
     asked = [invitation.choice for invitation in state.invitations]
@@ -109,23 +110,23 @@ def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase
 
 
 def consent(state: State, message: Consent, now: datetime) -> Phase | None:
-    return answer_invitation(state, message.invitation, message.endpoint if message.allow else None, now)
+    whose = invited_alias(message.invitation)
+    return answer_invitation(state, whose, message.endpoint if message.allow else None, now)
 
 
-def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
+def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
     """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
 
     None: it is a no. No answer in time is a no.
     """
-    for invitation in state.invitations:
-        if invitation.number == number:
-            invitation.allowed = endpoint is not None
-            note(state, EventKind.CONSENT_ANSWERED, now, number=number)
-            if endpoint is not None:
-                invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
-                state.selected = (*state.selected, invitation.choice)
-                if endpoint is not EndpointKind.PROXY:
-                    state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
+    invitation = next(one for one in state.invitations if invited_alias(one.number) == whose)
+    invitation.allowed = endpoint is not None
+    note(state, EventKind.CONSENT_ANSWERED, now, number=invitation.number)
+    if endpoint is not None:
+        invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
+        state.selected = (*state.selected, invitation.choice)
+        if endpoint is not EndpointKind.PROXY:
+            state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
     return _close_if_answered(state, now)
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.ids import hole_id
-from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.messages import CALLS_LANE, Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
@@ -46,6 +46,9 @@ class Deadline(BaseModel):
     """Until when somebody is waited for, in process time. `due = asked + term + extended + given_back`, exactly."""
 
     number: int = Field(description="Of this process: no two deadlines share one.")
+    whose: str = Field(
+        default="", description="An alias, `invited/<number>`, or `calls`: of a step. Empty: of the present phase."
+    )
     asked_at: datetime = Field(description="Wall time at which the question was asked.")
     asked: timedelta
     term: timedelta
@@ -61,6 +64,11 @@ class Deadline(BaseModel):
     @property
     def due(self) -> timedelta:
         return self.asked + self.term + self.extended + self.given_back
+
+    @property
+    def reminds(self) -> bool:
+        """Whether it is of a turn or an invitation."""
+        return self.whose not in ("", CALLS_LANE)
 
     @property
     def next_check(self) -> timedelta:
