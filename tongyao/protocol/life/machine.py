@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
-from tongyao.protocol.life import clock, deadline_checks, message_kinds, parking, residuals, rounds
+from tongyao.protocol.life import after_rounds, clock, deadline_checks, message_kinds, parking, rounds
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import PHASES, enter
@@ -104,7 +104,7 @@ def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
     steps = parking.with_tries(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
-        steps = deadline_checks.wanted(state) | steps | residuals.branches(state)
+        steps = deadline_checks.wanted(state) | steps | after_rounds.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.life import answering, asks, children, confirming, deciding, planning, rounds, seating
+from tongyao.protocol.life import after_rounds, asks, confirming, deciding, rounds, seating
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
@@ -94,33 +94,31 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.PLANNING: PhaseRules(
         follows=(P.DELIVERING,),
-        opens=planning.open,
-        wanted=planning.plan,
+        wanted=after_rounds.plan,
     ),
     P.DELIVERING: PhaseRules(
         follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
-        wanted=planning.deliveries,
+        wanted=after_rounds.deliveries,
     ),
     P.ANSWERING: PhaseRules(
         follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
         asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
-        advance=answering.advance,
-        seconds=answering.seconds,
-        time_over=answering.time_over,
+        advance=after_rounds.answers_complete,
+        seconds=after_rounds.answering_seconds,
+        time_over=after_rounds.wait_no_longer,
         waits=True,
     ),
     P.AWAITING_CHILDREN: PhaseRules(
         follows=(P.PLANNING, P.COMPLETED),
-        opens=children.open,
         asks=(Ask.RESIDUAL, Ask.HOLE),
-        advance=children.advance,
-        seconds=children.seconds,
-        time_over=children.time_over,
+        advance=after_rounds.children_ended,
+        seconds=after_rounds.children_seconds,
+        time_over=after_rounds.wait_no_longer,
         waits=True,
     ),
-    P.COMPLETED: PhaseRules(wanted=children.remembering),
+    P.COMPLETED: PhaseRules(wanted=after_rounds.remembering),
     P.ABANDONED: PhaseRules(),
-    P.CANCELLED: PhaseRules(wanted=children.cancelling),
+    P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
     P.FAILED: PhaseRules(),
 }
@@ -145,7 +143,7 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
             raise IllegalTransition(origin, target)
         rules = PHASES[target]
         seconds = rules.seconds(state)
-        state.phase = target
+        state.phase, state.concluded = target, False
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
         note(state, EventKind.PHASE_CHANGED, now, urgent=rules.waits or target.ended, **changed)

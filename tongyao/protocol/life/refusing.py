@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tongyao.protocol.life.residuals import residual_of
+from tongyao.protocol.life.after_rounds import residual_of
 from tongyao.protocol.life.seating import enough
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model import messages as m

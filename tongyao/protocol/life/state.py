@@ -145,13 +145,6 @@ class Residual(BaseModel):
     outcome: str = ""
 
 
-class Replan(BaseModel):
-    """How the demander wants the plan made anew: without some who declined, with what some proposed."""
-
-    without: tuple[str, ...] = ()
-    proposals: tuple[str, ...] = ()
-
-
 class State(BaseModel):
     """Everything the workflow owns, serialisable. The functions of `machine` read and change it."""
 
@@ -215,7 +208,7 @@ class State(BaseModel):
         default=0, description="Since which round the demander, who has no seat, is asked in person; 0: they are not."
     )
     results: list[RoundResult] = Field(default_factory=list)
-    concluded: bool = False
+    concluded: bool = Field(default=False, description="What the present phase waits for is waited for no longer.")
     unconverged: bool = False
     quorum_waived: bool = False
     deciding_cause: DecidingCause | None = None
@@ -234,7 +227,7 @@ class State(BaseModel):
     plan_has_parts: bool = Field(
         default=True, description="Whether the present plan has a claim or a task for anybody."
     )
-    replan: Replan | None = Field(default=None, description="The plan is to be made anew so.")
+    proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals the next plan takes up.")
     replanned: bool = False
     folded: bool = Field(default=False, description="The plans of children are folded in.")
     left_out: tuple[str, ...] = Field(default=(), description="Aliases that a re-plan does without.")
@@ -337,21 +330,6 @@ class State(BaseModel):
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
         waited_for = points | set(self.undecided) if self.only_residuals else points
         return next(iter(waited_for & set(self.undecided)), None) if len(waited_for) == 1 else None
-
-    @property
-    def waits_for_children(self) -> bool:
-        """Whether children are waited for, and their plans folded into one more plan: once."""
-        return self.start.settings.wait_for_children and not self.folded
-
-    @property
-    def after_answers(self) -> Phase:
-        """The phase that follows when no answer is waited for. Approved children are started before the process is complete."""
-        waits = self.waits_for_children and (self.children_open or bool(self.completed_children))
-        return Phase.AWAITING_CHILDREN if waits or self.child_starting else Phase.COMPLETED
-
-    @property
-    def child_starting(self) -> bool:
-        return any(residual.status == "approved" for residual in self.residuals.values())
 
     @property
     def completed_children(self) -> tuple[str, ...]:
