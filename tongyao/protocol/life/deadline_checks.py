@@ -12,7 +12,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from tongyao.protocol.contracts.process import CHECK_DEADLINE, CheckDeadlineInput, CheckDeadlineOutput
-from tongyao.protocol.life import parking, seating, turns
+from tongyao.protocol.life import before_rounds, parking, turns
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import PHASES
@@ -73,7 +73,7 @@ def _checked(number: int, state: State, output: CheckDeadlineOutput, now: dateti
     elif deadline.whose in state.turns:
         turns.fall_back(state, state.turns[deadline.whose], now)
     else:
-        return seating.answer_invitation(state, deadline.whose, None, now)
+        return before_rounds.answer_invitation(state, deadline.whose, None, now)
     return None
 
 

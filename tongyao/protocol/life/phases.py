@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.life import after_rounds, asks, confirming, deciding, rounds, seating
+from tongyao.protocol.life import after_rounds, asks, before_rounds, rounds
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
@@ -52,19 +52,19 @@ P = Phase
 PHASES: Final[dict[Phase, PhaseRules]] = {
     P.FORMULATING: PhaseRules(
         follows=(P.CONFIRMING,),
-        wanted=confirming.formulation,
+        wanted=before_rounds.formulation,
     ),
     P.CONFIRMING: PhaseRules(
         follows=(P.DISCOVERING, P.CONSENTING),
-        opens=confirming.open,
+        opens=before_rounds.open_confirming,
         asks=(Ask.CONFIRM_TENSION,),
-        seconds=confirming.seconds,
-        time_over=confirming.time_over,
+        seconds=before_rounds.confirm_seconds,
+        time_over=before_rounds.confirm_by_itself,
         waits=True,
     ),
     P.DISCOVERING: PhaseRules(
         follows=(P.SELECTING, P.CONSENTING),
-        wanted=seating.discovery,
+        wanted=before_rounds.discovery,
     ),
     P.SELECTING: PhaseRules(
         follows=(P.CONSENTING,),
@@ -73,8 +73,8 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.CONSENTING: PhaseRules(
         follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
-        opens=seating.open,
-        wanted=seating.wanted,
+        opens=before_rounds.open_consenting,
+        wanted=before_rounds.seating,
         asks=(Ask.CONSENT,),
     ),
     P.CRYSTALLIZING: PhaseRules(
@@ -86,10 +86,10 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.DECIDING: PhaseRules(
         follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
-        opens=deciding.open,
+        opens=rounds.open_deciding,
         asks=(Ask.DECISION,),
-        seconds=deciding.seconds,
-        time_over=deciding.time_over,
+        seconds=rounds.deciding_seconds,
+        time_over=rounds.decide_by_itself,
         waits=True,
     ),
     P.PLANNING: PhaseRules(
