@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol
 
 from tongyao.protocol.life.state import Deadline, State
@@ -114,15 +115,7 @@ def _replan(state: State) -> Iterator[Open]:
         yield Waiting(id=id, ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
 
 
-def _residual(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.RESIDUAL)
-
-
-def _hole(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.HOLE)
-
-
-def _residuals(state: State, kind: Ask) -> Iterator[Open]:
+def _residuals(kind: Ask, state: State) -> Iterator[Open]:
     for residual in state.undecided:
         if (kind is Ask.HOLE) == (ids.hole_of(residual) is not None):
             waiting = Waiting(
@@ -172,8 +165,8 @@ _TABLE: Final = (
         {"kind": "answer_plan", "answer": "commit"}, {"kind": "answer_plan", "answer": "decline", "text": TEXT},
         {"kind": "answer_plan", "answer": "propose", "text": TEXT})),
     AskKind(Ask.REPLAN, "replan", "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
-    AskKind(Ask.RESIDUAL, "residual", "demander", _residual, _BRANCH),
-    AskKind(Ask.HOLE, "residual", "demander", _hole, _BRANCH),
+    AskKind(Ask.RESIDUAL, "residual", "demander", partial(_residuals, Ask.RESIDUAL), _BRANCH),
+    AskKind(Ask.HOLE, "residual", "demander", partial(_residuals, Ask.HOLE), _BRANCH),
     AskKind(Ask.RESUME, "resume", "operator", _resume, ({"kind": "resume"},)),
     AskKind(Ask.CALLS, "calls", "answerer", _calls, ()),
 )  # fmt: skip

@@ -75,12 +75,13 @@ def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> N
         clock.succeeded(state, key, now)
         if step is not None and isinstance(ended.output, Pending):
             if not _was_split(state, key, step):  # the parts find their own calls in the ledger
-                parking.park(state, parking.without_try(key), ended.output, now)
+                parking.park(state, key, ended.output, now)
         elif step is not None:
-            state.parked.pop(parking.without_try(key), None)
+            state.parked.pop(key, None)
             enter(state, step.take(state, ended.output, now), now)
     _settle(state, now)
-    if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
+    done = isinstance(ended, Success) and not isinstance(ended.output, Pending)
+    if done and key != RECORD_KEY and key in wanted(state):
         raise AssertionError(f"step {key} has succeeded and is wanted again")
 
 
@@ -102,7 +103,7 @@ def tick(state: State, now: datetime) -> None:
 
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
-    steps = parking.with_tries(state, PHASES[state.phase].wanted(state))
+    steps = parking.runnable(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
         steps = deadline_checks.wanted(state) | steps | after_rounds.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}

@@ -21,16 +21,12 @@ from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import Phase
 
 
-def _nothing(state: State, now: datetime) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
 def _no_steps(state: State) -> dict[str, Step]:
     return {}
-
-
-def _never(state: State) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class PhaseRules:
     wanted: Callable[[State], dict[str, Step]] = _no_steps
     asks: tuple[Ask, ...] = ()
     advance: Callable[[State, datetime], Phase | None] = _nothing
-    seconds: Callable[[State], int | None] = _never
+    seconds: Callable[[State], int | None] = _nothing
     time_over: Callable[[State, datetime], Phase | None] = _nothing
     waits: bool = False
     """Whether it waits for somebody for days, so that it is written at once that it was entered."""

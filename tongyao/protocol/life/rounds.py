@@ -121,7 +121,6 @@ def _open_round(state: State, now: datetime) -> None:
     """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
     state.round += 1
     state.gate_open = True
-    state.correcting_until = None
     asked = _asked(state)
     state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
     state.turns = {alias: Turn(alias=alias) for alias in asked}

@@ -130,11 +130,10 @@ class Invitation(BaseModel):
 
 
 class Parked(BaseModel):
-    """A step whose model calls wait for answers from outside. It is wanted again when none of them waits."""
+    """A step whose model calls wait for answers from outside. It runs again when none of them waits, or their time is over."""
 
     calls: tuple[str, ...] = Field(default=(), description="Ids of the calls that wait.")
-    tries: int = Field(default=1, description="How often the step has run; the key of the next try names it.")
-    deadline: Deadline | None = Field(default=None, description="None once it is over, or nothing waits.")
+    deadline: Deadline | None = Field(default=None, description="None once it is over.")
 
 
 class Residual(BaseModel):
