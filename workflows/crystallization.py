@@ -171,7 +171,7 @@ class Crystallization(MessageHandlers):
         if events or texts:
             outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events, texts=texts)
         update: dict[str, object] = {"outbox": outbox}
-        if isinstance(step.contract, ModelActivity) and self.state.start.lineage is None:  # the root sets the limits
+        if isinstance(step.contract, ModelActivity):  # a child has none: the root of its tree sets the limits
             update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
         self._running[key] = Running(
             task=asyncio.create_task(self._run(step, step.input.model_copy(update=update))),

@@ -74,9 +74,9 @@ def pass_if_over(deadline: Deadline, at: timedelta) -> None:
         deadline.checks += 1
 
 
-def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: datetime) -> None:
-    """Add or renew a cause. Process time stands from `since` on, but never from before the last resumption."""
-    old = state.causes.get(name)
+def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
+    """Add or renew a cause. Process time stands since `cause`, but never since before the last resumption."""
+    old, since = state.causes.get(name), cause.since
     known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:
         cause.since, cause.tries = old.since, old.tries + 1

@@ -160,10 +160,7 @@ def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime)
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
     if kind == "operator" and _was_split(state, key, step):
         return  # each of its parts is tried alone
-    clock.suspend(
-        state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
-        since=failure.began,
-    )  # fmt: skip
+    clock.suspend(state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now)
 
 
 def _was_split(state: State, key: str, step: Step) -> bool:

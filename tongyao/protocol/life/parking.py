@@ -60,7 +60,7 @@ def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: 
         return
     reason = f"nobody answered the model calls of step {key}: answer them (`tongyao calls`), or `resume` to wait anew"
     cause = Cause(kind="operator", code=NOT_ANSWERED, reason=reason, since=now)
-    clock.suspend(state, key, cause, now, since=now)
+    clock.suspend(state, key, cause, now)
 
 
 def drop(state: State, wanted: Mapping[str, Step]) -> None:

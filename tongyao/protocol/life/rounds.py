@@ -253,7 +253,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
     Whoever has taken over from a proxy that failed is asked in person.
     """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
-    suspend(state, ENDPOINTS_FAILED, cause, now, since=now)
+    suspend(state, ENDPOINTS_FAILED, cause, now)
     for turn in state.seat_turns.values():
         if state.seats[turn.alias].active:
             turn.outcome, turn.batch, turn.reason = None, 0, ""
