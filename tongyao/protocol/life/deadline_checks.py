@@ -90,5 +90,5 @@ def remind(state: State, at: timedelta, now: datetime) -> None:
 def next_due(state: State) -> timedelta:
     """Process time at which something is due by itself: at the latest the end of the whole process."""
     due = [at for deadline in deadlines(state) if (at := next_event(deadline)) is not None]
-    due += [state.correcting_until] * (state.correcting_until is not None)
-    return min([*due, timedelta(seconds=state.start.settings.process_seconds)])
+    corrected = [] if state.correcting_until is None else [state.correcting_until]
+    return min([*due, *corrected, timedelta(seconds=state.start.settings.process_seconds)])
