@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol
 
 from tongyao.protocol.life.state import Deadline, State
@@ -44,33 +45,6 @@ class AskKind:
     answers: tuple[Body, ...]
 
 
-# ---- the number by which the demander's messages name what they answer
-
-
-def confirm_ask(state: State) -> str:
-    return ids.ask_id("confirm", state.revisions + 1)
-
-
-def select_ask(state: State) -> str:
-    return ids.ask_id("select", state.seatings + 1)
-
-
-def decide_ask(state: State) -> str:
-    return ids.ask_id("decide", state.decisions)
-
-
-def replan_ask(state: State) -> str:
-    return ids.ask_id("replan", state.plan_revision)
-
-
-def conclude_ask(state: State) -> str:
-    return moment("conclude", state.phase, state.round, state.plan_revision)
-
-
-def extend_ask(state: State, alias: str) -> str:
-    return moment("extend_deadline", state.phase, state.round, state.plan_revision, alias)
-
-
 def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
     """What a message names that answers no ask: `conclude/crystallizing/2`, `extend_deadline/deciding/3/P00`.
 
@@ -85,11 +59,14 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
 
 def _confirm(state: State) -> Iterator[Open]:
     named = len(state.start.participants) or None
-    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named), state.deadline
+    yield (
+        Waiting(id=ids.ask_id("confirm", state.revisions + 1), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named),
+        state.deadline,
+    )
 
 
 def _select(state: State) -> Iterator[Open]:
-    yield Waiting(id=select_ask(state), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
+    yield Waiting(id=ids.ask_id("select", state.seatings + 1), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
 
 
 def _consent(state: State) -> Iterator[Open]:
@@ -121,7 +98,8 @@ def _gap(state: State) -> Iterator[Open]:
 
 
 def _decide(state: State) -> Iterator[Open]:
-    yield Waiting(id=decide_ask(state), ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
+    id = ids.ask_id("decide", state.decisions)
+    yield Waiting(id=id, ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
 
 
 def _answer(state: State) -> Iterator[Open]:
@@ -133,19 +111,11 @@ def _answer(state: State) -> Iterator[Open]:
 
 def _replan(state: State) -> Iterator[Open]:
     if state.open_points:
-        waiting = Waiting(id=replan_ask(state), ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision)
-        yield waiting, state.deadline
+        id = ids.ask_id("replan", state.plan_revision)
+        yield Waiting(id=id, ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
 
 
-def _residual(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.RESIDUAL)
-
-
-def _hole(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.HOLE)
-
-
-def _residuals(state: State, kind: Ask) -> Iterator[Open]:
+def _residuals(kind: Ask, state: State) -> Iterator[Open]:
     for residual in state.undecided:
         if (kind is Ask.HOLE) == (ids.hole_of(residual) is not None):
             waiting = Waiting(
@@ -195,8 +165,8 @@ _TABLE: Final = (
         {"kind": "answer_plan", "answer": "commit"}, {"kind": "answer_plan", "answer": "decline", "text": TEXT},
         {"kind": "answer_plan", "answer": "propose", "text": TEXT})),
     AskKind(Ask.REPLAN, "replan", "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
-    AskKind(Ask.RESIDUAL, "residual", "demander", _residual, _BRANCH),
-    AskKind(Ask.HOLE, "residual", "demander", _hole, _BRANCH),
+    AskKind(Ask.RESIDUAL, "residual", "demander", partial(_residuals, Ask.RESIDUAL), _BRANCH),
+    AskKind(Ask.HOLE, "residual", "demander", partial(_residuals, Ask.HOLE), _BRANCH),
     AskKind(Ask.RESUME, "resume", "operator", _resume, ({"kind": "resume"},)),
     AskKind(Ask.CALLS, "calls", "answerer", _calls, ()),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from tongyao.protocol.model.settings import Fallback, to_proxy
 
 def wait_for(state: State, turn: Turn, now: datetime) -> None:
     """Ask a person or their agent."""
-    turn.deadline = ask_until(state, state.start.settings.turn_seconds, now)
+    turn.deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=turn.alias)
     due = wall_time(state, turn.deadline.due).isoformat()
     note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
 

@@ -1,33 +1,108 @@
-"""Participants: found by the field, selected by the demander, asked for consent, seated (docs/protocol.md §3.1, §3.11)."""
+"""What comes before the rounds: the raw intent becomes a confirmed tension; participants are found, selected, asked for consent
+and seated (docs/protocol.md §3.1, §3.11).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 from tongyao.protocol.contracts.process import (
     CONSENT,
     DISCOVER,
+    FORMULATE,
     FREEZE,
     ConsentInput,
     ConsentOutput,
     DiscoverInput,
     DiscoverOutput,
+    FormulateInput,
+    FormulateOutput,
     FreezeInput,
     FreezeOutput,
     fewest_seated,
     people_of,
 )
-from tongyao.protocol.life.clock import ask_until
+from tongyao.protocol.life.clock import ask_until, process_time
 from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Invitation, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.ids import next_alias
-from tongyao.protocol.model.messages import Consent, SelectParticipants
+from tongyao.protocol.model.ids import invited_alias, next_alias
+from tongyao.protocol.model.messages import Consent, ReviseTension, SelectParticipants
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.tension import Grade
+
+# ---- formulating and confirming
+
+
+def formulation(state: State) -> dict[str, Step]:
+    intent = FormulateInput(process_id=state.process_id)
+    return {"formulate": Step(FORMULATE, intent, "formulate the intent", take=_formulated)}
+
+
+def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
+    tension = state.tension = output.tension
+    figures = {"grade": tension.grade.value, "barriers": tension.barriers, "fallback": output.fallback}
+    note(state, EventKind.FORMULATION_READY, now, urgent=False, **figures)
+    return Phase.CONFIRMING
+
+
+def confirm_seconds(state: State) -> int | None:
+    """The tension confirms itself in time; of grade C it waits for an explicit yes."""
+    waits = not _by_itself(state) and not _grade_c(state)
+    return state.start.settings.confirm_seconds if waits else None
+
+
+def open_confirming(state: State, now: datetime) -> Phase | None:
+    return _confirmed(state, "setting", now) if _by_itself(state) else None
+
+
+def confirm(state: State, now: datetime) -> Phase:
+    return _confirmed(state, "person", now)
+
+
+def confirm_by_itself(state: State, now: datetime) -> Phase:
+    return _confirmed(state, "timer", now)
+
+
+def _confirmed(state: State, by: str, now: datetime) -> Phase:
+    """Ask those who were named at the start, or let the field find somebody."""
+    note(state, EventKind.TENSION_CONFIRMED, now, urgent=False, by=by)
+    state.selected = state.start.participants
+    return Phase.CONSENTING if state.selected else Phase.DISCOVERING
+
+
+def revise(state: State, message: ReviseTension, now: datetime) -> None:
+    """The revised tension has the whole time to be confirmed. A deadline that was extended beyond that stays.
+
+    The bound on messages of a lane and the deadline of the process bound how often that may happen.
+    """
+    state.tension = message.tension
+    state.revisions += 1
+    deadline, whole = state.deadline, state.start.settings.confirm_seconds
+    if _grade_c(state):
+        state.deadline = None
+    elif deadline is None or deadline.due < process_time(state, now) + timedelta(seconds=whole):
+        state.deadline = ask_until(state, whole, now)
+    note(state, EventKind.TENSION_REVISED, now, grade=message.tension.grade.value)
+
+
+def _by_itself(state: State) -> bool:
+    """With `auto_confirm`, which is a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C or with
+    `confirm_children`."""
+    settings = state.start.settings
+    quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
+    return settings.auto_confirm or quick_child
+
+
+def _grade_c(state: State) -> bool:
+    return state.tension is not None and state.tension.grade is Grade.C
+
+
+# ---- discovering, selecting, consenting
 
 
 def discovery(state: State) -> dict[str, Step]:
@@ -62,7 +137,7 @@ def select(state: State, message: SelectParticipants, now: datetime) -> Phase:
     return Phase.CONSENTING
 
 
-def open(state: State, now: datetime) -> None:
+def open_consenting(state: State, now: datetime) -> None:
     """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
     state.seatings += 1
     state.invitations = []
@@ -72,7 +147,7 @@ def open(state: State, now: datetime) -> None:
     state.without_proxy = ()
 
 
-def wanted(state: State) -> dict[str, Step]:
+def seating(state: State) -> dict[str, Step]:
     """The consents are looked up, then, once everybody has answered, those who said yes are seated."""
     start = state.start
     if not state.consents_known:
@@ -100,7 +175,8 @@ def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase
     for choice in taking_part:
         if choice.profile_id in output.ask:
             state.invited += 1
-            deadline = ask_until(state, state.start.settings.turn_seconds, now)
+            whose = invited_alias(state.invited)
+            deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=whose)
             state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
             note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
     asked = [invitation.choice for invitation in state.invitations]
@@ -109,23 +185,23 @@ def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase
 
 
 def consent(state: State, message: Consent, now: datetime) -> Phase | None:
-    return answer_invitation(state, message.invitation, message.endpoint if message.allow else None, now)
+    whose = invited_alias(message.invitation)
+    return answer_invitation(state, whose, message.endpoint if message.allow else None, now)
 
 
-def answer_invitation(state: State, number: int, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
+def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
     """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
 
     None: it is a no. No answer in time is a no.
     """
-    for invitation in state.invitations:
-        if invitation.number == number:
-            invitation.allowed = endpoint is not None
-            note(state, EventKind.CONSENT_ANSWERED, now, number=number)
-            if endpoint is not None:
-                invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
-                state.selected = (*state.selected, invitation.choice)
-                if endpoint is not EndpointKind.PROXY:
-                    state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
+    invitation = next(one for one in state.invitations if invited_alias(one.number) == whose)
+    invitation.allowed = endpoint is not None
+    note(state, EventKind.CONSENT_ANSWERED, now, number=invitation.number)
+    if endpoint is not None:
+        invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
+        state.selected = (*state.selected, invitation.choice)
+        if endpoint is not EndpointKind.PROXY:
+            state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
     return _close_if_answered(state, now)
 
 
