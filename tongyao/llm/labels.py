@@ -6,10 +6,11 @@ in both languages; the Chinese prompts give each with its label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.rules.standing import Asked
 
 _CHINESE: Final = {
     "capability": "能力",
@@ -26,10 +27,6 @@ _CHINESE: Final = {
     "framework": "框架",
     "third_party": "第三方",
     "asks": "问",
-    "open": "还没到答的时候",
-    "answered": "答了",
-    "replied": "用自己的话说了，答没答到你来看",
-    "unanswered": "没答",
     "contributors": "发过言的人",
     "not looked at yet": "还没看过的配对",
     "replaces": "替换",
@@ -76,6 +73,19 @@ def with_sources(text: str, sources: Iterable[str]) -> str:
 def label(word: str, language: Language) -> str:
     """`word`, which is an English label, in `language`. Raises `KeyError` for a label that has no Chinese one."""
     return word if language == "en" else _CHINESE[word]
+
+
+def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -> Iterator[str]:
+    """What is known of a gap, as marks: whom it asks and what came of that, and the ids of the `answers`, whoever gave them."""
+    english, ids = language == "en", ", ".join(answers)
+    if asked is not None and asked.outcome == "open":
+        yield f"asks {asked.alias}, not asked yet" if english else f"问 {asked.alias}，还没问"
+    elif asked is not None:
+        was = f"{asked.alias} was asked in round {asked.round}" if english else f"第 {asked.round} 轮问了 {asked.alias}"
+        no_answer, own_words = (", no answer", ", spoke in own words") if english else ("，没答", "，用自己的话说了")
+        yield was + {"unanswered": no_answer, "replied": own_words}.get(asked.outcome, "")
+    if ids:
+        yield f"answered by {ids}" if english else f"答它的是 {ids}"
 
 
 def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
