@@ -29,9 +29,9 @@ class Retriever(Protocol):
         ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text` that bear on `tension` or a text of `focus`, in text order; each `text[start:start + len(piece)]`.
+        """Pieces of `text` that bear on a text of `focus`, or without any on `tension`, in text order; each `text[start:start + len(piece)]`.
 
-        `focus` is what the round is about, so a profile is searched anew in every round.
+        `focus` is what was stated since the person's last turn, so a profile is searched anew in every round.
         """
         ...
 

@@ -118,10 +118,14 @@ def test_the_demander_with_a_seat_who_has_spoken_has_a_role_in_the_plan() -> Non
 
 
 def test_a_long_profile_is_searched_for_what_the_round_is_about() -> None:
-    second = Observation(round=2, notes=(gap("R2/n1", "P01"), gap("R2/n2")))
-    of = record(observations=(FIRST, second), round_number=3)
-    found = [text.removeprefix("text of ") for text in request_access.focus_of(of, "P01")]
-    assert found == ["R2/n1", "R1/r1", "R1/n1", "R2/n2", "R1/n2", "R1/n3"], "what names them first, then the newest"
+    second = Observation(round=2, notes=(gap("R2/n1"), gap("R2/n2", "P01")))
+
+    def focus(*turns: Projection) -> list[str]:
+        of = record(*turns, observations=(FIRST, second), round_number=3)
+        return [text.removeprefix("text of ") for text in request_access.focus_of(of, "P01")]
+
+    assert focus(said(2, "P01", item("R2/P01/1"))) == ["R2/n2", "R2/n1"], "what names them first"
+    assert focus() == ["R1/r1", "R1/n1", "R2/n2", "R1/n2", "R1/n3", "R2/n1"], "since their last turn"
     assert request_access.focus_of(record(round_number=1), "P01") == ()
 
 

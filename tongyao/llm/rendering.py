@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tongyao.llm.labels import label, line, why_ended, with_sources
+from tongyao.llm.labels import label, line, what_came, why_ended, with_sources
 from tongyao.llm.plan_rendering import plan_text
-from tongyao.protocol.model.observation import Relation, Statement
+from tongyao.protocol.model.observation import NoteKind, Relation, Statement
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Item, Outcome
 from tongyao.protocol.model.requests import (
@@ -260,28 +260,28 @@ def _item(item: Item, language: Language) -> str:
 
 
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
-    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1, asks P03: text [sources]`."""
+    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
+
+    Whom a gap asks is told to that endpoint in its task, and to the catalyst with what came of it (`_marked`).
+    """
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
-    asks = (
-        f", {label('asks', language)} {statement.asks}"
-        if not isinstance(statement, Relation) and statement.asks
-        else ""
-    )
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
-    return f"{statement.id} {label(statement.kind, language)} {about}{asks}: {text}"
+    return f"{statement.id} {label(statement.kind, language)} {about}: {text}"
 
 
 def _marked(statement: Statement, state: Standing, language: Language, *, protected: bool = False) -> str:
     """A statement with its sources and what code knows of it: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
-    asked = state.asked.get(statement.id)
     marks = [
         *(["inferred"] if state.rests_on_inference(statement) else []),
         *(["rests on a replaced item"] if state.rests_on_replaced(statement) else []),
         *(["stays"] if protected and state.is_protected(statement) else []),
-        *([asked.outcome] if asked else []),
     ]
-    told = _statement(statement, language, sources=True)
-    return f"{told} ({'; '.join(label(mark, language) for mark in marks)})" if marks else told
+    told = [label(mark, language) for mark in marks]
+    if statement.kind is NoteKind.GAP:
+        answers = [item.id for item in state.valid_items if statement.id in item.about]
+        told += what_came(state.asked.get(statement.id), answers, language)
+    text = _statement(statement, language, sources=True)
+    return f"{text} ({'; '.join(told)})" if told else text
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tongyao.app.choosing.candidate_sentences import Reason as Span
-from tongyao.protocol.guards.support import telling_words_in_common, terms
+from tongyao.gateway.console.shared_words import telling_words_in_common
+from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.records.process.seats import CandidateRow
 

@@ -47,7 +47,9 @@ class Relation(Value):
     kind: RelationKind
     text: str
     sources: tuple[str, ...]
-    replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier relations that this text takes over.")
+    replaces: tuple[str, ...] = Field(
+        default=(), description="Ids of earlier relations and notes that this text takes over."
+    )
 
     @property
     def of_participants(self) -> bool:
@@ -66,7 +68,9 @@ class Note(Value):
     asks: str = Field(
         default="", description="Of a gap: the alias that is asked to close it, `P00`, or empty: nobody here can."
     )
-    replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier notes that this text takes over.")
+    replaces: tuple[str, ...] = Field(
+        default=(), description="Ids of earlier relations and notes that this text takes over."
+    )
 
 
 Statement = Relation | Note

@@ -29,7 +29,7 @@ from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
 
 MAX_FOCUS: Final = 6
-"""The most texts, newest first, that a long profile is searched for besides the tension."""
+"""The most texts that a long profile is searched for in a round."""
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
@@ -77,19 +77,22 @@ def for_endpoint(
 
 
 def focus_of(record: Record, alias: str) -> tuple[str, ...]:
-    """The texts that a long profile is searched for besides the tension, at most `MAX_FOCUS`: relations with `alias`, frameworks,
-    and gaps that are open. Those that name `alias` come first, and of these and of the others the newest.
+    """The texts that a long profile is searched for in this round, at most `MAX_FOCUS`: what was stated since the last turn of
+    `alias` and they may answer, that is relations with them, frameworks and open gaps. Those that name `alias` come first.
+
+    What was stated earlier was searched for in that turn. Empty in the first turn, and where nothing of the kind is new: then the
+    tension is searched for.
     """
-    state = standing(_before(record))
+    rounds = _before(record)
+    state = standing(rounds)
+    spoke = max((turn.round for exchange in rounds for turn in exchange.projections if turn.alias == alias), default=0)
+    if not spoke:
+        return ()
     named: list[Statement] = [relation for relation in state.relations if alias in relation.between]
     named += [gap for gap in state.open_gaps if alias in (gap.asks, *gap.about)]
-    others = [note for note in state.notes if note.kind is NoteKind.FRAMEWORK or note in state.open_gaps]
-    newest = sorted(named, key=_round, reverse=True) + sorted(others, key=_round, reverse=True)
-    return tuple(dict.fromkeys(statement.text for statement in newest))[:MAX_FOCUS]
-
-
-def _round(statement: Statement) -> int:
-    return round_of(statement.id)
+    named += [note for note in state.notes if note.kind is NoteKind.FRAMEWORK or note in state.open_gaps]
+    texts = (statement.text for statement in named if round_of(statement.id) >= spoke)
+    return tuple(dict.fromkeys(texts))[:MAX_FOCUS]
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:

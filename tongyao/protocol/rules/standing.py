@@ -35,7 +35,8 @@ class Standing(Value):
 
     `items`: everything that was said, by id, in the order in which it was said. `replaced`: ids of items that no longer hold.
     `relations`, `notes`: what holds, oldest first. `none`: pairs that were looked at and have no relation now.
-    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced.
+    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced. A gap is a
+    question, and rests on nothing.
     `asked`: the gaps that ask somebody, by id.
     """
 
@@ -84,7 +85,7 @@ class Standing(Value):
 
     def rests_on_replaced(self, statement: Statement) -> bool:
         """Whether an item that `statement` cites was replaced by its own author; others of that author still bear it."""
-        return not self.replaced.isdisjoint(statement.sources)
+        return statement.kind is not NoteKind.GAP and not self.replaced.isdisjoint(statement.sources)
 
     def is_protected(self, statement: Statement) -> bool:
         """Whether `statement` is a collision that cannot be replaced or ended yet.
@@ -174,6 +175,8 @@ def _outcome(gap: str, turn: Projection) -> GapOutcome:
 
 def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
     """Whether all items of one speaker behind `statement` were replaced."""
+    if statement.kind is NoteKind.GAP:
+        return False
     sides: dict[str, list[str]] = {}
     for source in statement.sources:
         if source in items:
