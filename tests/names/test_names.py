@@ -37,7 +37,6 @@ def test_names_come_in_the_order_of_the_text_and_firms_are_none() -> None:
         "She read “The Courage to Float”. From the talk *Deep Ends* I learned to float.", "Flat 9 is empty. Izmir is warm, and Fenner's Hill is steep.",
         "A junior reads Polish and Portuguese, from Monday to August.", "The only nurse on Tarsk gave notice in May.",
         "Founder | Digital Memorials | Stakeholder Engagement | Silver Lining Award | Chair",
-        "Our nurse looks after three islands (Tarsk, Outer Venn, Quillow) on her own.",
     ],
 )  # fmt: skip
 def test_places_languages_labels_shifts_and_ordinary_words_are_no_names(text: str) -> None:

@@ -28,9 +28,9 @@ from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import advice, fallback, naming, quoting, support
 from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.identity.listed import problem_with_listed
-from tongyao.protocol.identity.markup import for_others
 from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units

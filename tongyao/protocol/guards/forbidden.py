@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from tongyao.protocol.identity.markup import for_others
+from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.unicode_text import UNSPACED, folded
 
 _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"

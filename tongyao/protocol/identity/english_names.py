@@ -30,18 +30,9 @@ _WORK: Final = re.compile(
     rf"[“\"‘](?:[A-Z][\w'’-]*)(?: {_TITLE_CASE})+[”\"’]|(?<![*\w])\*(?![*\s])[A-Z][^*\n]{{1,60}}\*(?!\*)|(?<![_\w])_(?![_\s])[A-Z][^_\n]{{1,60}}_(?![_\w])"
 )
 """A title in quotation marks or italics."""
-_BARE_TITLE: Final = re.compile(
-    r"\b(?:The|A|An) (?:[A-Z][\w'’-]*)(?: (?:of|to|in|on|for|and|with|from|into|under|by)(?: the| a)? [A-Z][\w'’-]*| [A-Z][\w'’-]*)*|"
-    r"\b[A-Z][a-z]+ of (?:the )?[A-Z][a-z]+"
-)
-"""The Courage to Float, Mother of Rivers: of several capitalised words with an article or "of"."""
 _LIST: Final = re.compile(r"^[^\n]*(?:[|·｜][^\n|·｜]*){3,}$", re.MULTILINE)
 """A line of labels."""
-_IN_PHRASE: Final = re.compile(r"\b[A-Z]\w+ (?:for|of|on|at|in) $|\b(?:from|of) $")
-"""Council for Aquatic Excellence, four streets from Calder Fold."""
-_NICKNAMED: Final = re.compile(rf"({_WORD}) [“\"'‘]({_WORD})[”\"'’] ({_WORD})")
 _OWNS: Final = re.compile(r"['’]s [A-Z]")
-_SHORTENED: Final = re.compile(r"['’](?!s\b)[a-z]")
 
 _READ_BACK: Final = 16
 """Characters before the place that are looked at."""
@@ -92,7 +83,6 @@ class _Hit:
 def english_names(text: str) -> Iterator[tuple[int, str]]:
     """Each name that is proposed, with its start; the same name may come several times."""
     spans = [one.span() for one in _WORK.finditer(text)]
-    spans += [one.span() for one in _BARE_TITLE.finditer(text) if _is_title(text, one)]
     if not any(char.isupper() for char in text):
         yield from ((one.start(), one.group()) for one in _LOWER.finditer(text) if one.group() in _SURE)
         return
@@ -101,9 +91,6 @@ def english_names(text: str) -> Iterator[tuple[int, str]]:
     ordinary = {one for one in _LOWER.findall(text) if len(one) > 2}
     places = {word.lower() for hit in hits if _is_place(hit) for word in hit.words}
     parts: set[str] = set()
-    for one in _NICKNAMED.finditer(text):
-        yield one.start(), one.group()
-        parts.update(one.groups())
     for hit in hits:
         if _is_person(hit, ordinary, places):
             yield hit.start, hit.name
@@ -128,14 +115,6 @@ def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
         return False
     common = word in ENGLISH and word not in ALSO_NAMES
     return not ((word in ALSO_NAMES or word in ENGLISH or word in ordinary) and (hit.begins or common))
-
-
-def _is_title(text: str, hit: re.Match[str]) -> bool:
-    words = hit.group().split()
-    if words[0] in ("The", "A", "An"):
-        inner = not begins_sentence(text, hit.start())
-        return (inner or any(word.islower() for word in words)) and len(words) > 1
-    return words[0].lower() not in cues.GIVEN
 
 
 def _hits(text: str) -> Iterator[_Hit]:
@@ -214,7 +193,6 @@ def _is_place(hit: _Hit) -> bool:
     return (
         (len(hit.words) > 1 and cues.PLACE.fullmatch(hit.words[-1]) is not None)
         or cues.PLACE_BEFORE.search(hit.before) is not None
-        or cues.PLACES_LISTED.search(hit.before) is not None
         or _OWNS.match(hit.after) is not None
     )
 
@@ -222,7 +200,7 @@ def _is_place(hit: _Hit) -> bool:
 def _is_person(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
     first, last = hit.words[0].rstrip(","), hit.words[-1]
     if len(hit.words) == 1:
-        return not cues.NUMBERED.match(hit.after) and _is_one(hit, first, ordinary, places)
+        return _is_one(hit, first, ordinary, places)
     if "&" in hit.words:
         return False
     if cues.TITLE.fullmatch(first):
@@ -240,8 +218,6 @@ def _are_several(hit: _Hit, last: str, places: set[str]) -> bool:
     no_family = cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last)
     if hit.person_name and (surname_known or not no_family):
         return not any(word in cues.ROLE_WORDS for word in lower[1:])
-    if cues.BUSINESS_BEFORE.search(hit.before) and not hit.before.endswith(" by "):
-        return False
     if lower[0] in cues.NICK_BEFORE and len(lower) == 2:
         return lower[1] not in places and (lower[1] in cues.GIVEN or cues.SPEAKS.match(hit.after) is not None)
     if (
@@ -250,8 +226,7 @@ def _are_several(hit: _Hit, last: str, places: set[str]) -> bool:
         or lower[0] == "st"
         or hit.before.lower().endswith((" the ", " a ", " an "))
         or hit.after.startswith((" of ", "'s Task"))
-        or any(cue.search(hit.before) for cue in (cues.PLACE_BEFORE, cues.WORK_BEFORE, _IN_PHRASE))
-        or cues.ABSTRACT_END.search(lower[-1])
+        or cues.PLACE_BEFORE.search(hit.before)
         or not _KNOWN.isdisjoint(lower)
         or (lower[0] not in ALSO_NAMES and cues.ORDINARY_END.search(lower[0]))
     ):
@@ -263,7 +238,7 @@ def _is_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> bool:
     lower = word.lower()
     if lower in cues.LANGUAGES or ((lower in cues.TIMES or lower in ENGLISH) and lower not in ALSO_NAMES):
         return False
-    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list or _SHORTENED.match(hit.after):
+    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list:
         return False
     given = lower in cues.GIVEN
     may_be = lower in ALSO_NAMES or (lower in ordinary and (hit.begins or not given))
@@ -275,7 +250,6 @@ def _is_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> bool:
     strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
     told = strong or (cues.SPEAKS.match(hit.after) and not cues.STANDS_ON.search(hit.before))
     if may_be:
-        told = told or cues.ASKED_SURE.search(hit.before)
         return bool(strong or (told and not hit.begins and lower in ALSO_NAMES and lower not in cues.TIMES))
     if given:
         return True
@@ -287,5 +261,5 @@ def _is_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> bool:
         return not ordinary_end and (cues.SAYS.match(hit.after) is not None or (has and lower not in ordinary))
     if told:
         return True
-    in_clause = cues.CLAUSE.search(hit.before) and (cues.VERB_LIKE.match(hit.after) or cues.IS.match(hit.after))
+    in_clause = cues.CLAUSE.search(hit.before) and cues.VERB_LIKE.match(hit.after)
     return not ordinary_end and bool(has or cues.ASKED.search(hit.before) or in_clause)

@@ -105,15 +105,6 @@ FIRM: Final = re.compile(
     r"Catering|Caterers|Events|Security|Finance|Mutual|Solicitors|Accountants|Architects|Engineering|Engineers|Instruments|Tools|Machinery|Equipment|Kinship|Homes|Care)$"
 )
 PLACE: Final = re.compile(rf"(?:{'|'.join(PLACE_WORDS)})$", re.IGNORECASE)
-NUMBERED: Final = re.compile(r"^(?: No\.?)? \d")
-"""Flat 9, Unit 6, Level 4."""
-PLACES_LISTED: Final = re.compile(
-    r"\b(?:islands|isles|villages|hamlets|towns|cities|parishes|valleys|ports|harbou?rs|lakes|rivers|suburbs|districts|stations|stops)"
-    r"(?: \(|: | of )(?:[^().:]{0,40}(?:, | and |, and ))?$",
-    re.IGNORECASE,
-)
-"""Three islands (Hale, Inner Toft …: what stands in the list is a place."""
-
 PLACE_BEFORE: Final = re.compile(
     r"(?:\b(?:in|at|near|around|above|below|between|outside|towards?|through|across|beyond|via|into|over|throughout|within|upon)\s(?:\w+ and\s)?|"
     r"\b(?:ferry|bus|train|road|way|trains?|flights?|flew|drives?|drove|driven|moved?|goes?|went|gone|going|travels?|travelled|came back|sail(?:s|ed)?|walk(?:s|ed)?|route|back) (?:to|from)\s|\briver\s|"
@@ -137,9 +128,6 @@ ASKED: Final = re.compile(
     r"learn(?:ed|t)? (?:it|that|this|\w+) from|for)\s$",
     re.IGNORECASE,
 )
-ASKED_SURE: Final = re.compile(
-    r"\b(?:ask|asks|asked|tell|tells|told|ring|rang|thank|thanked|meet|met)\s$", re.IGNORECASE
-)
 CLAUSE: Final = re.compile(
     r"\b(?:if|whether|when|because|that|before|after|until|than|while|unless|once|though|although|where|how|what|and|but|so|as|days?|who|time|one|two|three|says|said|think|thinks|thought|hope|it)\s$",
     re.IGNORECASE,
@@ -157,24 +145,10 @@ SAYS: Final = re.compile(
     r"^\s(?:says?|said|asks?|asked|lends?|lent|taught|teaches|told|tells|thinks?|thought|promised|rang|swears?|swore|agreed|refuses|refused|married|retired)\b|^(?:,? and I| and me)\b"
 )
 """After a word at the beginning of a sentence: what only persons do."""
-IS: Final = re.compile(
-    r"^\s(?:is|was|has|had|will|would|can|could|cannot|may|might|never|always|still|just|also|only|used)\b"
-)
 VERB_LIKE: Final = re.compile(r"^\s(?:[a-z]{2,}(?:ed|s|ing)|is|was|had|did|can|could|will|would|went|came|got|put)\b")
-BUSINESS_BEFORE: Final = re.compile(
-    r"\b(?:bakery|nursery|kindergarten|playgroup|caf[eé]|shop|firm|company|garage|brewery|dairy|launderette|laundry|salon|pub|restaurant|workshop|agency|practice|clinic|charity|supplier|business|yard|studio|employer)"
-    r"(?:,| called| named) $|\b(?:trading as|works? for|worked for|a firm called|run by|owned by|insured with|contract with) $",
-    re.IGNORECASE,
-)
-WORK_BEFORE: Final = re.compile(
-    r"\b(?:author of|wrote|writes|reading of|production of|performance of|copy of|staging|staged|on|read|sang|sing|sings|played|performed|play|plays|perform|saw|film|novel|book|books?|album|musical|panto|it is|opera|song|called)\s$",
-    re.IGNORECASE,
-)
 ORDINARY_END: Final = re.compile(
     r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|(?<=[a-z]{3})ages?|ated|ator|ators|ians|ies)$"
 )
-ABSTRACT_END: Final = re.compile(r"(?:tion|ment|ness|ity|ence|ance|ship|ics|ology|ism|ing)$")
-"""The same for the last word, where names of families end in -ers or -or."""
 ROLE_WORDS: Final = frozenset(
     "award prize forum union society club association committee league federation institute foundation network board chair founder winner finalist speaker fellow commodore governor alumnus alumni advisor adviser officer "
     "executive visionary strategist facilitator consultant thinker keynote leader head senior junior chief vice deputy honorary certified global digital golden silver regional national international conference festival "
