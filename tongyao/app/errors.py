@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tongyao.protocol.model.file_kinds import not_text
+from tongyao.protocol.model.messages import KINDS
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.people.profiles import ProfileUnknown
@@ -148,8 +149,11 @@ def not_valid(error: ValidationError) -> BadInput:
 
 
 def location(error: ErrorDetails) -> str:
-    """The path of the rejected value, its parts joined by dots."""
-    return _encodable(".".join(str(part) for part in error["loc"]))
+    """The path of the rejected value, its parts joined by dots. The kind of a message is no part of it."""
+    inside = error["loc"][1:] if error["loc"][:1] == ("body",) else error["loc"]
+    of_kind = len(inside) > 1 and inside[0] in KINDS
+    parts = [part for part in error["loc"] if not of_kind or part != inside[0]]
+    return _encodable(".".join(map(str, parts)))
 
 
 def reason(error: ErrorDetails) -> str:

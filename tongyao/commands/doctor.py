@@ -219,7 +219,9 @@ def _engines(settings: Settings) -> Iterator[Row]:
             yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_models", engine="models", models=asked))
         except SettingsError as error:
             yield Row(say("doctor.engine"), Finding.MISSING, "models", str(error))
-    if all(":" in name or name == "models" for name in used):
+    if "delegated" in used:
+        yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_delegated", engine="delegated"))
+    if all(":" in name or name in ("models", "delegated") for name in used):
         return
     if settings.anthropic_api_key is not None:
         yield Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))

@@ -16,7 +16,7 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.sizes import cut, quotes_closed
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -48,13 +48,18 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Where none may be read, the id."""
+    """What stayed open, for a child. Otherwise as `title_of_words`. Where nothing of it may be read, the id."""
     return title_of_words(view.title, view.intent, view.tension) or view.id
 
 
 def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
-    """A process's title of what may be read of it: the first words of the first of these; empty where there is none."""
-    text = title or intent or (tension.transition if tension else "")
+    """A process's title of what may be read of it: the first words of the title, the intent or the transition; empty where there is none.
+
+    A tension that a person wrote or revised quotes no intent (`Tension.spans`): its transition is the later word.
+    """
+    transition = tension.transition if tension is not None and tension.transition != MISSING else ""
+    written = transition if tension is not None and not tension.spans else ""
+    text = title or written or intent or transition
     first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip("# ").strip()), "")
     for stop in "。！？":
         first = first.split(stop)[0]

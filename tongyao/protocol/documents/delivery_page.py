@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
@@ -10,7 +10,7 @@ from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdow
 from tongyao.protocol.documents.plan_page import people, step_name, words_of_people
 from tongyao.protocol.documents.texts import table
 from tongyao.protocol.documents.to_reader import to_reader
-from tongyao.protocol.model.ids import ALIAS
+from tongyao.protocol.model.ids import ALIAS, speaker_of
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
 
@@ -48,7 +48,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     met = sorted({alias for alias in ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = Entry(text=words["others"].format(who=words_of_people({alias: known[alias] for alias in met}, language)))
     takes_part = plan.has_part(delivery.alias)
-    no_part = () if takes_part else (Entry(text=words["no_part"]),)
+    no_part = () if takes_part else _no_part(plan, delivery.alias, words)
     intro = (Entry(text=you), *no_part, *((others,) if met else ()))
     sections = [
         section("about", delivery.about, before=intro),
@@ -78,6 +78,14 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         notes_heading=words["notes"],
         notes=notes.notes(),
     )
+
+
+def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[Entry, ...]:
+    """That the plan has no part for the reader; where they spoke for themselves and nothing of it is cited, what they said."""
+    said = [source.text for source in plan.unused if speaker_of(source.id) == reader]
+    if not said or reader in speakers(plan.cited()):
+        return (Entry(text=words["no_part"]),)
+    return (Entry(text=words["not_used"]), *(Entry(text=words["said_unused"].format(words=text)) for text in said))
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:

@@ -213,6 +213,8 @@ async def _people_page(
     visit: Visit, process_id: str, *, problem: Problem | None = None, given: FormData | None = None
 ) -> Response:
     """`given`: what was chosen, and refused."""
+    # The events first: none is newer than the view.
+    history = await read_history(visit.context, visit.caller, process_id, limit=None)
     found = await read_candidates(visit.context, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
@@ -242,6 +244,7 @@ async def _people_page(
         most=most,
         ask=await _asked(visit, process_id, "select_participants"),
         looking=view.phase in _BEFORE_CHOOSING,
+        shown_event=history.next or "",
         consents=reading.consents(closed),
         chosen=taken if given is None else given.getlist("person"),
         given=given,
