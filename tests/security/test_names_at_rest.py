@@ -141,6 +141,23 @@ async def test_texts_are_marked_again_before_somebody_named_in_them_is_seated(
     await room.close(pid)
 
 
+async def test_a_name_that_is_an_ordinary_word_is_hidden_in_what_its_author_said(gateway: GatewayHarness) -> None:
+    room = await Room.open(gateway)
+    people = [await room.person() for _ in range(2)]
+    pid = await room.demand(*map(by_hand, people), settings={"deciding_seconds": 600}, tension=TENSION)
+    for person, names in zip(people, (["Young", "安静"], []), strict=True):
+        await asked(gateway, person["token"], "projection", 1)
+        said: dict[str, Any] = {"round": 1, "text": "Young called. Young people came. 安静说很安静。", "names": names}
+        sent = await room.send(pid, person["token"], kind="submit_projection", **said)
+        assert sent.status_code == 200, sent.text
+    await asked(gateway, people[0]["token"], "projection", 2)
+    texts = {one.text for one in (await gateway.context.repositories.record(pid)).projections}
+    assert len(texts) == 2 and "Young called. Young people came. 安静说很安静。" in texts, "others mean the word"
+    [hidden] = [text for text in texts if "Young" not in text]
+    assert "安静" not in hidden and "[person " in hidden and "[某人 " in hidden
+    await room.close(pid)
+
+
 PEOPLE = ("Jana Weber", "Kim Astor", "王建国", "Lev Brandt")
 STEPS = st.lists(
     st.one_of(
@@ -158,8 +175,7 @@ def test_no_text_holds_a_form_that_was_hidden_whatever_is_hidden_when(steps: lis
     hidden, texts, ever = Hidden(b"key"), list[str](), set[str]()
     for kind, what, *of in steps:
         if kind == "hide":
-            added = forms_to_hide(hidden, [[name(what)]])
-            hidden = hidden._replace(forms=(*hidden.forms, *added))
+            hidden = hidden.with_forms(forms_to_hide(hidden, [[name(what)]], identities=True))
             texts = [Marker(hidden).text(text) for text in texts]
             ever.add(what)
         else:

@@ -171,7 +171,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     async with writing(context.repositories, access.caller, access.person):
         if text is not None:
             await check_storage(context, access.caller, access.person, chars=len(text.text))
-        await context.repositories.shared.hide(access.process.id, [[name] for name in names])
+        await context.repositories.shared.hide(access.process.id, [[name] for name in names], author=access.alias)
         kept = await context.relay.store(
             access.process.id, message, author_id=access.author_id, via=via, login=access.login, text=text
         )

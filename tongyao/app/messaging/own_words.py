@@ -13,7 +13,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.given_names import names_in
 from tongyao.app.messaging.wire import MAX_TEXT
-from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide
+from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide, seat
 from tongyao.protocol.model.value import Value
 
 
@@ -38,10 +38,10 @@ async def preview(
     found = await names_in(text, names)
     faces = await context.repositories.profiles.summaries([(access.person, None)])
     own = [name for face in faces.values() for name in face.identities]
-    hidden = Hidden(forms=forms_to_hide(Hidden(), [[name] for name in found]))
+    hidden = Hidden(forms=forms_to_hide(Hidden(), [[name] for name in found], authors=[seat(process_id, access.alias)]))
     return Preview(
         named=bool(own),
-        text=Marker(hidden, {access.alias: own}, found).text(text, author=access.alias),
+        text=Marker(hidden, {access.alias: own}, process_id).text(text, author=access.alias),
         open_record=access.process.open_record,
         names=tuple(name.name for name in found),
     )

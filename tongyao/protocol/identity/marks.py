@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from tongyao.protocol.identity.contacts import contacts
 from tongyao.protocol.identity.english_names import begins_sentence
-from tongyao.protocol.identity.names import INITIALS, TOKEN, Form, confirmed_forms_of, forms_of
+from tongyao.protocol.identity.names import INITIALS, TOKEN, confirmed_forms_of, forms_of
 from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.rewrite import map_texts
@@ -42,6 +42,7 @@ class HiddenForm(NamedTuple):
     """One form of a hidden name. `words`: how many it has; 0 of a run of `length` characters of a script without spaces.
 
     `whole`: the whole name rather than a part of it. `number`, `kind`: of its mark. `capital`, `cased`, `ordinary`: as in `names.Form`.
+    `authors`: of an ordinary one the seats that confirmed it (`seat`), with spaces between.
     """
 
     digest: bytes
@@ -53,6 +54,7 @@ class HiddenForm(NamedTuple):
     ordinary: bool
     number: int
     kind: Kind
+    authors: str = ""
 
 
 class Hidden(NamedTuple):
@@ -66,17 +68,22 @@ class Hidden(NamedTuple):
         return self._replace(forms=tuple({form.digest: form for form in (*self.forms, *added)}.values()))
 
 
+def seat(process_id: str, alias: str) -> str:
+    """Whoever has this alias in a process, as `HiddenForm.authors` names them."""
+    return f"{process_id}/{alias}"
+
+
 def mark(number: int, kind: Kind, *, chinese: bool) -> str:
     """`[person 3]`, `[某单位 3]`."""
     return f"[{_WORDS[kind][chinese]} {number}]"
 
 
 def forms_to_hide(
-    hidden: Hidden, names: Iterable[Sequence[NameFound]], *, identities: bool = False
+    hidden: Hidden, names: Iterable[Sequence[NameFound]], *, identities: bool = False, authors: Iterable[str] = ()
 ) -> tuple[HiddenForm, ...]:
     """The forms that are new, and those that were ordinary words only so far. Names of one group are of one person, and get one number.
 
-    `identities`: these people joined under these names (`names.forms_of`). Else somebody confirmed them (`names.confirmed_forms_of`).
+    `identities`: these people joined under these names (`names.forms_of`). Else `authors` (see `seat`) confirmed them (`names.confirmed_forms_of`).
     A group takes the number of a hidden name that is one of its names or a part of one, or has one as a part; else the next
     after all others.
     """
@@ -91,21 +98,21 @@ def forms_to_hide(
         highest = max(highest, number if made else 0)
         for form in sorted(made, key=lambda form: not form.whole):
             there = known.get(form.digest)
-            if there is None or (there.ordinary and not form.ordinary):
-                known[form.digest] = form._replace(number=there.number if there else number, kind=kind)
-                added.append(known[form.digest])
+            by = " ".join(sorted({*(there.authors.split() if there else ()), *(authors if form.ordinary else ())}))
+            if there is not None and there.ordinary and form.ordinary and by != there.authors:
+                known[form.digest] = there._replace(authors=by)
+            elif there is None or (there.ordinary and not form.ordinary):
+                known[form.digest] = form._replace(number=there.number if there else number, kind=kind, authors=by)
+            else:
+                continue
+            added.append(known[form.digest])
     return tuple(added)
 
 
 def _hidden_forms(key: bytes, name: NameFound, *, identity: bool) -> Iterator[HiddenForm]:
     whole = frozenset(forms_of(name.name, alone=False))
-    if name.kind == "firm":
-        forms: Iterable[Form] = whole
-    elif not identity:
-        forms = confirmed_forms_of(name.name)
-    else:
-        forms = forms_of(name.name)
-    for form in dict.fromkeys(forms):
+    of_person = forms_of(name.name) if identity else confirmed_forms_of(name.name)
+    for form in dict.fromkeys(whole if name.kind == "firm" else of_person):
         run = len(form.words) == 1 and _is_unspaced(form.words[0])
         yield HiddenForm(
             _digest(key, form.words),
@@ -131,25 +138,19 @@ class Marker:
         self,
         hidden: Hidden | None = None,
         own: Mapping[str, Iterable[str]] | None = None,
-        confirmed: Iterable[NameFound] = (),
+        process_id: str = "",
     ) -> None:
         """
         Args:
             hidden: what is hidden in the process.
             own: alias → the strings that name its owner: names, addresses, handles. In a text of their own these become the alias.
                 A string that may not be a name (`names.problem_with`) is left alone.
-            confirmed: the names among the hidden that the author of these texts confirmed in them, ordinary words too.
+            process_id: of the texts.
         """
         hidden = hidden or Hidden()
         self._key = hidden.key
         self._known = {form.digest: form for form in hidden.forms}
-        self._confirmed = {
-            form.digest: name.name[0].isupper()
-            for name in confirmed
-            for form in _hidden_forms(self._key, name, identity=False)
-            if form.whole
-        }
-        """Digests of whole names, and whether they are recognised with a capital only."""
+        self._process = process_id
         self._own: dict[bytes, set[str]] = {}
         forms = list(hidden.forms)
         for alias, names in (own or {}).items():
@@ -224,7 +225,7 @@ class Marker:
                 if len(words) < count or any(right[1] - left[2] > _LONGEST_GAP for left, right in pairwise(words)):
                     continue
                 if (name := known(tuple(token[0] for token in words))) is not None and self._is_written(
-                    form, start, name
+                    form, start, name, author
                 ):
                     yield start, words[-1][2], self._mark(word, author, name)
                     taken = count
@@ -241,7 +242,7 @@ class Marker:
                 if (
                     at + length <= len(run)
                     and (name := known((run[at : at + length],))) is not None
-                    and self._is_written(form, start + at, name)
+                    and self._is_written(form, start + at, name, author)
                 ):
                     yield start + at, start + at + length, self._mark(run, author, name)
                     at += length - 1
@@ -258,14 +259,14 @@ class Marker:
         for head in heads:
             for tail in tails:
                 name = known((first[head - start :], *(word[0] for word in middle), last[: tail - last_start]))
-                if name is not None and self._is_written(form, head, name):
+                if name is not None and self._is_written(form, head, name, author):
                     yield head, tail, self._mark(first[head - start :], author, name)
                     return
 
-    def _is_written(self, form: Folded, start: int, name: HiddenForm) -> bool:
+    def _is_written(self, form: Folded, start: int, name: HiddenForm, author: str) -> bool:
         """Whether the word at `start` is written as the name wants it, with a capital or without."""
-        if (wants_capital := self._confirmed.get(name.digest)) is not None:
-            return not wants_capital or _begins_capital(form, start)
+        if name.ordinary and seat(self._process, author) in name.authors.split():
+            return not name.cased or _begins_capital(form, start)
         if name.ordinary:
             return (
                 name.capital and (at := _capital_at(form, start)) is not None and not begins_sentence(form.source, at)

@@ -109,7 +109,8 @@ class Form:
     """A single word of a script with capitals, which may be an ordinary word as well, whatever language it is of. Without a capital it is
     recognised only in a text that has none at all."""
     ordinary: bool = False
-    """An ordinary word that somebody confirmed as a name of their text. In other texts it is recognised with a capital inside a sentence alone."""
+    """An ordinary word that somebody confirmed as a name. In texts of theirs it is recognised (`cased`: with a capital). In those of others
+    it is recognised inside a sentence with a capital (`capital`), or not at all."""
 
 
 INITIALS: Final = re.compile(r"(?<![^\W_])([^\W\d_])\.\s?([^\W\d_])\.")
@@ -135,8 +136,8 @@ def confirmed_forms_of(name: str) -> Iterator[Form]:
         yield from forms_of(name)
         return
     for form in dict.fromkeys((words, *((word,) for word in like if len(words) > 1 and len(word) > 2))):
-        cased = form[0].upper() != form[0] and form[0] not in TIMES | LANGUAGES
-        yield Form(form, capital=cased, ordinary=True)
+        elsewhere = form[0].upper() != form[0] and form[0] not in TIMES | LANGUAGES
+        yield Form(form, capital=elsewhere, cased=name[0].isupper(), ordinary=True)
 
 
 def _looks_like_name(word: str) -> bool:

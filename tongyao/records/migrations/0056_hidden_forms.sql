@@ -8,6 +8,7 @@ CREATE TABLE hidden_forms (
     capital  boolean NOT NULL,                    -- recognised with a capital letter only
     cased    boolean NOT NULL,                    -- without a capital in texts without capitals only
     ordinary boolean NOT NULL,                    -- an ordinary word that somebody confirmed as a name of their text
+    authors  text NOT NULL,                       -- aliases of those who confirmed it, as PROCESS/ALIAS with spaces between
     number   integer NOT NULL,                    -- of its mark
     kind     text NOT NULL CHECK (kind IN ('person', 'firm')),
     PRIMARY KEY (root_id, digest)

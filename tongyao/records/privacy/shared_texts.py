@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from tongyao.protocol.identity.marks import Hidden, HiddenForm, Marker, forms_to_hide
+from tongyao.protocol.identity.marks import Hidden, HiddenForm, Marker, forms_to_hide, seat
 from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import NameFound, Tension
@@ -56,7 +56,7 @@ class SharedTexts:
         async with session(self._pool) as connection:
             root, _ = await _tree(connection, process_id)
             hidden = await _hidden(connection, root)
-        return await self._marker(hidden, own)
+        return await self._marker(process_id, hidden, own)
 
     async def hide_people(self, process_id: str, people: Iterable[str]) -> None:
         """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
@@ -65,11 +65,14 @@ class SharedTexts:
             async with self._locked(process_id):
                 await self._hide(process_id, named, identities=True)
 
-    async def hide(self, process_id: str, groups: Iterable[Sequence[NameFound]]) -> None:
-        """Hide names, those of one group under one mark, and mark again what was stored in the tree before."""
+    async def hide(self, process_id: str, groups: Iterable[Sequence[NameFound]], *, author: str = "") -> None:
+        """Hide names, those of one group under one mark, and mark again what was stored in the tree before.
+
+        `author`: the alias of whoever confirmed them. In texts of theirs these names are hidden even if they are ordinary words.
+        """
         if named := [group for group in groups if group]:
             async with self._locked(process_id):
-                await self._hide(process_id, named)
+                await self._hide(process_id, named, authors=[seat(process_id, author)])
 
     async def put(
         self,
@@ -87,10 +90,11 @@ class SharedTexts:
         if not texts:
             return {}
         async with self._locked(process_id):
-            hidden = await self._hide(process_id, [[name] for name in names])
+            authors = [seat(process_id, alias) for alias in {*aliases.values()} or {""}]
+            hidden = await self._hide(process_id, [[name] for name in names], authors=authors)
             stand = await self._texts.first_of_those_left(texts)
             own = {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)}
-            marker = await self._marker(hidden, own, confirmed=names)
+            marker = await self._marker(process_id, hidden, own)
             await self._texts.first_of_those_left(
                 [
                     NewText(
@@ -111,7 +115,7 @@ class SharedTexts:
             return {}
         async with self._locked(process_id) as connection:
             root, _ = await _tree(connection, process_id)
-            marker = Marker(await _hidden(connection, root))
+            marker = Marker(await _hidden(connection, root), process_id=process_id)
             return await self._texts.first_of_those_left(
                 [new._replace(text=_marked(new.kind, new.text, marker, "")) for new in texts]
             )
@@ -130,9 +134,9 @@ class SharedTexts:
         if text:
             new = NewText(row["tension_text_id"], row["demander"], "tension", text)
             names = Tension.model_validate_json(text).names
-            await self.hide(process_id, [[name] for name in names])
+            await self.hide(process_id, [[name] for name in names], author=DEMANDER)
             await self.hide_people(process_id, [row["demander"]])
-            await self.put(process_id, [new], aliases={new.id: DEMANDER}, names=names)
+            await self.put(process_id, [new], aliases={new.id: DEMANDER})
 
     @asynccontextmanager
     async def _locked(self, process_id: str) -> AsyncIterator[Connection]:
@@ -143,29 +147,34 @@ class SharedTexts:
             yield connection
 
     async def _hide(
-        self, process_id: str, groups: Sequence[Sequence[NameFound]], *, identities: bool = False
+        self,
+        process_id: str,
+        groups: Sequence[Sequence[NameFound]],
+        *,
+        identities: bool = False,
+        authors: Sequence[str] = (),
     ) -> Hidden:
         async with transaction(self._pool) as connection:
             root, tree = await _tree(connection, process_id)
             hidden = await _hidden(connection, root)
-            if not (added := forms_to_hide(hidden, groups, identities=identities)):
+            if not (added := forms_to_hide(hidden, groups, identities=identities, authors=authors)):
                 return hidden
             await connection.execute(
-                """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind)
+                """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind, authors)
                    SELECT %s, * FROM unnest(%s::bytea[], %s::int[], %s::int[], %s::bool[], %s::bool[], %s::bool[],
-                                            %s::bool[], %s::int[], %s::text[])
+                                            %s::bool[], %s::int[], %s::text[], %s::text[])
                    ON CONFLICT (root_id, digest) DO UPDATE SET whole = excluded.whole, capital = excluded.capital,
-                       cased = excluded.cased, ordinary = excluded.ordinary""",
+                       cased = excluded.cased, ordinary = excluded.ordinary, authors = excluded.authors""",
                 [root, *map(list, zip(*added, strict=True))],
             )
             hidden = hidden.with_forms(added)
             await _mark_again(connection, tree, Marker(hidden))
             return hidden
 
-    async def _marker(self, hidden: Hidden, own: Mapping[str, str], *, confirmed: Sequence[NameFound] = ()) -> Marker:
+    async def _marker(self, process_id: str, hidden: Hidden, own: Mapping[str, str]) -> Marker:
         faces = await self._profiles.summaries([(person, None) for person in own.values()]) if own else {}
         names = {alias: faces[person, None].identities for alias, person in own.items() if (person, None) in faces}
-        return Marker(hidden, names, confirmed)
+        return Marker(hidden, names, process_id)
 
 
 async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marker) -> None:
@@ -213,7 +222,7 @@ async def _tree(connection: Connection, process_id: str) -> tuple[str, list[str]
 async def _hidden(connection: Connection, root: str) -> Hidden:
     secret = await data_key(connection, f"process:{root}")
     cursor = await connection.execute(
-        """SELECT digest, words, length, whole, capital, cased, ordinary, number, kind FROM hidden_forms WHERE root_id = %s
+        """SELECT digest, words, length, whole, capital, cased, ordinary, number, kind, authors FROM hidden_forms WHERE root_id = %s
            ORDER BY number, digest""",
         [root],
     )
