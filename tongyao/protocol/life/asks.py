@@ -252,6 +252,12 @@ def words(key: str, language: str, /, **values: Any) -> str:
     return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
 
 
+def whom(alias: str, language: str) -> str:
+    """Whom an ask is for, in a sentence: an alias, or that somebody is invited."""
+    number = ids.invitation_of(alias)
+    return words("asks.invited", language, number=number) if number else alias
+
+
 class Told(Protocol):
     """An ask, as the state, the records or an inbox have it."""
 
