@@ -131,9 +131,14 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
     """One process; with the names of those outside who answered model calls of it, which all in it are shown."""
-    manifest = await context.repositories.seats.manifest(access.process.id)
-    names = tuple(sorted(manifest.get("answerers", {})))
-    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names or None})
+    names = await _answerers(context, access.process.id)
+    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names})
+
+
+async def _answerers(context: Reading, process_id: str) -> tuple[str, ...] | None:
+    """Who has answered model calls from outside, by name; None where nobody has."""
+    manifest = await context.repositories.seats.manifest(process_id)
+    return tuple(sorted(manifest.get("answerers", {}))) or None
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
@@ -253,9 +258,10 @@ def _chars(value: object) -> int:
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:
-    return await party_view(
-        context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
-    )
+    """As `party_view`, with the names of those outside who answered model calls of it."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
+    view = await party_view(context, access)
+    return view.model_copy(update={"answered_by": await _answerers(context, process_id)})
 
 
 async def read_candidates(context: Reading, caller: Caller, process_id: str) -> list[CandidateRow]:

@@ -10,7 +10,7 @@ from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say
-from tongyao.protocol.life.asks import Body, does
+from tongyao.protocol.life.asks import Body, does, whom
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
@@ -19,7 +19,7 @@ from tongyao.records.repositories import Repositories
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
-    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
+    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias) or whom(ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
     who = say("waits.answerer") if ask.ask == "calls" else who
     line = say("waits.line", who=who, what=does(ask, language()) + reason)

@@ -245,7 +245,10 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 
 
 def _asked(ask: WaitsFor) -> str:
-    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
+    from tongyao.protocol.life.asks import whom
+
+    who = whom(ask.alias, language()) or say("waits.operator")
+    return f"{who}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

@@ -218,7 +218,7 @@ async def _shown_ask(context: AppContext, process: ProcessRow, message: Message)
         return asks.moment(message.kind, Phase(process.phase), process.round, revision, alias)
     answered = asks.answered_by(message.kind)
     rows = await context.repositories.inbox.of_process(process.id, open_only=True)
-    return next((row.ask_id for row in rows if row.ask in answered), asks.never_open(message.kind))
+    return next((row.ask_id for row in rows if row.ask in answered), asks.NEVER_OPEN)
 
 
 async def _with_checked_names(

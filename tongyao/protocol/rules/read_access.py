@@ -144,6 +144,7 @@ class PartyView(Value):
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
     `left`: the reader, a participant, has left the process.
+    `answered_by`: who answered model calls of it from outside, by name.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
     """
@@ -176,6 +177,7 @@ class PartyView(Value):
     identities: dict[str, str] | None = None
     contacts: dict[str, str] | None = None
     endpoints: dict[str, EndpointKind] | None = None
+    answered_by: tuple[str, ...] | None = None
 
 
 def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
