@@ -29,7 +29,7 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.turns import later_round
+from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
@@ -71,7 +71,8 @@ class MessageHandlers:
         self.heard_at = workflow.info().get_current_history_length()
         if machine.repeated(self.state, message):
             return ACCEPTED.model_copy(update={"repeated": True})
-        later = later_round(self.state, message) if isinstance(message, m.SubmitProjection) else 0
+        counts = counts_in(self.state)
+        later = counts if isinstance(message, m.SubmitProjection) and counts > message.round else 0
         machine.hear(self.state, message, workflow.now())
         self.changed = True
         return ACCEPTED.model_copy(update={"round": later}) if later else ACCEPTED

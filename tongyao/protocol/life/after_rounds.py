@@ -102,10 +102,6 @@ def _delivered(state: State, output: DeliverOutput, now: datetime) -> Phase:
 # ---- answering
 
 
-def answering_seconds(state: State) -> int:
-    return state.start.settings.answering_seconds
-
-
 def answer(state: State, message: AnswerPlan, now: datetime) -> None:
     state.answers[message.alias] = message.answer
     data = message.model_dump(include={"alias", "revision", "text_id"})

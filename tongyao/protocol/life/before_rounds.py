@@ -57,19 +57,11 @@ def confirm_seconds(state: State) -> int | None:
 
 
 def open_confirming(state: State, now: datetime) -> Phase | None:
-    return _confirmed(state, "setting", now) if _by_itself(state) else None
+    return confirm(state, "setting", now) if _by_itself(state) else None
 
 
-def confirm(state: State, now: datetime) -> Phase:
-    return _confirmed(state, "person", now)
-
-
-def confirm_by_itself(state: State, now: datetime) -> Phase:
-    return _confirmed(state, "timer", now)
-
-
-def _confirmed(state: State, by: str, now: datetime) -> Phase:
-    """Ask those who were named at the start, or let the field find somebody."""
+def confirm(state: State, by: str, now: datetime) -> Phase:
+    """Ask those who were named at the start, or let the field find somebody. `by`: `person`, `timer` or `setting`."""
     note(state, EventKind.TENSION_CONFIRMED, now, urgent=False, by=by)
     state.selected = state.start.participants
     return Phase.CONSENTING if state.selected else Phase.DISCOVERING

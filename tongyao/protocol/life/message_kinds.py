@@ -221,13 +221,12 @@ def _refuse_words(state: State, message: m.SubmitProjection) -> Refusal | None:
         return Refusal.WRONG_ROUND
     if state.phase not in (Phase.CRYSTALLIZING, Phase.DECIDING, Phase.CONSENTING):
         return Refusal.ROUND_OVER
-    gate_open = state.phase is Phase.CRYSTALLIZING and state.gate_open
-    late = message.round < state.round or not gate_open
-    if message.nothing_new and late and not answers_gaps:
+    counts_in = turns.counts_in(state)
+    if message.nothing_new and message.round < counts_in and not answers_gaps:
         return Refusal.ROUND_OVER
     if state.endpoint_of(message.alias) is EndpointKind.PROXY:
         return Refusal.PROXY_SPEAKS
-    turn = state.turns.get(message.alias) if gate_open else None
+    turn = state.turns.get(message.alias) if counts_in == state.round else None
     if turn is not None and turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
         return Refusal.TURN_OVER  # what a proxy has said is not taken back
     often = turn.revision if turn is not None else len(state.late_words.get(message.alias, ()))
@@ -324,10 +323,9 @@ def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
     said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
     if message.alias == DEMANDER:
         state.demander_asked = 0
-    open_now = state.phase is Phase.CRYSTALLIZING and state.gate_open
-    entered = state.round if open_now else state.round + 1
+    entered = turns.counts_in(state)
     note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=message.alias, round=entered)
-    if open_now:
+    if entered == state.round:
         turns.hear_words(state, message.alias, said, now)
     else:
         state.late_words.setdefault(message.alias, []).append(said)
@@ -366,10 +364,6 @@ def _resume(state: State, message: m.Resume, now: datetime) -> None:
         cause.retry_at = None
 
 
-def _switch(state: State, message: m.SwitchEndpoint, now: datetime) -> None:
-    turns.switch(state, message.alias, message.endpoint, message.fallback, now, own=m.is_own(message))
-
-
 def _cancel(state: State, message: m.Cancel, now: datetime) -> Phase:
     state.cancel_branch = message.branch
     return Phase.CANCELLED
@@ -382,7 +376,7 @@ def _upgrade(state: State, message: m.Upgrade, now: datetime) -> None:
 _TABLE: Final = (
     Kind(m.ReviseTension, _demander, _refuse_confirmation, before_rounds.revise,
          "Revise the tension before it is confirmed: {tension, ask}."),
-    Kind(m.ConfirmTension, _demander, _refuse_confirmation, lambda state, _, now: before_rounds.confirm(state, now),
+    Kind(m.ConfirmTension, _demander, _refuse_confirmation, lambda state, _, now: before_rounds.confirm(state, "person", now),
          "Confirm the tension: {ask}."),
     Kind(m.SelectParticipants, _demander, _refuse_selection, before_rounds.select,
          "Choose who takes part, and start: {participants, ask}."),
@@ -390,7 +384,7 @@ _TABLE: Final = (
          "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}."),
     Kind(m.SubmitProjection, _oneself, _refuse_words, _submit,
          "Say something in a turn: {alias, round, text | nothing_new}."),
-    Kind(m.SwitchEndpoint, _oneself, _refuse_switch, _switch,
+    Kind(m.SwitchEndpoint, _oneself, _refuse_switch, turns.switch,
          "Change what speaks for a participant: {alias, endpoint}."),
     Kind(m.ExtendDeadline, _oneself_or_demander, _refuse_extension, _extend,
          "Give somebody more time: {alias, seconds, ask}."),

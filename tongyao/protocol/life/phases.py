@@ -40,8 +40,6 @@ class PhaseRules:
     advance: Callable[[State, datetime], Phase | None] = _nothing
     seconds: Callable[[State], int | None] = _nothing
     time_over: Callable[[State, datetime], Phase | None] = _nothing
-    waits: bool = False
-    """Whether it waits for somebody for days, so that it is written at once that it was entered."""
 
 
 P = Phase
@@ -55,8 +53,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
         opens=before_rounds.open_confirming,
         asks=(Ask.CONFIRM_TENSION,),
         seconds=before_rounds.confirm_seconds,
-        time_over=before_rounds.confirm_by_itself,
-        waits=True,
+        time_over=lambda state, now: before_rounds.confirm(state, "timer", now),
     ),
     P.DISCOVERING: PhaseRules(
         follows=(P.SELECTING, P.CONSENTING),
@@ -65,7 +62,6 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.SELECTING: PhaseRules(
         follows=(P.CONSENTING,),
         asks=(Ask.SELECT_PARTICIPANTS,),
-        waits=True,
     ),
     P.CONSENTING: PhaseRules(
         follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
@@ -86,7 +82,6 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
         asks=(Ask.DECISION,),
         seconds=rounds.deciding_seconds,
         time_over=rounds.decide_by_itself,
-        waits=True,
     ),
     P.PLANNING: PhaseRules(
         follows=(P.DELIVERING,),
@@ -100,9 +95,8 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
         follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
         asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
         advance=after_rounds.answers_complete,
-        seconds=after_rounds.answering_seconds,
+        seconds=lambda state: state.start.settings.answering_seconds,
         time_over=after_rounds.wait_no_longer,
-        waits=True,
     ),
     P.AWAITING_CHILDREN: PhaseRules(
         follows=(P.PLANNING, P.COMPLETED),
@@ -110,7 +104,6 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
         advance=after_rounds.children_ended,
         seconds=after_rounds.children_seconds,
         time_over=after_rounds.wait_no_longer,
-        waits=True,
     ),
     P.COMPLETED: PhaseRules(wanted=after_rounds.remembering),
     P.ABANDONED: PhaseRules(),
@@ -142,7 +135,8 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
         state.phase, state.concluded = target, False
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
-        note(state, EventKind.PHASE_CHANGED, now, urgent=rules.waits or target.ended, **changed)
+        at_once = rules.wanted is _no_steps or target.ended  # no step of its own carries the event
+        note(state, EventKind.PHASE_CHANGED, now, urgent=at_once, **changed)
         if target is Phase.PLANNING or target.ended:
             rounds.end(state, now)
         if target.ended:

@@ -67,12 +67,9 @@ def wanted(state: State) -> dict[str, Step]:
 
 
 def _projections(state: State) -> dict[str, Step]:
-    batches: dict[int, list[Turn]] = {}
-    for _, turn in sorted(state.turns.items()):
-        if turn.open and turn.batch:
-            batches.setdefault(turn.batch, []).append(turn)
     steps = {}
-    for batch, members in sorted(batches.items()):
+    for batch in sorted({turn.batch for turn in state.turns.values() if turn.open and turn.batch}):
+        members = _members(state, batch)
         inputs = tuple(
             TurnInput(
                 alias=turn.alias,
@@ -93,6 +90,11 @@ def _projections(state: State) -> dict[str, Step]:
             unanswered=partial(_unanswered, batch),
         )
     return steps
+
+
+def _members(state: State, batch: int) -> list[Turn]:
+    """The open turns of a step, in alias order."""
+    return [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
 
 
 def _proposals(state: State) -> dict[str, Step]:
@@ -222,7 +224,7 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
 
 def _split(batch: int, state: State) -> None:
     """Give each open turn of a step a step of its own, so that one does not hold up the others."""
-    members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
+    members = _members(state, batch)
     if len(members) > 1:
         for turn in members:
             _give_to_step(state, [turn])
@@ -230,7 +232,7 @@ def _split(batch: int, state: State) -> None:
 
 def _unanswered(batch: int, state: State, now: datetime) -> None:
     """Nobody answered in time: the turn has failed."""
-    for turn in [turn for turn in state.turns.values() if turn.open and turn.batch == batch]:
+    for turn in _members(state, batch):
         turn.reason = NOT_ANSWERED
         turns.end(state, turn, Outcome.FAILED, now)
 
