@@ -104,7 +104,7 @@ class Projecting:
             record=record.model_copy(update={"round": what.round}),
             mandates=mandates,
             readable=readable,
-            texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
+            texts=await repositories.profile_texts([profile for profile in profiles if profile.profile_id in readable]),
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:

@@ -138,4 +138,4 @@ def is_permitted(role: Role, action: Action) -> bool:
 
 def roles_in_words(roles: Collection[Role]) -> str:
     """Roles for a sentence, in the order of `Role`."""
-    return " or ".join(one.value for one in Role if one in roles)
+    return " or ".join(role.value for role in Role if role in roles)

@@ -91,8 +91,8 @@ class GatewayOptions(BaseModel):
     @field_validator("proxies")
     @classmethod
     def _are_networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        for one in proxies:
-            ip_network(one)  # raises ValueError
+        for proxy in proxies:
+            ip_network(proxy)  # raises ValueError
         return proxies
 
     @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")

@@ -142,8 +142,8 @@ def problem_of(error: Exception) -> Problem | None:
 
 def not_valid(error: ValidationError) -> BadInput:
     """A `BadInput` for input that its pydantic model rejects. It says where and why and does not repeat the input."""
-    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors(include_url=False)]
-    message = "; ".join(f"{one['where']}: {one['why']}" if one["where"] else one["why"] for one in wrong[:3])
+    wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors(include_url=False)]
+    message = "; ".join(f"{fault['where']}: {fault['why']}" if fault["where"] else fault["why"] for fault in wrong[:3])
     return BadInput("not_valid", message, field=wrong[0]["where"])
 
 

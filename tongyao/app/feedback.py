@@ -47,7 +47,9 @@ class Feedback(Value):
 
 async def read_feedback(context: AppContext, process_id: str, alias: str) -> tuple[FeedbackRow, str] | None:
     """What somebody of the process said last of what became of it, and in which words; None when they said nothing."""
-    rows = [one for one in await context.repositories.feedback.of_process(process_id) if one.alias == alias]
+    rows = [
+        feedback for feedback in await context.repositories.feedback.of_process(process_id) if feedback.alias == alias
+    ]
     if not rows:
         return None
     return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)

@@ -248,7 +248,9 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
     """The installation's defaults with the changes of the body, and with budgets unless the caller is on the machine. Raises `BadInput`."""
     unknown = sorted(set(body.settings) - set(ProcessSettings.model_fields))
     if unknown:
-        near = [one for name in unknown for one in difflib.get_close_matches(name, ProcessSettings.model_fields)]
+        near = [
+            setting for name in unknown for setting in difflib.get_close_matches(name, ProcessSettings.model_fields)
+        ]
         meant = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
         raise BadInput(
             "unknown_setting",

@@ -61,7 +61,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
     reasons = (
-        *(Reason(waits_for="a worker", moved_by=one) for one in missing),
+        *(Reason(waits_for="a worker", moved_by=role) for role in missing),
         *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
     )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
@@ -74,6 +74,6 @@ async def _state(context: AppContext, process_id: str) -> State:
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:
     """Which of the roles of these queues nobody has, each with what to do; none where the server does not say."""
     try:
-        return [one.missing for one in await read_roles(client, sorted(queues)) if one.missing]
+        return [role.missing for role in await read_roles(client, sorted(queues)) if role.missing]
     except RPCError:
         return []

@@ -93,7 +93,7 @@ def in_chinese(command: Any) -> Any:
         if (said := getattr(param, "help", None)) in words:
             param.help = words[said]
     if subcommands := getattr(command, "commands", None):
-        made.commands = {name: in_chinese(one) for name, one in subcommands.items()}
+        made.commands = {name: in_chinese(command) for name, command in subcommands.items()}
     return made
 
 

@@ -70,7 +70,7 @@ class DelegatedEngine:
         if call.reask is not None:
             told = prompts.reask(step.name, request.language, folder=self._folder)
             asked["previous"] = call.reask.previous
-            asked["repair"] = "\n".join((told, "", *(f"- {line(one)}" for one in call.reask.complaints)))
+            asked["repair"] = "\n".join((told, "", *(f"- {line(complaint)}" for complaint in call.reask.complaints)))
         return json.dumps(asked, ensure_ascii=False)
 
 

@@ -92,7 +92,7 @@ class MaintenanceSettings(BaseModel):
     def every(self) -> dict[Duty, timedelta]:
         """Interval by duty; those that are turned off are left out."""
         minutes = {duty: getattr(self, f"{duty.value}_minutes") for duty in Duty}
-        return {duty: timedelta(minutes=one) for duty, one in minutes.items() if one}
+        return {duty: timedelta(minutes=interval) for duty, interval in minutes.items() if interval}
 
     @property
     def most_backup_age(self) -> timedelta | None:

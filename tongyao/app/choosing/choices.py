@@ -50,7 +50,7 @@ class Proposal(Value):
 
     @classmethod
     def of(cls, found: CandidateRow) -> Proposal:
-        near = dict.fromkeys((one["part"], one["facet"]) for one in found.reasons)
+        near = dict.fromkeys((reason["part"], reason["facet"]) for reason in found.reasons)
         return cls(
             profile_id=found.profile_id,
             perspective=found.perspective,
@@ -101,7 +101,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     lack, names = lacking(record), read_access.anonymizer(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
-    present = [one.alias for one in record.participants if one.active]
+    present = [participant.alias for participant in record.participants if participant.active]
     others = sum(alias != DEMANDER for alias in present)
     free = settings.max_others - others
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
@@ -109,9 +109,9 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         refused |= GOING_ON
     found = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
     return Choices(
-        options=tuple(one.value for one in Decision if one not in refused),
+        options=tuple(decision.value for decision in Decision if decision not in refused),
         open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
-        proposals=tuple(Proposal.of(one) for one in found),
+        proposals=tuple(Proposal.of(person) for person in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
         needed=settings.quorum,
         present=len(present) if others else 0,
@@ -138,8 +138,8 @@ async def takes_up_proposals(repositories: Repositories, process_id: str) -> boo
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
     """The people who were found before the rounds, in the order in which they would be taken."""
     found: dict[str, CandidateRow] = {}
-    for one in await repositories.seats.candidates(ask.process_id, round_number=0):
-        found.setdefault(one.profile_id, one)
+    for candidate in await repositories.seats.candidates(ask.process_id, round_number=0):
+        found.setdefault(candidate.profile_id, candidate)
     order = await nearest_first(repositories, ask.process_id)
     return Choices(
         options=("select_participants",),

@@ -126,9 +126,11 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
         sources["profile"] = request.material.pieces[0].text
     found = []
     for lens in LENSES:
-        quotes = [one.quote.strip() for one in draft.quotes if one.line.startswith(lens) and one.quote.strip()]
+        quotes = [
+            quoted.quote.strip() for quoted in draft.quotes if quoted.line.startswith(lens) and quoted.quote.strip()
+        ]
         for source, text in sources.items():
-            if (quote := next((one for one in quotes if one in text), None)) is not None:
+            if (quote := next((words for words in quotes if words in text), None)) is not None:
                 found.append(Found(lens=lens, source=source, text=quote))
                 break
     return found

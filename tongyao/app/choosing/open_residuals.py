@@ -27,7 +27,7 @@ async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Re
     record = await repositories.record(row)
     if not record.plans:
         return []
-    left = [await residual_of(repositories, row.id, one.id) for one in record.plans[-1].residuals]
+    left = [await residual_of(repositories, row.id, residual.id) for residual in record.plans[-1].residuals]
     left += await _holes(repositories, row, record)
     return await not_asked_before(repositories, row.id, left)
 

@@ -33,7 +33,7 @@ async def words_of_tension(context: AppContext, access: ProcessAccess) -> list[L
     if record.demander.profile is not None:
         texts["profile"] = await context.repositories.profile_text(record.demander.profile)
     return [
-        LineWords(line=one.line, source=one.source, start=one.start, end=one.end, text=words)
-        for one in record.tension.spans
-        if (words := texts.get(one.source, "")[one.start : one.end].strip())
+        LineWords(line=span.line, source=span.source, start=span.start, end=span.end, text=words)
+        for span in record.tension.spans
+        if (words := texts.get(span.source, "")[span.start : span.end].strip())
     ]

@@ -126,7 +126,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
 def _gaps(view: PartyView, alias: str) -> tuple[OpenPoint, ...]:
     if (stands := view.stands) is None:
         return ()
-    asked = {id for id, one in stands.asked.items() if one.alias == alias and one.outcome == "open"}
+    asked = {id for id, gap in stands.asked.items() if gap.alias == alias and gap.outcome == "open"}
     return tuple(OpenPoint(id=note.id, text=note.text) for note in stands.notes if note.id in asked)
 
 
@@ -135,6 +135,10 @@ async def answers_of(repositories: Repositories, row: InboxRow, options: Sequenc
     given: dict[str, str] = {}
     if row.ask == "replan":
         answered = await repositories.plans.answers(row.process_id)
-        given = {one.alias: one.decision for one in answered if one.revision == row.round and one.alias != DEMANDER}
+        given = {
+            answer.alias: answer.decision
+            for answer in answered
+            if answer.revision == row.round and answer.alias != DEMANDER
+        }
     subject = row.subject if row.ask != "consent" else ""
     return answers(AskName(row.ask), row.ask_id, number=row.round, subject=subject, options=options, given=given)

@@ -202,7 +202,7 @@ class MessageRelay:
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
             known = await self._repositories.profiles.known(named)
-            if unknown := [one for one in named if one not in known]:
+            if unknown := [lane for lane in named if lane not in known]:
                 en, zh = in_both("app", "refusal.unknown_in_message", ids=", ".join(unknown))
                 raise BadInput("unknown_profiles", en, field="participants", ids=unknown, zh=zh)
 

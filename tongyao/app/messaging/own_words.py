@@ -32,7 +32,7 @@ async def preview(context: AppContext, caller: Caller, process_id: str, text: st
     record = await context.repositories.record(access.process)
     seats = (record.demander, *record.participants)
     return Preview(
-        named=any(one.identities for one in seats if one.alias == access.alias),
+        named=any(seat.identities for seat in seats if seat.alias == access.alias),
         text=read_access.own_anonymizer(record, access.alias).text(text, author=access.alias),
         open_record=access.process.open_record,
     )

@@ -87,8 +87,8 @@ class PartyEvents:
                 lost = await self._go_back()
                 return [], rewound if lost is None else lost
             for event in page:
-                if (one := self._take(event)) is not None:
-                    shown.append(one)
+                if (readable := self._take(event)) is not None:
+                    shown.append(readable)
                     if len(shown) == limit:
                         break
         return shown, rewound
@@ -100,7 +100,7 @@ class PartyEvents:
         first = await self._events.superseded_from(self._access.process.id, self._cursor.epoch)
         if first is None or first > self._cursor.seq:
             return None
-        kept = [one for one in self._read if one.seq < first]
+        kept = [event for event in self._read if event.seq < first]
         lost = len(kept) < len(self._read)
         self._read = kept
         self._cursor = EventCursor(epoch=self._cursor.epoch, seq=first - 1)

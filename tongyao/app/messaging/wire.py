@@ -130,19 +130,24 @@ Participants = tuple[ParticipantOrId, ...]
 def chosen(participants: Participants) -> tuple[Choice, ...]:
     """The participants of a body as the protocol's choices."""
     return tuple(
-        Choice(profile_id=one) if isinstance(one, str) else Choice.model_validate(one.model_dump(exclude_none=True))
-        for one in participants
+        Choice(profile_id=participant)
+        if isinstance(participant, str)
+        else Choice.model_validate(participant.model_dump(exclude_none=True))
+        for participant in participants
     )
 
 
 def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]) -> Participants:
     """The participants of a body. Where it says nothing of who speaks for somebody, it is what `spoke` has for them."""
-    bodies = [ParticipantBody(profile_id=one) if isinstance(one, str) else one for one in participants]
+    bodies = [
+        ParticipantBody(profile_id=participant) if isinstance(participant, str) else participant
+        for participant in participants
+    ]
     return tuple(
-        one.model_copy(update={"endpoint": spoke[one.profile_id]})
-        if one.endpoint is None and one.profile_id in spoke
-        else one
-        for one in bodies
+        body.model_copy(update={"endpoint": spoke[body.profile_id]})
+        if body.endpoint is None and body.profile_id in spoke
+        else body
+        for body in bodies
     )
 
 

@@ -45,7 +45,7 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | 
     if age > TOLERANCE_SECONDS:
         raise BadSignature(f"this was signed {age:.0f} s ago or ahead; at most {TOLERANCE_SECONDS}")
     expected = f"v1,{_mac(secret, id, timestamp, body)}".encode()
-    if not any(hmac.compare_digest(expected, one.encode()) for one in signatures):
+    if not any(hmac.compare_digest(expected, signature.encode()) for signature in signatures):
         raise BadSignature("no signature fits")
     return id
 

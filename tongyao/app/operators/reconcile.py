@@ -67,7 +67,7 @@ async def _would_repair(context: AppContext, older_than: float) -> ReconcileRepo
     drift = await mend_drift(context, older_than=older_than, dry_run=True)
     return drift.model_copy(
         update={
-            "started": tuple(one.id for one in await found.never_started(older_than)),
+            "started": tuple(process.id for process in await found.never_started(older_than)),
             "orphaned_calls": await found.calls_to_orphan(),
             "erased": tuple(await erasing.unfinished()),
             "histories_deleted": tuple(await erasing.histories()),

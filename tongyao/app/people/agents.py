@@ -154,6 +154,6 @@ async def _renewing(context: AppContext, agent: SourceRow) -> AsyncIterator[dict
 async def _view(context: AppContext, row: SourceRow) -> SourceView:
     turns = await context.repositories.sources.turns(row.person)
     shown = tuple(
-        SourceTurnView.model_validate(one.model_dump(include=set(SourceTurnView.model_fields))) for one in turns
+        SourceTurnView.model_validate(turn.model_dump(include=set(SourceTurnView.model_fields))) for turn in turns
     )
     return SourceView(kind=row.kind, config=row.config, created_at=row.created_at, turns=shown)

@@ -80,8 +80,13 @@ async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None
     record = await repositories.record(row.process_id)
     start = ProcessInput.model_validate((await repositories.seats.manifest(row.process_id))[START])
     asks = await repositories.inbox.of_process(row.process_id)
-    chosen = {*(one.profile_id for one in start.participants), *(one.person for one in asks if one.ask == "consent")}
-    known = await repositories.profiles.summaries([(one, None) for one in chosen if one and one != row.person])
+    chosen = {
+        *(choice.profile_id for choice in start.participants),
+        *(ask.person for ask in asks if ask.ask == "consent"),
+    }
+    known = await repositories.profiles.summaries(
+        [(person, None) for person in chosen if person and person != row.person]
+    )
     names = [name for summary in known.values() for name in summary.identities]
     others = row.others or 0
     parts = {"disclosed": True, "open_record": record.open_record, "alone": not others}

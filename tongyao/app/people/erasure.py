@@ -177,7 +177,9 @@ async def _wait_for_steps(client: Client, processes: Sequence[str], since: datet
     """Wait until no step runs that began before `since`; returns how many still run when `patience` ends."""
     loop = asyncio.get_running_loop()
     end = loop.time() + patience
-    while (running := sum([await _running_steps(client, one, since) for one in processes])) and loop.time() < end:
+    while (
+        running := sum([await _running_steps(client, process, since) for process in processes])
+    ) and loop.time() < end:
         await asyncio.sleep(0.25)
     return running
 
@@ -190,9 +192,9 @@ async def _running_steps(client: Client, process_id: str, since: datetime) -> in
             return 0
         raise
     return sum(
-        one.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
-        and one.last_started_time.ToDatetime(tzinfo=UTC) < since
-        for one in description.raw_description.pending_activities
+        pending.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+        and pending.last_started_time.ToDatetime(tzinfo=UTC) < since
+        for pending in description.raw_description.pending_activities
     )
 
 

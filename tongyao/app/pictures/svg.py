@@ -102,7 +102,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
             rows.append(row[:cut])
             row = row[cut:]
     rows.append(row.strip())
-    rows = [one for one in rows if one]
+    rows = [row for row in rows if row]
     if len(rows) > lines:
         last = rows[lines - 1]
         while _ems(last) > room - 1:

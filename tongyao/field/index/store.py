@@ -361,7 +361,7 @@ def _partition(index: int) -> sql.Identifier:
 
 def _parameters(index: Index, asked: Sequence[NearestQuery], without: Sequence[str]) -> dict[str, Any]:
     return {"index": index.id, "vectors": [query.vector for query in asked], "sides": [query.side.value for query in asked],
-            "without": list(without), "most": [one.most for one in asked], "ef": [one.ef for one in asked]}  # fmt: skip
+            "without": list(without), "most": [row.most for row in asked], "ef": [row.ef for row in asked]}  # fmt: skip
 
 
 def written(vector: npt.NDArray[np.float32]) -> str:

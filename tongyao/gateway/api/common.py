@@ -62,4 +62,4 @@ async def known_query(request: Request, _: Caller) -> None:
 
 def _query_of(dependant: Dependant) -> set[str]:
     own = {field.alias for field in dependant.query_params}
-    return own.union(*(_query_of(one) for one in dependant.dependencies))
+    return own.union(*(_query_of(dependency) for dependency in dependant.dependencies))

@@ -53,7 +53,7 @@ async def list_processes(
 ) -> processes.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
     return await processes.list_processes(
-        context, caller, role=role, scene=scene, phase=phase and [one.value for one in phase], open=open,
+        context, caller, role=role, scene=scene, phase=phase and [phase_name.value for phase_name in phase], open=open,
         parent=parent, person=person, since=since, until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
 

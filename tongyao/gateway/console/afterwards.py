@@ -67,11 +67,11 @@ class Afterwards:
     @property
     def open(self) -> int:
         """How many points can go back to the field now."""
-        return sum(bool(one.ask) for one in self.states.values())
+        return sum(bool(state.ask) for state in self.states.values())
 
     @property
     def numbers(self) -> list[int]:
-        return [one.number for one in self.steps]
+        return [step.number for step in self.steps]
 
     @property
     def may_tell(self) -> bool:
@@ -87,25 +87,27 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
     repositories, row = visit.context.repositories, access.process
     ever = await repositories.inbox.of_process(row.id)
     waiting = await repositories.inbox.of_process(row.id, open_only=True)
-    asked = [one.subject for one in waiting if one.ask in ("residual", "hole")]
-    asked += [one.id for one in await open_residuals(repositories, row)]
+    asked = [ask.subject for ask in waiting if ask.ask in ("residual", "hole")]
+    asked += [residual.id for residual in await open_residuals(repositories, row)]
     closed = await closed_because(repositories, row)
     left = await holes(repositories, row)
     points = [*plan.residuals, *left]
     return Afterwards(
         steps=own_steps(plan),
         states=residual_states(
-            [one.id for one in points],
+            [ask.id for ask in points],
             asked=[] if closed else asked,
             taken=await taken_up(repositories, row.id, points),
         ),
         holes=tuple(left),
-        last=next((one.subject for one in waiting if one.ends_answers), ""),
+        last=next((ask.subject for ask in waiting if ask.ends_answers), ""),
         closed=closed,
         cost=await child_cost(visit.context, access) if asked else None,
-        named=sum(one == "commit" for one in (view.answers or {}).values()),
+        named=sum(answer == "commit" for answer in (view.answers or {}).values()),
         may_commit=view.phase in _BEFORE_THE_END,
-        unasked=view.phase not in _BEFORE_THE_END and not view.answers and not any(one.ask == "answer" for one in ever),
+        unasked=view.phase not in _BEFORE_THE_END
+        and not view.answers
+        and not any(answer.ask == "answer" for answer in ever),
         told=await read_feedback(visit.context, row.id, access.alias),
     )
 
@@ -124,15 +126,17 @@ def residual_states(
 ) -> Mapping[str, ResidualState]:
     """By the residual's id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
     return {
-        one: ResidualState(ask=one if one in asked and one not in taken else "", child=taken.get(one, ""))
-        for one in residuals
+        residual: ResidualState(
+            ask=residual if residual in asked and residual not in taken else "", child=taken.get(residual, "")
+        )
+        for residual in residuals
     }
 
 
 async def answered_until(visit: Visit, process_id: str) -> datetime | None:
     """Until when the plan is answered; None where nobody is asked, or no longer."""
     waiting = await visit.context.repositories.inbox.of_process(process_id, open_only=True)
-    return max((one.due_at for one in waiting if one.ask == "answer" and one.due_at), default=None)
+    return max((ask.due_at for ask in waiting if ask.ask == "answer" and ask.due_at), default=None)
 
 
 async def tell_those_who_commit(visit: Visit, process_id: str, form: FormData) -> None:

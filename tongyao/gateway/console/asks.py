@@ -94,8 +94,8 @@ async def waiting(visit: Visit) -> tuple[list[Answering], int]:
 
 async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
     """Raises `NotFound` when it does not wait, or no longer."""
-    if (one := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
-        return await _prepared(visit, one)
+    if (found := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
+        return await _prepared(visit, found)
     if (again := await _answered(visit, process_id, id)) is not None:
         return again
     raise NotFound("not_waiting", "this does not wait for you, or no longer")

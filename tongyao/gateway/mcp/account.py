@@ -26,7 +26,11 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def consents(ctx: Context, token: Token = "") -> Any:
         """Where a proxy may speak for you, scene by scene."""
         caller = await callers.authenticate(token, ctx)
-        return {"consents": [as_json(one) for one in await own_consents.read_consents(context, caller, caller.person)]}
+        return {
+            "consents": [
+                as_json(consent) for consent in await own_consents.read_consents(context, caller, caller.person)
+            ]
+        }
 
     async def set_consent(
         ctx: Context,
@@ -49,7 +53,8 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         caller = await callers.authenticate(token, ctx)
         return {
             "channels": [
-                as_json(one) for one in await notification_channels.list_channels(context, caller, caller.person)
+                as_json(channel)
+                for channel in await notification_channels.list_channels(context, caller, caller.person)
             ]
         }
 

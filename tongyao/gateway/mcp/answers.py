@@ -32,7 +32,7 @@ def with_answers(ask: Ask) -> dict[str, Any]:
 
 def _call(message: Body) -> tuple[str, dict[str, Any]]:
     """The tool that sends a message, and its arguments."""
-    fields = {name: one for name, one in message.items() if name != "kind"}
+    fields = {name: field for name, field in message.items() if name != "kind"}
     match message["kind"]:
         case "submit_projection":
             return "respond", fields

@@ -47,7 +47,7 @@ def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coro
         """Take the next model call that waits for an answer: its instructions, its input and the schema of the answer."""
         caller = await callers.authenticate(token, ctx)
         given = {"step": step, "process_id": process_id, "alias": alias, "wait_seconds": wait_seconds}
-        body = calls.NextCallBody.model_validate({name: one for name, one in given.items() if one is not None})
+        body = calls.NextCallBody.model_validate({name: value for name, value in given.items() if value is not None})
         found = await calls.next_call(context, caller, body)
         return {**as_json(found), "then": _then(found)}
 

@@ -78,7 +78,7 @@ class HttpProfileSource:
         return _text(body, "text") if "json" in kind else body.decode("utf-8", "replace")
 
     async def chat(self, messages: Sequence[ChatMessage]) -> str:
-        request: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
+        request: dict[str, Any] = {"messages": [message.model_dump() for message in messages]}
         if self._config.model is not None:
             request["model"] = self._config.model
         body, _ = await self._ask("POST", self._config.chat_url, self._seconds, CHAT_BYTES, json=request)

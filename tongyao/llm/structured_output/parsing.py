@@ -83,7 +83,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
     for candidate in candidates:
         if (whole := _loaded(candidate)) is not None:
             return whole
-    among = max(_objects_among(bare), key=lambda one: one[1], default=None)
+    among = max(_objects_among(bare), key=lambda entry: entry[1], default=None)
     if among is not None:
         return among[0]
     return _repaired(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None

@@ -105,7 +105,7 @@ def people_of(choices: Sequence[Choice]) -> str:
     kinds = [
         f"{count} of them {kind}"
         for kind in ("human", "agent")
-        if (count := sum(one.endpoint == kind for one in choices))
+        if (count := sum(choice.endpoint == kind for choice in choices))
     ]
     return ", ".join([f"{len(choices)} people", *kinds])
 

@@ -40,7 +40,7 @@ def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Secti
     """A group for each decision, with everybody who made it; None where nobody is asked."""
     words = _WORDS[language]
     groups = tuple(
-        Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+        Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
         for heading, those in _by_decision(answers, language)
     )
     return Section(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
@@ -50,14 +50,14 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
     """For each plan that another one has replaced, the latest first, how it was answered."""
     words = _WORDS[language]
     sections = []
-    for revision in sorted({one.revision for one in answers}, reverse=True):
+    for revision in sorted({answer.revision for answer in answers}, reverse=True):
         given = [
-            GivenAnswer(alias=one.alias, decision=one.decision, words=one.words)
-            for one in answers
-            if one.revision == revision
+            GivenAnswer(alias=answer.alias, decision=answer.decision, words=answer.words)
+            for answer in answers
+            if answer.revision == revision
         ]
         groups = tuple(
-            Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+            Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
             for heading, those in _by_decision(given, language)
         )
         heading = words["before"].format(revision=revision)
@@ -71,7 +71,7 @@ def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_ope
     said = (
         words["heading"].format(
             heading=words["open"] if still_open and not those[0].decision else heading,
-            who=words["and"].join(_who(one, words) for one in those),
+            who=words["and"].join(_who(answer, words) for answer in those),
         )
         for heading, those in _by_decision(answers, language)
     )
@@ -90,7 +90,7 @@ def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
 
 def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
     """For each decision that somebody made its heading and everybody who made it."""
-    found = ((one, [answer for answer in answers if answer.decision == one]) for one in _DECISIONS)
+    found = ((decision, [answer for answer in answers if answer.decision == decision]) for decision in _DECISIONS)
     return [(_WORDS[language][decision], those) for decision, those in found if those]
 
 

@@ -138,7 +138,11 @@ def _agreed(task: Task) -> tuple[Guard, ...]:
 
 
 def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[Guard, ...]:
-    others = tuple(names[one] for one in task.prerequisites if one != coming_from.id and one in names)
+    others = tuple(
+        names[prerequisite]
+        for prerequisite in task.prerequisites
+        if prerequisite != coming_from.id and prerequisite in names
+    )
     return (Guard(kind="done", nodes=others),) if others else ()
 
 

@@ -43,9 +43,9 @@ def details(state: State, now: datetime) -> str:
     if state.plan_revision:
         lines.append(f"Plan {state.plan_revision}, {len(state.residuals)} residual tensions")
     lines += [
-        f"Child {one.child} for {residual}: {one.outcome or 'running'}"
-        for residual, one in sorted(state.residuals.items())
-        if one.child
+        f"Child {kept.child} for {residual}: {kept.outcome or 'running'}"
+        for residual, kept in sorted(state.residuals.items())
+        if kept.child
     ]
     return "\n\n".join(lines)
 

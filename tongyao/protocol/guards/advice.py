@@ -71,10 +71,13 @@ class _Wordings:
             return _FRAGMENT.sub(lambda name: whole(fragments[name[1]]), pattern)
 
         joined = {
-            name: patterns if name == "reports" else ["|".join(f"(?:{one})" for one in patterns)]
+            name: patterns if name == "reports" else ["|".join(f"(?:{pattern})" for pattern in patterns)]
             for name, patterns in groups.items()
         }
-        return {name: [re.compile(whole(one), re.IGNORECASE) for one in patterns] for name, patterns in joined.items()}
+        return {
+            name: [re.compile(whole(pattern), re.IGNORECASE) for pattern in patterns]
+            for name, patterns in joined.items()
+        }
 
     def reports(self) -> list[re.Pattern[str]]:
         """Reports of what somebody said, wants or lacks, each with the groups `who` and `said`."""

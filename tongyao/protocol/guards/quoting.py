@@ -48,8 +48,8 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
     wanted = quote.strip()
     if not wanted:
         return None
-    for one in dict.fromkeys((wanted, wanted.strip(_AROUND))):
-        if one and (found := _find(text, one)) is not None:
+    for candidate in dict.fromkeys((wanted, wanted.strip(_AROUND))):
+        if candidate and (found := _find(text, candidate)) is not None:
             return found
     return None
 

@@ -54,7 +54,7 @@ def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
 
 def _digits(text: str) -> set[str]:
     """Numbers in digits; `2,800` is `2800`."""
-    return {one.replace(",", "") for one in _NUMBER.findall(text)}
+    return {number.replace(",", "") for number in _NUMBER.findall(text)}
 
 
 def terms(text: str) -> frozenset[str]:
@@ -73,9 +73,9 @@ def telling_words_in_common(text: str, other: str) -> tuple[str, ...]:
     shared = terms(other)
     lowered = _ORDINARY_CHINESE.sub("  ", _ALIAS.sub(" ", text).casefold())
     found: list[tuple[int, str]] = [
-        (one.start(), one.group())
-        for one in _WORD.finditer(lowered)
-        if one.group() not in ORDINARY_ENGLISH and one.group()[:6] in shared
+        (word.start(), word.group())
+        for word in _WORD.finditer(lowered)
+        if word.group() not in ORDINARY_ENGLISH and word.group()[:6] in shared
     ]
     for run in _CJK.finditer(lowered):
         begin = end = -1

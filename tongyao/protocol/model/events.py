@@ -208,10 +208,12 @@ class Outbox(Value):
     def _as_rows(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         shown: dict[str, Any] = whole(self)
         if self.events:
-            shown["events"] = [[one.seq, one.kind.value, one.at.isoformat(), one.data] for one in self.events]
+            shown["events"] = [[event.seq, event.kind.value, event.at.isoformat(), event.data] for event in self.events]
         return shown
 
     @field_validator("events", mode="before")
     @classmethod
     def _of_rows(cls, given: Any) -> Any:
-        return [dict(zip(Event.model_fields, one, strict=True)) if isinstance(one, list) else one for one in given]
+        return [
+            dict(zip(Event.model_fields, event, strict=True)) if isinstance(event, list) else event for event in given
+        ]

@@ -34,7 +34,7 @@ class Participant(Value):
         """What others are shown once identities are: the name, else the id of the profile; empty of somebody erased."""
         if self.erased:
             return ""
-        name = next((one for one in self.identities if one and "@" not in one and "/" not in one), "")
+        name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
         return name or (self.profile.profile_id if self.profile else "")
 
 

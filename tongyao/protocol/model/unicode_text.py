@@ -70,7 +70,7 @@ def _fold(char: str) -> str:
         return "i"
     if (digit := unicodedata.decimal(char, None)) is not None:
         return str(digit)
-    bare = "".join(one for one in unicodedata.normalize("NFKD", char) if not unicodedata.combining(one))
+    bare = "".join(mark for mark in unicodedata.normalize("NFKD", char) if not unicodedata.combining(mark))
     return unicodedata.normalize("NFKC", bare).casefold()[:_LONGEST_FOLD]
 
 

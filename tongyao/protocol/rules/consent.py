@@ -67,16 +67,18 @@ def consents_of(
     """
     ask, refused, without_proxy = [], [], []
     for choice in what.choices:
-        one = known.get(choice.profile_id)
-        alone = what.alone and one is not None and (one.own or one.origin not in _OF_NOBODY)
-        if one is None or choice.profile_id in over_quota:
+        known_consent = known.get(choice.profile_id)
+        alone = (
+            what.alone and known_consent is not None and (known_consent.own or known_consent.origin not in _OF_NOBODY)
+        )
+        if known_consent is None or choice.profile_id in over_quota:
             refused.append(choice.profile_id)
         elif choice.endpoint is not EndpointKind.PROXY:
-            if one.consent is not Consent.ALLOW or alone:
+            if known_consent.consent is not Consent.ALLOW or alone:
                 without_proxy.append(choice.profile_id)
-        elif one.consent is Consent.NEVER:
+        elif known_consent.consent is Consent.NEVER:
             refused.append(choice.profile_id)
-        elif one.consent is Consent.ASK or alone:
+        elif known_consent.consent is Consent.ASK or alone:
             ask.append(choice.profile_id)
     asked = len(ask) if may_ask is None else max(0, may_ask)
     return ConsentOutput(ask=tuple(ask[:asked]), refused=(*refused, *ask[asked:]), without_proxy=tuple(without_proxy))

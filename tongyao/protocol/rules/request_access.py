@@ -66,7 +66,7 @@ def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Man
             for item in state.valid_items
             if speaker_of(item.id) == alias
         ),
-        stands=tuple(names.model(one.model_copy(update={"sources": ()})) for one in state.statements),
+        stands=tuple(names.model(statement.model_copy(update={"sources": ()})) for statement in state.statements),
         asked=tuple(
             note.id
             for note in state.notes

@@ -139,7 +139,7 @@ def _short(value: object) -> object:
         case list() | tuple() | set() | frozenset():
             return [_short(element) for element in list(value)[:KEPT_OF_A_LIST]]
         case dict():
-            return {str(_short(name)): _short(one) for name, one in list(value.items())[:KEPT_OF_A_LIST]}
+            return {str(_short(name)): _short(item) for name, item in list(value.items())[:KEPT_OF_A_LIST]}
         case _:
             text = str(value)
             cut = text[:KEPT_OF_A_FIELD] + ("…" if len(text) > KEPT_OF_A_FIELD else "")

@@ -111,8 +111,8 @@ def _differences(before: Any, now: Any, place: str = "input") -> Iterator[str]:
             else:
                 yield from _differences(before[name], now[name], f"{place}.{name}")
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for index, (one, other) in enumerate(zip(before, now, strict=True)):
-            yield from _differences(one, other, f"{place}[{index}]")
+        for index, (pair, other) in enumerate(zip(before, now, strict=True)):
+            yield from _differences(pair, other, f"{place}[{index}]")
     elif before != now:
         yield place
 

@@ -106,5 +106,5 @@ async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView
 
 def _file(text: str, kind: str, name: str) -> Response:
     """A file to keep. `name` holds the id of a process: letters, digits, dots and hyphens."""
-    safe = "".join(one if one.isascii() and (one.isalnum() or one in ".-_") else "-" for one in name)
+    safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-_") else "-" for letter in name)
     return Response(text, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'})

@@ -18,21 +18,21 @@ def asked_about(record: Record) -> tuple[str, ...]:
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
-    given = {one.alias for one in record.deliveries if one.plan_revision == latest}
-    seated = {one.alias for one in record.participants}
+    given = {delivery.alias for delivery in record.deliveries if delivery.plan_revision == latest}
+    seated = {participant.alias for participant in record.participants}
     return tuple(sorted((given | set(record.answers)) - ({DEMANDER} - seated)))
 
 
 def own_answer(record: Record, alias: str) -> OwnAnswer | None:
     """Whether this person answers the plan that holds (docs/protocol.md §7.5); None: it has no part for them."""
     latest = record.plans[-1].revision if record.plans else 0
-    if not any((one.alias, one.plan_revision) == (alias, latest) for one in record.deliveries):
+    if not any((delivery.alias, delivery.plan_revision) == (alias, latest) for delivery in record.deliveries):
         return None
     if alias in record.answers:
         return "given"
     if record.phase in (Phase.PLANNING, Phase.DELIVERING):
         return "later"
-    seat = next((one for one in record.participants if one.alias == alias), None)
+    seat = next((participant for participant in record.participants if participant.alias == alias), None)
     by_proxy = seat is not None and seat.endpoint is EndpointKind.PROXY
     if record.phase is not Phase.ANSWERING or seat is None or not seat.active:
         return "unasked" if by_proxy and seat is not None and seat.active else "over"
@@ -41,7 +41,7 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
 
 def answers_now(record: Record) -> dict[str, str]:
     """What was answered to the plan that holds, by alias. The answer of somebody who was erased since reads `erased`."""
-    gone = {one.alias for one in record.participants if one.erased}
+    gone = {participant.alias for participant in record.participants if participant.erased}
     return {alias: "erased" if alias in gone else answer for alias, answer in record.answers.items()}
 
 
@@ -63,8 +63,10 @@ def given_answers(
 def earlier_answers(record: Record, names: Anonymizer, reader: str = "") -> tuple[EarlierAnswer, ...]:
     """What was answered to the plans before, as `reader` may read it: their own words as they wrote them."""
     return tuple(
-        one if one.alias == reader else one.model_copy(update={"words": names.text(one.words, author=one.alias)})
-        for one in record.earlier_answers
+        answer
+        if answer.alias == reader
+        else answer.model_copy(update={"words": names.text(answer.words, author=answer.alias)})
+        for answer in record.earlier_answers
     )
 
 
