@@ -69,7 +69,7 @@ class Formulating:
         )
 
     async def _names(self, draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
-        """Those that the engine listed, and those that code finds in the lines that others will read."""
+        """Return the names that the engine listed, and those that code finds in the lines that others will read."""
         lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
         listed = names_of(draft, texts)
         found = await READINGS.run(partial(self._deps.find_names, lines))

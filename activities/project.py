@@ -40,7 +40,7 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """What the turns of one step are made from, read once for all of them. Erased profiles have no text.
+    """The input of the turns of one step, read once for all of them. Erased profiles have no text.
 
     `readable`: ids of profiles that a proxy may speak from here.
     """

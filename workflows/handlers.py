@@ -30,7 +30,7 @@ from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 from workflows.signatures import message_is_signed, signature_of_signal
 
 SIGNALS_KEPT: Final = 200
-"""How many signals with a key are remembered, so that the same signal twice is one message."""
+"""Number of signals with a key that are remembered, so that the same signal twice is one message."""
 
 RESUME: Final = "resume"
 """The only signal that is taken without a signature; its payload is not read."""

@@ -1,4 +1,4 @@
-"""How steps are run: queues, time-outs and retries (docs/operations.md §4).
+"""Queues, time-outs and retries of steps (docs/operations.md §4).
 
 An activity is retried for about a minute. Then the failure is passed to the state machine, which suspends the process, and
 retries failures of infrastructure later. An error that must not be retried is raised as non-retryable.

@@ -1,4 +1,4 @@
-"""What the Temporal UI shows of a state: search attributes and details, without people's texts (docs/operations.md §2)."""
+"""A state in the Temporal UI: search attributes and details, without people's texts (docs/operations.md §2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 
 class Shown:
-    """What the UI shows of a process: search attributes are sent when they change, details are kept up to date."""
+    """Publishes a process in the UI: search attributes are sent when they change, details are kept up to date."""
 
     def __init__(self) -> None:
         self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}

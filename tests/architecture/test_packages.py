@@ -1,4 +1,4 @@
-"""Every package says in at most five lines what it is and what is public, and the modules that it names exist."""
+"""Every package says in at most five lines what it is and what is public, and the modules that it names exist. It holds no code."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def test_a_package_says_what_it_is(package: Path) -> None:
     assert len(said.splitlines()) <= LINES
     missing = [name for name in _MODULE.findall(said) if not _exists(package, name)]
     assert missing == []
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_package_holds_no_code(package: Path) -> None:
+    """But for the Highway, which names the folder of its migrations."""
+    body = ast.parse((package / "__init__.py").read_text(encoding="utf-8")).body
+    assert len(body) == 1 or package.name == "crystalline_highway"
 
 
 def _exists(package: Path, name: str) -> bool:

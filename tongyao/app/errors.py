@@ -28,7 +28,7 @@ LIST_SCENES: Final = (
 ADD_PEOPLE: Final = (
     "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
 )
-"""What to do about an unknown scene, and about an empty one."""
+"""Advice in errors about an unknown scene, and about an empty one."""
 
 
 class Problem(Exception):

@@ -137,7 +137,7 @@ async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
-    """In the order given, with as many questions to the records for many as for one."""
+    """Summaries in the order of `accesses`. The number of queries does not depend on their number."""
     asks: dict[str, list[InboxRow]] = {}
     for ask in await context.repositories.inbox.open_in([access.process.id for access in accesses]):
         asks.setdefault(ask.process_id, []).append(ask)
@@ -232,7 +232,7 @@ async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
-    """As `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
+    """Like `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()

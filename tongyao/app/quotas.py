@@ -1,4 +1,4 @@
-"""How much one person may keep and use here: open processes, versions of a profile, tokens, characters, model calls of a day.
+"""Quotas of one person: open processes, versions of a profile, tokens, characters, model calls of a day.
 
 Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine. A check that counts
 rows stands in the block of `writing` that stores the next one: two requests that count before either has stored would both be let through.

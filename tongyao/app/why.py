@@ -1,4 +1,4 @@
-"""What a process waits for: asked of the workflow itself, told to each party as far as it may know."""
+"""Why a process waits: read from the workflow itself, and shown to each party as far as it may know."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Why(Value):
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
-    """As `why_for`, of a caller."""
+    """Like `why_for`, of a caller."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     return await why_for(context, access, language=language)
 

@@ -1,4 +1,4 @@
-"""What is present, what is missing, what to do: `tongyao doctor`, for this machine and for a running deployment.
+"""Checks of an installation with advice: `tongyao doctor`, for this machine and for a running deployment.
 
 It starts nothing, changes nothing, asks no model anything, and prints no secret.
 """
@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 
 class Finding(StrEnum):
-    """How a row of the report stands."""
+    """The state of a row of the report."""
 
     OK = "ok"
     OPTIONAL = "optional"  # missing, and nothing but a named extra needs it

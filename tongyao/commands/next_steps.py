@@ -1,4 +1,4 @@
-"""What a process waits for, in words, and the commands that would move it, filled in."""
+"""The asks of a process in words, and the commands that answer them, filled in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tongyao.records.repositories import Repositories
 
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
-    """Who is waited for, why, and until when, in one line."""
+    """Return one line: who is waited for, why, and until when."""
     who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
     who = say("waits.answerer") if ask.ask == "calls" else who

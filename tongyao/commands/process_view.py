@@ -84,7 +84,7 @@ async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
-    """What `watch` shows now; what is wider than the screen is cut. Raises `ProcessUnknown`."""
+    """Return the picture of `watch`, cut to the width of the screen. Raises `ProcessUnknown`."""
     row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
@@ -221,7 +221,7 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
 
 
 async def _of_demander(context: Reading, process_id: str) -> PartyView:
-    """What the demander may see: on the machine it is read for them."""
+    """Return the demander's view: on the machine it is read for them."""
     row = await context.repositories.processes.get(process_id)
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
@@ -255,7 +255,7 @@ def _print_shortened(tension: Tension) -> None:
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
-    """Whom the field found, from which side, and why; those who would be taken are marked."""
+    """Print the people whom the field found, with side and reason; those who would be taken are marked."""
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
@@ -282,7 +282,7 @@ def _because(reason: Because) -> list[str]:
 
 
 async def print_choices(repositories: Repositories, process_id: str) -> None:
-    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    """Print the demander's options: at a limit what is open and who could be added, after a plan its residuals."""
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
         given = await choices_of(repositories, ask)
         if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
@@ -325,7 +325,7 @@ async def print_plan(context: Reading, process_id: str) -> None:
 
 
 def print_view(view: PartyView) -> None:
-    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations."""
+    """Print one person's view: the tension or their delivery, what they or their proxy said, and the observations."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:

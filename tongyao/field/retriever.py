@@ -1,4 +1,4 @@
-"""What of a long profile an endpoint sees: the chunks nearest to each part of the tension (docs/field.md §9)."""
+"""Retrieval from a long profile: the chunks nearest to each part of the tension (docs/field.md §9)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
 
 
 def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
-    """What a profile is searched for, by label: the lines of the tension, then the texts of `focus` under numbers."""
+    """Return the queries for a profile, by label: the lines of the tension, then the texts of `focus` under numbers."""
     return tension.targets() | {str(number): text for number, text in enumerate(focus, 1) if text.strip()}
 
 

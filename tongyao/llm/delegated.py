@@ -75,7 +75,7 @@ class DelegatedEngine:
 
 
 class DelegatedAnswers:
-    """What doors need to know of answers that come from outside."""
+    """Checks of answers that come from outside, for the doors."""
 
     def schema(self, step: str) -> dict[str, object]:
         """The JSON schema of the answers of a step."""

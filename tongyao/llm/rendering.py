@@ -156,7 +156,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """What code tells of the round; each line is explained in the step's prompt."""
+    """Return the code's lines about the round; each line is explained in the step's prompt."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [

@@ -39,7 +39,7 @@ class Installation:
 
 @asynccontextmanager
 async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Installation]:
-    """What runs already: the servers that the settings name, or the service of this home.
+    """The running part of an installation: the servers that the settings name, or the service of this home.
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
     """

@@ -1,4 +1,4 @@
-"""Where settings are read from: the names of their variables, and files that variables name."""
+"""Sources of settings: the names of their variables, and files that variables name."""
 
 from __future__ import annotations
 

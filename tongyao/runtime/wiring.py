@@ -1,4 +1,4 @@
-"""Which implementation stands behind which interface. Only here, in `worker.py` and in the CLI is this known.
+"""Choice of the implementation of each interface. Only this module, `worker.py` and the CLI make it.
 
 Implementations are imported where they are made: most commands need the records and nothing else.
 """
@@ -52,7 +52,7 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 
 
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
-    """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
+    """Make the context of the use cases. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
     from tongyao.llm.extractive.steps import OWN_SENTENCES
@@ -117,7 +117,7 @@ def deps(
     recite: Recite | None = None,
     client: Client | None = None,
 ) -> Deps:
-    """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
+    """Make the dependencies of the activities. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
 
     `client`: for duties of maintenance; None: this worker has none of them.
     """
@@ -167,7 +167,7 @@ def deps(
 
 
 def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
-    """What each duty of maintenance does."""
+    """The function of each duty of maintenance."""
     from tongyao.app.operators import maintenance
 
     chosen = settings.maintenance
@@ -177,7 +177,7 @@ def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
 def long_profiles(
     settings: Settings, records: Repositories, recite: Recite | None = None
 ) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
-    """What reads long profiles. The Highway's compiled code is loaded only where it is chosen."""
+    """Make the retriever for long profiles. The Highway's compiled code is loaded only where it is chosen."""
     if settings.retriever == "chunks":
         from tongyao.field.retriever import ChunkRetriever
 

@@ -30,7 +30,7 @@ _EDGE: Final = re.compile(
     r"[。！？]{1,8}[”’」』）]{0,4}|[.!?]{1,8}[”’\")]{0,4}(?=\s)|\n[ \t]{0,40}(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$",
     re.M,
 )
-"""Where a sentence ends, or a paragraph, an item of a list, or a heading."""
+"""The end of a sentence, a paragraph, an item of a list, or a heading."""
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
 """The name of a field, in a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own."""
 _TELLING: Final = 6

@@ -1,4 +1,4 @@
-"""What a demander may choose among when a process asks them to decide."""
+"""The options of a demander whom a process asks to decide."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NOBODY: Final = "the field proposes nobody: name any profile you know"
 
 
 class OpenPoint(Value):
-    """What no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
+    """Something that no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
 
     id: str
     text: str
 
 
 class Near(Value):
-    """What a person's side (`facet`: `offers`, `moves` or `needs`) is near to. `part`: of the tension, or what is open."""
+    """A match: the side of a person (`facet`: `offers`, `moves` or `needs`), and what it is near to. `part`: of the tension, or what is open."""
 
     part: str
     facet: str

@@ -1,4 +1,4 @@
-"""What an intent still lacks, before anything is started: read by the engine that will formulate it, where somebody asks for it."""
+"""Help with writing an intent before a process starts: it is read by the engine that will formulate it, where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Suggestion(Value):
 
 
 async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Suggestion]:
-    """What the caller could ask for: at most four questions, each from a passage of their own profile. Nothing is kept of them.
+    """Suggest intents to the caller: at most four questions, each from a passage of their own profile. Nothing is kept of them.
 
     Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` where no model formulates here, `QuotaReached`, `Unavailable`.
     """

@@ -71,14 +71,14 @@ async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False,
 
 
 async def find_ask(context: AppContext, caller: Caller, process_id: str, id: str) -> Ask | None:
-    """What a process asks of the caller under this id, with a view; None where it does not wait."""
+    """Return the open ask of a process with this id, with the caller's view; None if it is not open."""
     rows = await _rows(context, caller)
     found = next((row for row in rows if (row.process_id, row.ask_id) == (process_id, id)), None)
     return await _ask(context, caller, found, with_view=True) if found is not None else None
 
 
 async def count_waiting(context: AppContext, caller: Caller) -> int:
-    """How much waits for the caller."""
+    """Return the number of open asks to the caller."""
     return len(await _rows(context, caller))
 
 

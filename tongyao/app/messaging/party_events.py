@@ -51,7 +51,7 @@ class PartyEvents:
     def __init__(self, events: Events, access: ProcessAccess) -> None:
         self._events, self._access = events, access
         self._read: list[EventCursor] = []
-        """Of every event that the party has read, where it stands in the records."""
+        """The positions in the records of all events that the party has read."""
         self._cursor = START
 
     @property
@@ -77,7 +77,7 @@ class PartyEvents:
         return self._rewound_unless(len(self._read) == number)
 
     async def read(self, limit: int | None = _PAGE) -> tuple[list[PartyEvent], str | None]:
-        """What has come since, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
+        """Return the events since the last call, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
         more = True

@@ -17,7 +17,7 @@ from tongyao.records.process.messages import MessageUnknown, StoredMessage
 _MOST_BEHIND: Final = timedelta(minutes=2)
 """An older message is taken as shown: what it changed may have been changed again since."""
 _SKEW: Final = timedelta(minutes=1)
-"""Of the clocks of the records and the process."""
+"""Largest difference of the clocks of the records and the process."""
 
 
 async def wait_for_records(context: AppContext, message_id: str, *, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Which people are told of what happened in a process, made from its events and from the inbox."""
+"""Notifications of a process: to whom and about what, made from its events and from the inbox."""
 
 from __future__ import annotations
 

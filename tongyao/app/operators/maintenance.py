@@ -1,4 +1,4 @@
-"""What each duty of maintenance does (docs/operations.md §11). All of them are bounded and may be repeated at any time."""
+"""The duties of maintenance (docs/operations.md §11). All of them are bounded and may be repeated at any time."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _schedule(duty: Duty, every: timedelta, state: ScheduleState) -> Schedule:
 
 
 async def read_schedules(client: Client) -> list[ScheduleLine]:
-    """Those that are there, by duty."""
+    """Return the schedules that exist, by duty."""
     lines = []
     for duty in Duty:
         try:

@@ -17,7 +17,7 @@ AT_ONCE: Final = 8
 """Messages that are sent side by side."""
 
 WAIT_SECONDS: Final = 8.0
-"""How long each is waited for. It is stored before, so that the relay brings it later."""
+"""Seconds that each process is waited for. The message is stored before, so the relay delivers it later."""
 
 
 class Upgraded(Value):

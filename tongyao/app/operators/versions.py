@@ -1,4 +1,4 @@
-"""Which builds work, and which open processes need them (docs/operations.md §5). All of it is Temporal's own knowledge."""
+"""Builds that work, and the open processes that need them (docs/operations.md §5), as Temporal reports them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
-"""Whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
+"""People whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
 
 
 class SourceBody(Body):

@@ -31,11 +31,11 @@ from tongyao.records.privacy import erasure
 log = structlog.get_logger()
 
 PATIENCE_SECONDS = 180.0
-"""How long running steps are waited for: a little longer than a proxy's own limit."""
+"""Seconds that running steps are waited for: a little longer than a proxy's own limit."""
 
 
 class Erased(Value):
-    """What was done. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
+    """Result of an erasure. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
 
     `histories` were deleted now, `histories_later` are deleted when their processes have ended.
     """
@@ -61,7 +61,7 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
 
 
 class Concerned(Value):
-    """What erasing a person would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
+    """Processes that an erasure would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
 
     person: str
     left: tuple[str, ...]
@@ -70,7 +70,7 @@ class Concerned(Value):
 
 
 async def concerned_by_erasure(context: AppContext, caller: Caller, person: str) -> Concerned:
-    """What `erase` would do, without doing it. Raises `NotAllowed`, `PersonUnknown`."""
+    """Return what `erase` would do, and change nothing. Raises `NotAllowed`, `PersonUnknown`."""
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
     records = erasure.Erasing(context.repositories.pool)
     if not await records.knows(person):

@@ -169,7 +169,7 @@ async def _offer_mail(context: AppContext, caller: Caller, profile_id: str, addr
 
 
 async def people_by_scene(context: AppContext) -> dict[str, int]:
-    """How many people each scene holds, by its id. Empty scenes are left out."""
+    """Return the number of people of each scene, by its id. Empty scenes are left out."""
     return await context.repositories.scenes.people()
 
 
@@ -233,7 +233,7 @@ class SaidIn(Value):
 
 
 async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict[str, SaidIn]:
-    """By process, newest first."""
+    """Return the words said for a person, by process, newest first."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
     found: dict[str, SaidIn] = {}
@@ -250,7 +250,7 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
 
 
 async def _answers_of(repositories: Repositories, process_id: str, alias: str) -> tuple[EarlierAnswer, ...]:
-    """What somebody answered to each plan of a process, as they wrote it."""
+    """Return a person's answers to each plan of a process, as they wrote them."""
     rows = [answer for answer in await repositories.plans.answers(process_id) if answer.alias == alias]
     texts = await repositories.texts.get_many([row.text_id for row in rows if row.text_id], erased="")
     return tuple(
@@ -308,7 +308,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
 
 
 async def _intents_of(context: AppContext, profile_id: str) -> dict[str, str]:
-    """What a person asked for, by process, newest first; empty where it was erased."""
+    """Return the intents of a person, by process, newest first; empty if erased."""
     repositories = context.repositories
     wanted: dict[str, str] = {}
     cursor: str | None = None

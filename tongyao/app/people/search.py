@@ -18,7 +18,7 @@ from tongyao.records.people.profiles import ProfileVersion
 
 
 class SearchBody(Body):
-    """What to search near: exactly one of the three."""
+    """The query of a search: exactly one of the three fields."""
 
     text: str = Field(default="", max_length=5_000, description="A need in plain words: people by relevance.")
     tension: TensionBody | None = Field(default=None, description="Formulated: people from three perspectives.")
@@ -41,7 +41,7 @@ class Reason(Value):
 
 
 class Card(Value):
-    """What is public of a person in a scene: never their text; the name only where the scene says so.
+    """The public part of a person in a scene: never their text; the name only if the scene shows names.
 
     `score` and `reasons` are missing of people who do not allow their proxy to speak in this scene.
     """
@@ -123,7 +123,7 @@ async def _cards_of(
 
 
 def _match(found: FoundPerson) -> dict[str, object]:
-    """How well somebody matches, and which sides of theirs."""
+    """Return the score of a match, and the sides of the person that match."""
     return {
         "score": found.score,
         "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in found.reasons),

@@ -112,7 +112,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
 
 
 def _pieces(words: str) -> list[str]:
-    """Where a line may break: behind blanks, and around wide characters."""
+    """The places at which a line may break: behind blanks, and around wide characters."""
     pieces, piece = [], ""
     for char in words:
         if _wide(char):

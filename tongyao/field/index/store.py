@@ -94,7 +94,7 @@ class IndexStore:
         return found
 
     async def learned(self, index: Index) -> bytes:
-        """What the lexical encoder of `index` learned."""
+        """Return the fit of the lexical encoder of `index`."""
         async with session(self._pool) as connection:
             cursor = await connection.execute("SELECT learned FROM field_indexes WHERE id = %s", [index.id])
             row = await cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Where a request comes from, and which host name it was sent to."""
+"""The client address of a request, and the host name it was sent to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a token, or a session, to a caller."""
+"""Authentication: the caller of a token or a session."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def place_of(request: HTTPConnection) -> str:
 
 
 def caller_of(token: Token | None) -> Caller:
-    """The caller whom this token stands for. Raises `Unauthenticated` when there is none, or it is no longer good."""
+    """Return the caller of this token. Raises `Unauthenticated` when there is none, or it is no longer good."""
     token = check_token(token)
     return Caller(
         role=Role(token.role),

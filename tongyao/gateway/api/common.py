@@ -22,7 +22,7 @@ def _context_of(request: Request) -> AppContext:
 async def _caller_of(
     request: Request, _: Annotated[str | None, Header(alias="Authorization")] = None
 ) -> authorization.Caller:
-    """As `Admission` found them, before the body was read."""
+    """Like `Admission` found them, before the body was read."""
     caller: authorization.Caller | Problem = request.state.caller
     if isinstance(caller, Problem):
         raise caller
@@ -44,7 +44,9 @@ Caller = Annotated[authorization.Caller, Depends(_caller_of)]
 Key = Annotated[
     str | None,
     Header(
-        alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."
+        alias="Idempotency-Key",
+        max_length=200,
+        description="A key of your own making: the same key is the same request.",
     ),
 ]
 

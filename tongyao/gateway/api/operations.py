@@ -1,4 +1,4 @@
-"""For operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
+"""Routes for operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demander can do with a plan that is there: their own steps, what stayed open, and what came of it."""
+"""The demander's actions on a plan: their own steps, residuals, and feedback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BEFORE_THE_END: Final = (Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING)
 
 @dataclass(frozen=True)
 class ResidualState:
-    """What can be done about a residual, or was: `ask` names it in the message; `child` is the process that took it up."""
+    """State of a residual: `ask` names it in the message; `child` is the process that took it up."""
 
     ask: str = ""
     child: str = ""
@@ -66,7 +66,7 @@ class Afterwards:
 
     @property
     def open(self) -> int:
-        """How many points can go back to the field now."""
+        """The number of residuals that can go back to the field now."""
         return sum(bool(state.ask) for state in self.states.values())
 
     @property

@@ -49,7 +49,7 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
+"""Headers of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
 """The page that most look at first: routes are compared one after the other."""

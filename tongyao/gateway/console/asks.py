@@ -71,7 +71,7 @@ class Answering:
 
 
 def place_of(ask: Ask) -> str:
-    """Where the ask is answered, below the console's base."""
+    """Return the path at which the ask is answered, below the console's base."""
     page = PAGE_OF.get(ask.ask)
     return f"/processes/{ask.process_id}/{page}" if page else _path(ask)
 
@@ -86,7 +86,7 @@ def draft_id(ask: Ask) -> str:
 
 
 async def waiting(visit: Visit) -> tuple[list[Answering], int]:
-    """What waits for the visitor, the most urgent first, `SHOWN` at most; and how much there is."""
+    """Return the open asks to the visitor, the most urgent first, at most `SHOWN`, and their total number."""
     asks = await inbox(visit.context, visit.caller, with_view=True, most=SHOWN)
     total = len(asks) if len(asks) < SHOWN else await count_waiting(visit.context, visit.caller)
     return [await _prepared(visit, ask) for ask in asks], total
@@ -180,7 +180,7 @@ async def scenes_there(visit: Visit) -> list[SceneView]:
 
 
 async def scene_titles(visit: Visit) -> dict[str, str]:
-    """What people call each scene, by its id."""
+    """Return the title of each scene, by its id."""
     return {scene.id: scene.title or scene.id for scene in await scenes_there(visit)}
 
 

@@ -1,4 +1,4 @@
-"""Which words of an intent each part of its tension came from: those it quotes, else those it shares words with."""
+"""The words of an intent behind each part of its tension: the quoted ones, else those that share words with it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
 
 
 def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
-    """What the author said and nothing took up, of the pieces of an intent."""
+    """Return the pieces of an intent that no part of the tension took up."""
     own = (
         "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip()
         for text, letter in shown

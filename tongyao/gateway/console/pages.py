@@ -56,7 +56,7 @@ def _to_reader(text: str, alias: str) -> str:
 
 
 def markdown(text: str) -> Markup:
-    """What a person or a model wrote, as safe HTML; its headings begin below those of the page."""
+    """Return Markdown of a person or a model as safe HTML; its headings begin below those of the page."""
     tokens = _MARKDOWN.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -131,7 +131,7 @@ def _of(visit: Visit) -> dict[str, Any]:
 
 
 def told(problem: Problem, language: Language) -> str:
-    """What is wrong, in words of the console where it has some."""
+    """Return the message of a problem, in words of the console if it has some."""
     if known(f"problem.{problem.code}"):
         return say(language, f"problem.{problem.code}")
     chinese = problem.details.get("zh")

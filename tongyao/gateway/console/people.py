@@ -15,7 +15,7 @@ PERSPECTIVES: Final = ("resonance", "complement", "interference")
 _MOST_REASONS: Final = 3
 """Of one side."""
 _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
-"""How much of a part of the tension a reason repeats."""
+"""Characters of a part of the tension that a reason repeats."""
 _WEAK: Final = 2
 """Who shares no more words than this with the tension is called a weak match."""
 _LEAST: Final = 2

@@ -1,4 +1,4 @@
-"""What pages show of a view: pure functions from what a party may see to what a template prints."""
+"""Views for templates: pure functions from a party's view to the data that a template prints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STEP_OF: Final = {
 
 @dataclass(frozen=True)
 class Source:
-    """What an id stands for, as far as the reader may see it. `text` is empty for what is not open yet."""
+    """A source: an id with its words, as far as the reader may see it. `text` is empty for what is not open yet."""
 
     id: str
     who: str
@@ -70,7 +70,7 @@ def step_of(phase: Phase) -> int | None:
 
 
 def concerning(observation: Observation, alias: str) -> list[str]:
-    """What an observation says of one participant: gaps that ask them, relations to others, notes, relations to lines."""
+    """Return the sentences of an observation about one participant: gaps that ask them, relations to others, notes, relations to lines."""
     gaps = [note.text for note in observation.notes if note.asks == alias]
     relations = [relation for relation in observation.relations if alias in relation.between]
     to_others = [statement.text for statement in relations if statement.of_participants]
@@ -87,7 +87,7 @@ _UNANSWERED: Final = 3
 
 
 def unanswered(view: PartyView) -> list[str]:
-    """What others said and nobody took up: this reader might."""
+    """Return the notes `ignored` that are not about this reader, who might take them up."""
     notes = view.stands.notes if view.stands is not None else ()
     return [note.text for note in notes if note.kind is NoteKind.IGNORED and view.you not in note.about][-_UNANSWERED:]
 
@@ -108,7 +108,7 @@ def sources_of(view: PartyView) -> dict[str, Source]:
 
 
 def cited(ids: tuple[str, ...], sources: Mapping[str, Source]) -> list[Source]:
-    """What these ids stand for; what is not open yet is named without its text."""
+    """Return the sources of these ids; one that is not open yet is named without its text."""
     return [sources.get(id) or Source(id, speaker_of(id), round_of(id), "") for id in ids]
 
 
@@ -224,7 +224,7 @@ def observations(view: PartyView) -> list[Observed]:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """What holds now, besides the relations between participants, which are in the matrix."""
+    """Return the statements that hold, besides the relations between participants, which are in the matrix."""
 
     round: int
     groups: dict[str, list[ShownStatement]]
@@ -293,7 +293,7 @@ class _Event(Protocol):
 
 
 def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
-    """How many were asked for their consent last, and how many gave it; None where nobody was asked, or not all have answered."""
+    """Return how many people were asked for consent last, and how many gave it; None where nobody was asked, or not all have answered."""
     closed = [event.data for event in events if event.kind is EventKind.CONSENT_CLOSED]
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
 
@@ -304,7 +304,7 @@ def last_said(view: PartyView, before: int = 0) -> Projection | None:
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:
-    """What the reader said in this round, as it stands in the record."""
+    """Return the reader's words of this round, as recorded."""
     return next((turn for turn in reversed(view.own or ()) if turn.round == number), None)
 
 
@@ -314,7 +314,7 @@ def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
 
 
 def plan_values(view: PartyView, plan: Plan) -> dict[str, Any]:
-    """What `parts/plan.html` needs besides `view` and `plan`."""
+    """Return the data of `parts/plan.html` besides `view` and `plan`."""
     answers = answers_in(view)
     laid_out = plan_page(plan, answers, reader=view.you)
     return {

@@ -62,7 +62,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         ctx: Context,
         kind: Kind,
         to: Annotated[str, Field(description="A mail address, for a webhook an https:// address.")],
-        language: Annotated[Literal["en", "zh"], Field(description="Of the mail with the code.")] = "en",
+        language: Annotated[Literal["en", "zh"], Field(description="Language of the mail with the code.")] = "en",
         token: Token = "",
     ) -> Any:
         """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
@@ -99,7 +99,9 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
 
     async def set_source(
         ctx: Context,
-        config: Annotated[dict[str, Any], Field(description="Where it is; of `http`: docs/extending.md.")],
+        config: Annotated[
+            dict[str, Any], Field(description="Address and options of the agent; of `http`: docs/extending.md.")
+        ],
         credentials: Annotated[dict[str, str] | None, Field(description="Kept sealed, shown to nobody.")] = None,
         kind: Annotated[str, Field(description="The kind of platform.")] = "http",
         token: Token = "",

@@ -1,4 +1,4 @@
-"""What an ask of `pending` asks, in sentences, and the calls of tools that answer it: the table of asks as an MCP client reads it."""
+"""The table of asks for an MCP client: the sentences of an ask, and the calls of tools that answer it."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coro
 
 
 def call_prompt() -> Prompt:
-    """The prompt that tells an assistant how to go on until nothing is left."""
+    """The prompt by which an assistant answers calls until none waits."""
 
     def answer_calls() -> str:
         return PROMPT
@@ -80,7 +80,7 @@ def call_prompt() -> Prompt:
 
 
 def _then(found: calls.NextCall) -> str:
-    """What to do next, in a sentence."""
+    """Return a sentence with the next step."""
     if found.call is not None:
         return f"Answer {found.call.id} with `answer_call`; then call `next_call` again."
     if found.on_lease:

@@ -46,7 +46,7 @@ class Deliveries(ABC, Generic[T]):
 
     @abstractmethod
     async def deliver(self, due: T) -> None:
-        """What it raises is logged: it is tried again when its lease is over."""
+        """Deliver what is due. An exception is logged, and the delivery is tried again when its lease is over."""
 
     async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
         """Start what is due until `stop`: again when a process has new events, a delivery has ended, or after `idle` seconds."""

@@ -33,7 +33,7 @@ Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?]
 
 
 class HttpConfig(Value):
-    """Where the agent is. `token_url` only where tokens expire; `model` where the server wants one named."""
+    """The address and options of an agent. `token_url` only where tokens expire; `model` where the server wants one named."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 import httpx
 
 MOST_BYTES: Final = 8_000_000
-"""Of a body, unless its reader sets another limit."""
+"""Bytes of a body, unless its reader sets another limit."""
 MOST_PARTS: Final = 20_000
-"""Of a body, as it arrives: a server may send each byte by itself, which takes the event loop as long as a thousand bytes."""
+"""Pieces of a body, as it arrives: a server may send each byte by itself, which takes the event loop as long as a thousand bytes."""
 _PARTS_AT_ONCE: Final = 50
 """After so many parts other tasks run: data in the socket's buffer is read without a wait."""
 _ADDRESSES_TRIED: Final = 4

@@ -1,4 +1,4 @@
-"""Whose work goes first where tasks wait (docs/operations.md §8): fairness keys of processes, priorities of steps."""
+"""Order of waiting tasks (docs/operations.md §8): fairness keys of processes, priorities of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROXIES: Final = 4
 
 
 def fairness_key(start: ProcessInput, by: FairBy) -> str:
-    """What processes share their turns by: a digest, since Temporal shows it in clear. A process without a scene goes by its demander."""
+    """Return the fairness key of a process: a digest, since Temporal shows it unencrypted. A process without a scene goes by its demander."""
     whose = f"scene/{start.scene}" if by == "scene" and start.scene else f"demander/{start.demander}"
     return hashlib.sha256(f"{start.signal_key}/{whose}".encode()).hexdigest()[:16]
 

@@ -65,7 +65,7 @@ SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
 
 
 class ProcessInput(Value):
-    """What starts a process. The row in `processes` exists before the workflow does."""
+    """The input of a process. The row in `processes` exists before the workflow does."""
 
     process_id: str
     scene: str = ""
@@ -93,7 +93,7 @@ class ProcessInput(Value):
 
     @property
     def summary(self) -> str:
-        """What the Temporal UI calls this process; without a text of anybody."""
+        """The summary of this process in the Temporal UI; without a text of anybody."""
         origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
         where = f", scene {self.scene}" if self.scene else ""
         who = f", {people_of(self.participants)}" if self.participants else ", people to be found"
@@ -111,7 +111,7 @@ def people_of(choices: Sequence[Choice]) -> str:
 
 
 class ProcessResult(Value):
-    """How a process ended."""
+    """The result of a process."""
 
     process_id: str
     outcome: Phase
@@ -129,14 +129,14 @@ class ActivityInput(Value):
 
 
 class ModelOutput(Value):
-    """What a model call used. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
+    """Use of a model call. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
 
     spent: Spent = Spent()
     out_of_budget: bool = False
 
 
 class Pending(Value):
-    """What a model step returns in place of its output while calls of it wait for an answer from outside: their ids."""
+    """Output of a model step whose calls wait for answers from outside: the ids of these calls."""
 
     waiting_calls: tuple[str, ...]
 
@@ -174,7 +174,7 @@ class DiscoverOutput(Value):
 
 
 class ProposeInput(ActivityInput):
-    """Who else is near what is open after a round, for the demander to add."""
+    """Search for people near what is open after a round, whom the demander may add."""
 
     scene: str
     round: int
@@ -192,7 +192,7 @@ class FreezeInput(ActivityInput):
 
 
 def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:
-    """How many newcomers are seated at least: at first the quorum, and at least one; for additions one.
+    """Return the least number of newcomers who are seated: at first the quorum, and at least one; for additions one.
 
     Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
 
@@ -252,7 +252,7 @@ class ObserveInput(ActivityInput):
 
 
 class ObserveOutput(ModelOutput):
-    """What the process needs of an observation, and figures for people, which decide nothing."""
+    """The part of an observation that the process needs, and figures for people, which decide nothing."""
 
     verdict: Verdict
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
@@ -278,7 +278,7 @@ class PlanInput(ActivityInput):
 class PlanOutput(ModelOutput):
     claims: int
     supported: int
-    residuals: tuple[str, ...] = Field(default=(), description="Those for which the process has no child yet.")
+    residuals: tuple[str, ...] = Field(default=(), description="Residuals for which the process has no child yet.")
     reduced: bool = False
     has_parts: bool = Field(default=True, description="Whether the plan has a claim or a task for anybody.")
 
@@ -393,7 +393,7 @@ def queue_of(contract: ActivityContract[Any, Any]) -> str:
 
 
 def start_worker(role: str) -> str:
-    """What an operator types where nobody polls the queue of a role."""
+    """Return the advice for a role that nobody polls."""
     return f"start a worker with `python worker.py {role}`"
 
 

@@ -1,4 +1,4 @@
-"""How a plan was answered, in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
+"""Answers to a plan in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
 
 Every text that says who has answered what takes its words from here.
 """
@@ -24,7 +24,7 @@ _OWN: Final = table("own_answer")
 
 
 class GivenAnswer(Value):
-    """What one person answered to the plan that holds. `decision`: commit, decline, propose; `erased`: of somebody
+    """One person's answer to the current plan. `decision`: commit, decline, propose; `erased`: of somebody
     who was erased since; empty: no answer, or none yet.
 
     `name`: where the reader may know it. `words`: what they wrote with it.
@@ -84,7 +84,7 @@ def decision_in_words(decision: str, language: Language, *, still_open: bool = F
 
 
 def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
-    """What a reader is told of their own answer, beside the answer itself."""
+    """Return the sentence about a reader's own answer, beside the answer itself."""
     return _OWN[language][own]
 
 

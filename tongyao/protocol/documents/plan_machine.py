@@ -20,7 +20,7 @@ END: Final = "end"
 
 
 class Guard(Value):
-    """What must hold before a forward is taken.
+    """A condition of a forward.
 
     `committed`: every alias in `aliases` has answered the plan with a commitment; `done`: every node in `nodes` was left;
     `confirmed`: whoever is in `aliases` says that it was done.
@@ -132,7 +132,7 @@ def machine_schema() -> dict[str, Any]:
 
 
 def _agreed(task: Task) -> tuple[Guard, ...]:
-    """What one side only offered needs that side's commitment."""
+    """Return the guards before a task: one that only its assignee offered needs their commitment."""
     offered = task.has_doer and task.assignee != DEMANDER and not task.agreed
     return (Guard(kind="committed", aliases=(task.assignee,)),) if offered else ()
 

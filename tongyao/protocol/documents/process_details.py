@@ -1,4 +1,4 @@
-"""What a process is and what it waits for, as the Markdown of the Temporal UI's current details. Pure.
+"""A process and what it waits for, as the Markdown of the Temporal UI's current details. Pure.
 
 No text of anybody stands in it (docs/operations.md §2).
 """

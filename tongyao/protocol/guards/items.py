@@ -1,4 +1,4 @@
-"""What is said for a participant: the checks of a proxy's items, and a person's own words cut into items (docs/protocol.md §4.4). Pure."""
+"""Items of a participant: the checks of a proxy's items, and a person's own words cut into items (docs/protocol.md §4.4). Pure."""
 
 from __future__ import annotations
 

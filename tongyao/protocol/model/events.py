@@ -1,4 +1,4 @@
-"""What happened: the closed vocabulary of events, and the outbox that carries them to the records (docs/protocol.md §11).
+"""Events: their closed vocabulary, and the outbox that carries them to the records (docs/protocol.md §11).
 
 An event holds ids, counts and names of states, never a text. `seq` is allotted by the process, from 1, without holes.
 """
@@ -17,7 +17,7 @@ from tongyao.protocol.model.value import Value
 
 
 class EventKind(StrEnum):
-    """What happened. `DATA` has the keys of each kind's `data`."""
+    """The kinds of events. `DATA` has the keys of each kind's `data`."""
 
     PROCESS_STARTED = "process_started"
     PHASE_CHANGED = "phase_changed"
@@ -126,7 +126,7 @@ class Event(Value):
 
 
 class Ask(StrEnum):
-    """What kinds of asks there are (`life.asks`): each row of an inbox has one."""
+    """The kinds of asks (`life.asks`): each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
     SELECT_PARTICIPANTS = "select_participants"

@@ -1,4 +1,4 @@
-"""What comes in from outside (docs/protocol.md §8). Who may say what when is in `refusals`.
+"""Messages to a process (docs/protocol.md §8). `life.message_kinds` says who may send them and when.
 
 A message has a key given by its sender: the same key of the same author twice is one message. Its row gives it a lane and a
 number: of one lane messages are applied in order, each at most once, also across runs of the workflow.
@@ -18,7 +18,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Author(Value):
-    """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
+    """The author of a message. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
 
     `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id; `answerer`: whoever answers model
     calls, `calls`.
@@ -61,7 +61,7 @@ class SelectParticipants(Answer):
 
 
 class SubmitProjection(_Message):
-    """What somebody says in their turn: a stored text as it came, or that there is nothing new."""
+    """Words in a turn: a stored text as it came, or that there is nothing new."""
 
     kind: Literal["submit_projection"] = "submit_projection"
     alias: str

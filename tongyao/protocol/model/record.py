@@ -16,7 +16,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
+    """A person under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
 
     `erased`: they have themselves erased. From then on nobody is shown who they were.
     """

@@ -18,7 +18,7 @@ TENSION_CHARS: Final = 9_000
 of any length."""
 
 MISSING: Final = "[data_insufficient]"
-"""What stands where nothing is known. It is never filled with a story (docs/protocol.md §2.2)."""
+"""The mark for missing material. It is never filled with a story (docs/protocol.md §2.2)."""
 
 MAX_BARRIERS: Final = 6
 """More barriers than this cannot each be stated within `TENSION_UNITS`."""
@@ -57,7 +57,7 @@ class Audit(Value):
 
 
 class Lineage(Value):
-    """Where a residual tension came from: the chain of processes above it, the root first."""
+    """The origin of a residual tension: the chain of processes above it, the root first."""
 
     root: str
     parent: str
@@ -70,7 +70,7 @@ Source = Literal["intent", "profile"]
 
 
 class LineSpan(Value):
-    """What a line of a tension rests on: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
+    """The source of a line of a tension: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -189,7 +189,7 @@ class NameDraft(Draft):
 
 
 class TensionDraft(Draft):
-    """What an engine formulated. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
+    """A formulation of an engine. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
 
     transition: str = ""
     initial_state: str = ""

@@ -14,7 +14,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Consent(StrEnum):
-    """What a person decided for one scene."""
+    """A person's decision for one scene."""
 
     ASK = "ask"
     """They are asked each time."""
@@ -25,7 +25,7 @@ class Consent(StrEnum):
 
 
 class Origin(StrEnum):
-    """How a profile came in. It decides what holds until its owner decides."""
+    """The origin of a profile. It decides what holds until its owner decides."""
 
     API = "api"
     MCP = "mcp"
@@ -42,7 +42,7 @@ _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
 
 
 class Standing(Value):
-    """What holds for one person in one scene. `own`: they decided it themself, it is no default."""
+    """The consent of one person in one scene. `own`: they decided it themself, it is no default."""
 
     profile_id: str
     consent: Consent
@@ -51,7 +51,7 @@ class Standing(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> Standing:
-    """What holds for a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
+    """Return the consent of a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return Standing(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 

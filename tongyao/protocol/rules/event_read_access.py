@@ -1,4 +1,4 @@
-"""What of an event each party gets (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
+"""Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
 
 Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
 process waits for, not who was reminded, not in which moment who answered: of others' turns only the gate is told.

@@ -1,4 +1,4 @@
-"""How much a profile gives a process to work with (docs/protocol.md §2.4): the four lenses, by code."""
+"""The grade of a profile (docs/protocol.md §2.4): the four lenses, by code."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | Non
 
 
 def title_for_invited(record: Record, invited: Sequence[str]) -> str:
-    """As `tension_for_invited`: of a child what stayed open in its parent; empty for others."""
+    """Like `tension_for_invited`: of a child what stayed open in its parent; empty for others."""
     if not may_see("invited", Part.TENSION, record.phase):
         return ""
     names = anonymizer(record.model_copy(update={"others": (*record.others, *invited)}))

@@ -1,4 +1,4 @@
-"""Where the servers of a home are, and how other commands find them."""
+"""Addresses of the servers of a home, and the file by which other commands find them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GATEWAY_FILE = "gateway.url"
 
 
 class ServiceAddresses(BaseModel):
-    """Where the servers of a home are; what ``<home>/service.json`` holds while they run."""
+    """The addresses of the servers of a home; what ``<home>/service.json`` holds while they run."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Where the ``temporal`` program comes from: a ladder, because no package registry carries it for Linux.
+"""Sources of the ``temporal`` program, tried in order, because no package registry carries it for Linux.
 
 1. the one named in the settings, or on PATH;
 2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
@@ -73,7 +73,7 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
 
 
 def built_path() -> Path:
-    """Where a fetched or built program is kept."""
+    """Return the folder of fetched and built programs."""
     return cache_directory() / f"temporal-{CLI_VERSION}" / "temporal"
 
 

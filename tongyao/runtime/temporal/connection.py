@@ -1,4 +1,4 @@
-"""How a client of Temporal is made. What its workers need besides is in `worker_plugin.py`, which only workers import."""
+"""Clients of Temporal. Parts for workers alone are in `worker_plugin.py`."""
 
 from __future__ import annotations
 

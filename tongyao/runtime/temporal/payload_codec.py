@@ -150,7 +150,7 @@ def _workflow_of(payload: Payload) -> bytes:
 
 
 def _context(workflow_id: bytes) -> bytes:
-    """What is authenticated beside a payload."""
+    """Return the data that is authenticated with a payload."""
     return _CONTEXT + b"\x00" + workflow_id
 
 

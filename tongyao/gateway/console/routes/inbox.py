@@ -32,7 +32,7 @@ AskId = Annotated[str, Path(max_length=200)]
 _MOST: Final = 5
 """Of each role: the page of all processes shows the others."""
 _NEW: Final = timedelta(days=14)
-"""For so long after its end a process and its plan stand on the home page."""
+"""Time after its end for which a process is on the home page."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},
 }
-"""Which of the messages that answer an ask each button sends (`life.asks`)."""
+"""The message that each button sends, by its number among those that answer the ask (`life.asks`)."""
 
 
 def _decision(answering: Answering, do: str, form: FormData) -> dict[str, Any]:

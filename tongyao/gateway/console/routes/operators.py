@@ -92,7 +92,7 @@ async def resume(visit: SignedIn, form: Form) -> Response:
 
 
 def age(at: datetime, language: Language) -> str:
-    """How long ago, in its greatest unit."""
+    """Return the time since then in its greatest unit."""
     return duration(max(0.0, (datetime.now(UTC) - at).total_seconds()), language)
 
 

@@ -48,7 +48,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     "proxy": {"kind": "switch_endpoint", "endpoint": "proxy"},
     "leave": {"kind": "leave"},
 }
-"""What the buttons of the page send."""
+"""The messages that the buttons of the page send."""
 _WHILE: Final = {
     "confirm_tension": (Phase.CONFIRMING, Phase.DISCOVERING),
     "select_participants": (Phase.SELECTING, Phase.CONSENTING),
@@ -202,7 +202,7 @@ async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branc
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
-    """Who speaks for the visitor: `proxy`, `human`, `agent`; empty where they have no seat."""
+    """Return the visitor's endpoint: `proxy`, `human`, `agent`; empty where they have no seat."""
     seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
     return next((seat.endpoint for seat in seats if seat.alias == access.alias), "")
 

@@ -14,7 +14,7 @@ from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Whose answer the plan that holds asks for: of those who have their part of it, in order. The demander is one of them who takes part."""
+    """Return the participants whom the current plan asks for an answer, in alias order: those who have a delivery of it. A demander with a seat is one of them."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
@@ -40,7 +40,7 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
 
 
 def answers_now(record: Record) -> dict[str, str]:
-    """What was answered to the plan that holds, by alias. The answer of somebody who was erased since reads `erased`."""
+    """Return the answers to the current plan, by alias. The answer of somebody who was erased since reads `erased`."""
     gone = {participant.alias for participant in record.participants if participant.erased}
     return {alias: "erased" if alias in gone else answer for alias, answer in record.answers.items()}
 
@@ -48,7 +48,7 @@ def answers_now(record: Record) -> dict[str, str]:
 def given_answers(
     asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
 ) -> tuple[GivenAnswer, ...]:
-    """What each of those who are asked answered. Decisions, words and names are by alias, as their reader may read them."""
+    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as their reader may read them."""
     return tuple(
         GivenAnswer(
             alias=alias,
@@ -61,7 +61,7 @@ def given_answers(
 
 
 def earlier_answers(record: Record, names: Anonymizer, reader: str = "") -> tuple[EarlierAnswer, ...]:
-    """What was answered to the plans before, as `reader` may read it: their own words as they wrote them."""
+    """Return the answers to earlier plans, as `reader` may read them: their own words as they wrote them."""
     return tuple(
         answer
         if answer.alias == reader

@@ -1,4 +1,4 @@
-"""What a plan that was written anew changes for one participant. Pure."""
+"""Changes of a new plan for one participant. Pure."""
 
 from __future__ import annotations
 
