@@ -25,7 +25,7 @@ class Retriever(Protocol):
 
     @property
     def name(self) -> str:
-        """What the ledger and the manifest call it."""
+        """The name of the retriever in the ledger and the manifest."""
         ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:

@@ -52,7 +52,7 @@ class _Room:
     texts: Mapping[ProfileRef, str]
 
     def owner(self, alias: str) -> str:
-        """Whose words a turn is made of: the demander's, where they take part without a profile."""
+        """Return the owner of the words of a turn: the demander, where they take part without a profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
@@ -128,7 +128,7 @@ class Projecting:
         return _Ended(turn, projection, reason, guards, time.monotonic() - began)
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
-        """What the proxy said, or what the person or their agent said."""
+        """Return the projection of the proxy, or of the person or their agent."""
         record = room.record
         if turn.submissions:
             return await self._submitted(what, turn, room, guards)

@@ -72,6 +72,6 @@ SCENES: Final = HeavyWork(2, "scenes")
 
 @asynccontextmanager
 async def one_at_a_time(what: str) -> AsyncIterator[None]:
-    """For work that holds much in memory between its jobs: nobody else is inside with the same `what`. For one event loop."""
+    """Lock for work that holds much in memory between its jobs: one holder for each `what`. For one event loop."""
     async with _LOCKS.setdefault(f"{id(asyncio.get_running_loop())}/{what}", asyncio.Lock()):
         yield

@@ -217,7 +217,7 @@ def _answers(context: AppContext) -> CallAnswers:
 
 
 def _filter(caller: Caller, which: WhichCalls) -> CallFilter:
-    """What the caller asks for, within what their credential covers. Raises `NotFound` beyond that."""
+    """Return the caller's filter, narrowed to what their credential covers. Raises `NotFound` beyond that."""
     limits = {"process_id": caller.process_id, "step": caller.step, "alias": caller.alias}
     asked = {"process_id": which.process_id or "", "step": which.step or "", "alias": which.alias or ""}
     if any(limit and asked[name] not in ("", limit) for name, limit in limits.items()):

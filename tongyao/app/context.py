@@ -205,7 +205,7 @@ class IntentReader(Protocol):
 
 
 class CallAnswers(Protocol):
-    """What the engines know of answers to model calls, for those that come from outside."""
+    """Checks by the engines of answers to model calls that come from outside."""
 
     def schema(self, step: str) -> Mapping[str, object]:
         """The JSON schema of the answers of a step."""

@@ -49,7 +49,7 @@ class BadInput(Problem):
 
     @classmethod
     def worded(cls, code: str, key: str, /, *, field: str, **values: Any) -> BadInput:
-        """In both languages: the text of `key` in `texts/app`, with these values."""
+        """Make the error with the text of `key` in `texts/app` in both languages, with these values."""
         en, zh = in_both("app", key, **values)
         return cls(code, en, field=field, zh=zh)
 

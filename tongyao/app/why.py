@@ -72,7 +72,7 @@ async def _state(context: AppContext, process_id: str) -> State:
 
 
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:
-    """Which of the roles of these queues nobody has, each with what to do; none where the server does not say."""
+    """Return the roles of these queues without a worker, each with advice; none if the server does not answer."""
     try:
         return [role.missing for role in await read_roles(client, sorted(queues)) if role.missing]
     except RPCError:

@@ -69,7 +69,7 @@ def chinese_screens() -> Iterator[None]:
 
 
 def error_in_chinese(message: str) -> str:
-    """What was wrong with what was typed; the message itself where there is no Chinese for it."""
+    """Return the message of a usage error in Chinese, or the message itself if there is no Chinese for it."""
     for pattern, key in _VALUES:
         if found := pattern.fullmatch(message):
             return catalogue("commands")[key][1].format(*found.groups())

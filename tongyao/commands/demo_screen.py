@@ -154,7 +154,7 @@ def _heading(words: str) -> Text:
 
 
 def _lines(text: str, width: int, *, before: str = "", rows: int) -> Text:
-    """At most `rows` lines of a terminal that is `width` wide, indented like their first line."""
+    """Return at most `rows` lines of a terminal that is `width` wide, indented like their first line."""
     indent = " " * min(cell_len(before) or 2, 4)
     line = Text.assemble((before, "dim"), " ".join(text.split()))
     line.truncate((width - len(indent)) * rows - 6 * (rows - 1), overflow="ellipsis")

@@ -141,7 +141,7 @@ async def _feedback(repositories: Repositories, process: str, row: FeedbackRow, 
 
 
 def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:
-    """By alias what was answered to the plan that holds, and what was said with it."""
+    """Return the answers to the current plan with their words, by alias."""
     words = record.answer_words
     return {
         alias: {"answer": answer, "words": names.text(words.get(alias, ""), author=alias)}

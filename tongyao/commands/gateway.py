@@ -140,7 +140,7 @@ async def list_tokens(
 
 @token.command("revoke")
 async def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
-    """From now on this token opens nothing."""
+    """Revoke a token."""
     from tongyao.app.people import tokens
 
     async with app_context() as context:

@@ -78,7 +78,7 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
 
 
 async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
-    """Who would be taken if nobody chose; of people who may be added, those whom the field proposes."""
+    """Return the people who would be taken without a choice; of people who may be added, those whom the field proposes."""
     if message["kind"] == "select_participants":
         return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
     if message.get("decision") == "add_participants":

@@ -46,11 +46,11 @@ _STEPS = (
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
 SHOWN_UNITS: Final = 24
-"""So much of a part of the tension stands beside a person who was found, and in a short tension."""
+"""Characters of a part of the tension that are shown beside a person who was found, and in a short tension."""
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Of everything that waits (for `alias`) a line that says so, then the commands that answer it, indented and whole."""
+    """Return for each open ask (to `alias`) a line that describes it, then the commands that answer it, indented and whole."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
@@ -64,7 +64,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    """Return lines about a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
     return (
         [say("waits.left_open"), *lines]
@@ -74,7 +74,7 @@ async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Those whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
+    """Return lines about the participants whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
     record = await repositories.record(row)
     lines = []
     for alias in (seat.alias for seat in record.participants if own_answer(record, seat.alias) == "possible"):
@@ -166,7 +166,7 @@ async def follow(repositories: Repositories, process_id: str, *, quiet: bool = F
 
 
 async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
-    """For a log: a line for each phase and round as it begins, the picture once at the end."""
+    """Print the course for a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
     while True:
         row = await repositories.processes.get(process_id)

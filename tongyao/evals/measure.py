@@ -275,7 +275,7 @@ def evidence_overlap(
 
 
 def _quoted_terms(record: Record, names: Mapping[str, str], rounds: int | None) -> dict[str, frozenset[str]]:
-    """By person: the terms of every passage that an item quotes."""
+    """Return the terms of every quoted passage, by person."""
     found: dict[str, frozenset[str]] = {}
     for said in record.projections:
         if rounds is None or said.round <= rounds:

@@ -146,7 +146,7 @@ class IntentField:
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
-        """What is kept of the scene under `key`. It goes on being made when whoever asked no longer waits, and the next who asks gets it."""
+        """Return the cached data of the scene under `key`. It is made to the end if its caller no longer waits, and the next caller gets it."""
 
         async def made() -> InMemoryScene | IndexedScene:
             found: InMemoryScene | IndexedScene = await make()

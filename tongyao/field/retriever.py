@@ -115,7 +115,7 @@ def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Those of `labels` that are lines of the tension, in order."""
+    """Return those of `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 

@@ -26,7 +26,7 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """Only an operator can remove the cause (expired key, no credit, no server): the process is suspended."""
+    """A failure whose cause only an operator can remove (expired key, no credit, no server): the process is suspended."""
 
     reason = "operator_needed"
 

@@ -82,7 +82,7 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """What the engine of formulations is told, in place of that step's own prompt, when it reads a profile to suggest what to ask for."""
+    """The prompt of the engine of formulations when it suggests intents from a profile, in place of that step's own prompt."""
     return _file(language, "suggest", folder)
 
 

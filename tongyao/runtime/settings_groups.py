@@ -74,13 +74,13 @@ class MaintenanceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sweep_minutes: int = Field(default=5, ge=0, description="Between sweeps; 0: no schedule.")
-    reconcile_minutes: int = Field(default=30, ge=0, description="Between reconciliations; 0: no schedule.")
+    sweep_minutes: int = Field(default=5, ge=0, description="Minutes between sweeps; 0: no schedule.")
+    reconcile_minutes: int = Field(default=30, ge=0, description="Minutes between reconciliations; 0: no schedule.")
     erasures_minutes: int = Field(
-        default=15, ge=0, description="Between looks at erasures that were interrupted; 0: no schedule."
+        default=15, ge=0, description="Minutes between looks at erasures that were interrupted; 0: no schedule."
     )
-    retention_minutes: int = Field(default=24 * 60, ge=0, description="Between deletions of old rows; 0: no schedule.")
-    backup_minutes: int = Field(default=60, ge=0, description="Between checks of the last backup; 0: no schedule.")
+    retention_minutes: int = Field(default=24 * 60, ge=0, description="Minutes between deletions of old rows; 0: no schedule.")
+    backup_minutes: int = Field(default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule.")
     keep_days: int = Field(
         default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
     )

@@ -85,7 +85,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
-    """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
+    """Return the stores of people's data besides the records: the Highway, whether or not its extra is installed here."""
     from crystalline_highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)
@@ -202,7 +202,7 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:
-    """What reads intents with the engine of formulations; None where no model formulates."""
+    """Make the reader of intents with the engine of formulations; None if no model formulates."""
     name = settings.engine_of(FORMULATE.name)
     if name in ("extractive", "recorded", "delegated"):
         return None

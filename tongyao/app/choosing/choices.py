@@ -61,7 +61,7 @@ class Proposal(Value):
 
 
 class Choices(Value):
-    """What may be chosen. `proposals`: whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
+    """The options of a choice. `proposals`: people whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
     to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
     """
 

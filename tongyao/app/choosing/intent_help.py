@@ -23,7 +23,7 @@ from tongyao.protocol.model.value import Value
 
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
-"""Of the profile, from its beginning: an answer is wanted while somebody writes."""
+"""Characters of the profile, from its beginning, that are read: the answer is needed while somebody writes."""
 MOST_SUGGESTIONS: Final = 4
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
@@ -37,7 +37,7 @@ class Found(Value):
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """What is said already, at most one sentence for each lens: each time the engine has found more, and at last all that it found.
+    """Yield the sentences that the intent has already, at most one for each lens: each time the engine has found more, and at last all that it found.
 
     The engine is the one that will formulate the intent. It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
     known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.

@@ -283,7 +283,7 @@ def build_message(
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:
-    """Whose seat a message is about: the caller's own, or for operators the one they name."""
+    """Return the alias that a message is about: the caller's own, or for operators the one they name."""
     if access.role is not Role.OPERATOR:
         if alias not in (None, access.alias):
             raise NotAllowed(f"you are {access.alias} here: leave `alias` out")

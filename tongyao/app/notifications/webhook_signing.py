@@ -35,7 +35,7 @@ def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """For receivers: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
+    """Check a signature as a receiver: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()

@@ -20,7 +20,7 @@ _ENDED = {
     WorkflowExecutionStatus.TIMED_OUT: Phase.EXPIRED,
     WorkflowExecutionStatus.FAILED: Phase.FAILED,
 }
-"""How a process ended whose workflow could not tell of its end."""
+"""The end of a process whose workflow could not report it."""
 
 _GRACE_SECONDS = 30.0
 """A process whose row changed more recently than this is left alone: an update may be on its way."""

@@ -43,7 +43,7 @@ Line = Annotated[str, Field(max_length=500)]
 
 
 class RegisterBody(Body):
-    """Who somebody is, in their own words. With an address they can be told when something waits for them."""
+    """A registration: a person in their own words. With an address they are notified of open asks."""
 
     scene: Id
     name: str = Field(min_length=1, max_length=200)

@@ -106,7 +106,7 @@ async def _cards_of(
     found: Sequence[FoundPerson],
     allow: Collection[str],
 ) -> list[Card]:
-    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is told: how well a word matches
+    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is shown: how well a word matches
     their profile, and where, would tell what stands in it.
     """
     there = [person for person in found if person.profile_id in people]

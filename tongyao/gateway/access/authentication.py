@@ -42,7 +42,7 @@ async def authenticate(repositories: Repositories, secret: str | None) -> Caller
 
 
 async def session_of(context: AppContext, request: HTTPConnection) -> tuple[Caller, Token | None]:
-    """Who a request is of, by its session. One that is over is no error here: they are anonymous."""
+    """Return the caller of a request by its session. An expired session is no error here: the caller is anonymous."""
     secret = request.cookies.get(SESSION, "")
     if secret:
         token = await find_session(context, secret, place=place_of(request))

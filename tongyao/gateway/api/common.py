@@ -52,7 +52,7 @@ Key = Annotated[
 
 
 async def known_query(request: Request, _: Caller) -> None:
-    """Refuses query parameters that the operation does not have. After the token: who may not call learns only that."""
+    """Refuses query parameters that the operation does not have. Read after the token: a caller without permission learns nothing else."""
     known = _query_of(request.scope["route"].dependant)
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:

@@ -80,7 +80,7 @@ class Afterwards:
 
 
 async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Afterwards | None:
-    """None for everybody but the demander, and where there is no plan."""
+    """Return the demander's actions; None for everybody else, and without a plan."""
     plan = view.plan
     if plan is None or access.role is not Role.DEMANDER:
         return None
@@ -124,7 +124,7 @@ def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
 def residual_states(
     residuals: Sequence[str], *, asked: Sequence[str], taken: Mapping[str, str]
 ) -> Mapping[str, ResidualState]:
-    """By the residual's id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
+    """Return the states of residuals by id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
     return {
         residual: ResidualState(
             ask=residual if residual in asked and residual not in taken else "", child=taken.get(residual, "")

@@ -83,7 +83,7 @@ def _answer(request: Request, problem: Problem) -> Response:
 
 
 def _told(problem: Problem, language: Language) -> str:
-    """What the page says besides its heading; nothing where the heading of this code says it all."""
+    """Return the text of an error page besides its heading; empty if the heading of this code is enough."""
     return "" if known(f"error.{problem.code}") else told(problem, language)
 
 

@@ -81,7 +81,7 @@ def _path(ask: Ask) -> str:
 
 
 def draft_id(ask: Ask) -> str:
-    """As the records name the ask."""
+    """The id of the ask in the records."""
     return f"{ask.process_id}/{ask.id}"
 
 
@@ -102,7 +102,7 @@ async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
 
 
 async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
-    """A turn of the visitor's own that they have answered and may correct: in the round that goes on. None: it is not so."""
+    """A turn of the visitor's own that they have answered and may correct: in the round that goes on; None if there is none."""
     try:
         access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     except (NotFound, NotAllowed):
@@ -131,7 +131,7 @@ async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
 
 
 def own_turn(access: ProcessAccess, number: int) -> Waiting:
-    """What somebody is asked, or was asked, in this round: their turn, or without a seat the gaps that ask them."""
+    """Return the ask of somebody in this round, open or over: their turn, or without a seat the gaps that ask them."""
     id = ask_id("say", number, access.alias) if access.seated else ask_id("gap", number)
     return Waiting(id=id, ask=AskName.PROJECTION if access.seated else AskName.GAP, alias=access.alias, round=number)
 

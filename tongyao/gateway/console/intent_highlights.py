@@ -60,7 +60,7 @@ def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:
-    """Where two quotes overlap, the one that begins first has the words of both."""
+    """Return the quoted pieces. If two quotes overlap, the one that begins first has the words of both."""
     found: list[tuple[str, str]] = []
     at = 0
     for word in sorted(words, key=lambda word: (word.start, -word.end)):

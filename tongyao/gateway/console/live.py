@@ -37,7 +37,7 @@ def _counted_as(caller: Caller) -> str:
 
 
 class Live:
-    """One task per process that somebody looks at, however many do: it reads the records when they tell that there is something."""
+    """One task for each process with viewers, however many: it reads the records when they notify it."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context

@@ -51,7 +51,7 @@ def environment() -> Environment:
 
 
 def _to_reader(text: str, alias: str) -> str:
-    """In the language of the text, whatever that of the page."""
+    """Return the words in the language of the text, whatever that of the page."""
     return to_reader(text, alias, "zh" if language_of(text) == "zh" else "en")
 
 
@@ -111,7 +111,7 @@ def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HT
 
 
 def words(language: Language) -> dict[str, Any]:
-    """What templates speak with: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
+    """Functions for texts in templates: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
     return {"t": partial(say, language), "known": known, "gap": "" if language == "zh" else " ", "language": language}
 
 

@@ -17,9 +17,9 @@ _MOST_REASONS: Final = 3
 _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
 """Characters of a part of the tension that a reason repeats."""
 _WEAK: Final = 2
-"""Who shares no more words than this with the tension is called a weak match."""
+"""A person who shares at most this many words with the tension is called a weak match."""
 _LEAST: Final = 2
-"""So many are ticked even where nobody shares a word."""
+"""Number of people who are ticked even if nobody shares a word."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Where none may be read, the id."""
+    """Return the title: of a child what stayed open in its parent, otherwise the first words of the intent or of the tension's transition. Where none may be read, the id."""
     return title_of_words(view.title, view.intent, view.tension) or view.id
 
 
@@ -232,7 +232,7 @@ class ShownTable:
 
 
 def table(view: PartyView) -> ShownTable | None:
-    """None before the first observation."""
+    """Return the matrix of relations; None before the first observation."""
     if view.stands is None or not view.observations:
         return None
     footnotes = _Footnotes(view)
@@ -299,7 +299,7 @@ def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
 
 
 def last_said(view: PartyView, before: int = 0) -> Projection | None:
-    """What was said for the reader last. `before`: in a round before this one; 0: in any."""
+    """Return the reader's last turn with items. `before`: in a round before this one; 0: in any."""
     return next((turn for turn in reversed(view.own or ()) if turn.items and (not before or turn.round < before)), None)
 
 
@@ -309,7 +309,7 @@ def own_in(view: PartyView, number: int) -> Projection | None:
 
 
 def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
-    """What everybody with a part of the plan answered, as far as the reader of the view may know it."""
+    """Return the answers to the plan, as far as the reader of the view may know them."""
     return given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
 
 

@@ -24,7 +24,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     """These tools need no key: repeating a call leaves the same state."""
 
     async def consents(ctx: Context, token: Token = "") -> Any:
-        """Where a proxy may speak for you, scene by scene."""
+        """Your consent to a proxy, scene by scene."""
         caller = await callers.authenticate(token, ctx)
         return {
             "consents": [
@@ -49,7 +49,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def channels(ctx: Context, token: Token = "") -> Any:
-        """Where you are told that something waits for you."""
+        """Your channels of notifications."""
         caller = await callers.authenticate(token, ctx)
         return {
             "channels": [

@@ -57,7 +57,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         return {"scenes": [as_json(scene) for scene in await list_scenes(context)]}
 
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
-        """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""
+        """List the people of a scene. Public are an id, language and grade; names only where the scene says so."""
         found = await people_search.list_people(
             context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
         )
@@ -75,7 +75,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         limit: int = 20,
         token: Token = "",
     ) -> Any:
-        """Who is near a text, a tension or your profile, and why."""
+        """Search people near a text, a tension or your profile, with reasons."""
         body = people_search.SearchBody.model_validate(
             {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
         )
@@ -119,14 +119,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         return {"process_id": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
     async def status(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
-        """How far a process is, and everything you may see of it now."""
+        """The state of a process, and everything you may see of it now."""
         caller = await callers.authenticate(token, ctx)
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
         view = await processes.party_view(context, access)
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
     async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
-        """What waits for you in all processes, the most urgent first: what is asked, what you may see, and the calls that answer it."""
+        """All open asks to you, the most urgent first: each with its question, what you may see, and the calls that answer it."""
         found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
         return {"pending": [with_answers(ask) for ask in found]}
 

@@ -24,7 +24,7 @@ from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
 CHAT_BYTES: Final = 4_000_000
-"""Of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
+"""Bytes of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""

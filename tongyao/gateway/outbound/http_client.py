@@ -24,7 +24,7 @@ _PARTS_AT_ONCE: Final = 50
 """After so many parts other tasks run: data in the socket's buffer is read without a wait."""
 _ADDRESSES_TRIED: Final = 4
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2. In a DHE exchange the server chooses numbers that cost this side two thirds of a second."""
+"""Ciphers of TLS 1.2. In a DHE exchange the server chooses numbers that cost this side two thirds of a second."""
 
 _LOOKUPS: Final = ThreadPoolExecutor(100, thread_name_prefix="host-names")
 """A name server that does not answer holds a thread for ten seconds and more, so look-ups have threads of their own."""

@@ -95,7 +95,7 @@ class NotificationSender(Deliveries[Notification]):
             )
 
     async def _outgoing(self, notification: Notification, links: list[str]) -> Outgoing | None:
-        """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
+        """Return the text to send; None if it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
         channel = await self._channel(notification)
         what = str(notification.about["what"])
         due: datetime | None = None
@@ -131,7 +131,7 @@ class NotificationSender(Deliveries[Notification]):
         )
 
     async def _where(self, notification: Notification, channel: Channel, links: list[str]) -> str:
-        """In a mail a personal link to the console, which works once; elsewhere the installation's address.
+        """Return the address in a notification: in a mail a personal link to the console, which works once; elsewhere the installation's address.
 
         A mail has none where the token is over that set its address.
         """

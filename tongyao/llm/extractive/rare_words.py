@@ -31,7 +31,7 @@ def frequencies(texts: Iterable[str]) -> Counter[str]:
 
 
 def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
-    """At most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
+    """Return at most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
     counted, wanted = frequencies(sentences), words(to)
 
     def score(sentence: str) -> float:

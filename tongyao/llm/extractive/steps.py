@@ -61,7 +61,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """At most eight sentences of the profile as they are. In later turns there is nothing new.
+    """Return at most eight sentences of the profile as they are. In later turns there is nothing new.
 
     A sentence with a forbidden phrase is not quoted, nor is one without a word of the topics where the mandate names any.
     """

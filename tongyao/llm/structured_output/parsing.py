@@ -127,7 +127,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _complaint(error: ValidationError) -> str:
-    """Where and what, without the value: values are people's texts, and this line goes into logs."""
+    """Return the place and the kind of a fault, without the value: values are people's texts, and this line goes into logs."""
     issues = error.errors(include_input=False, include_url=False, include_context=False)
     said = [f"{'.'.join(str(part) for part in issue['loc'])}: {issue['type']}" for issue in issues[:5]]
     more = f" and {len(issues) - 5} more" if len(issues) > 5 else ""

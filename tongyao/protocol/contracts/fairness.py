@@ -31,7 +31,7 @@ def fairness_key(start: ProcessInput, by: FairBy) -> str:
 
 
 def priority_of(contract: ActivityContract[Any, Any], given: ActivityInput) -> int:
-    """From 1, the first, to 5. First goes what somebody waits for at this moment: a tension made of their words, words taken down,
+    """Return the priority, from 1 (first) to 5. First come steps that somebody waits for at this moment: a tension made of their words, words taken down,
     a delivery. Then what a round waits for. Last the calls of proxies, which nobody waits for by name."""
     if contract in (FORMULATE, DISCOVER, DELIVER):
         return SOMEBODY_WAITS

@@ -36,7 +36,7 @@ ROLES: Final[dict[str, str]] = {PROCESS_QUEUE: "process", MODELS_QUEUE: "models"
 """Task queue → the role of the workers that poll it; workers of the role `all` poll every queue (docs/operations.md §3)."""
 
 QUEUE_PATIENCE: Final = timedelta(minutes=20)
-"""How long a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
+"""Time that a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
 process is started any more (15 minutes): work that only waits its turn is not put back to the end of the queue. Steps of the process's own
 queue have no such bound, since without a worker there the workflow does not run either."""
 
@@ -207,7 +207,7 @@ def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> in
 
 
 class FreezeOutput(Value):
-    """Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
+    """The seated participants. Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
 
     seats: tuple[Seat, ...]
 
@@ -310,7 +310,7 @@ class RememberInput(ActivityInput):
 
 
 class ConsentInput(ActivityInput):
-    """Who of these is to be asked whether a proxy may speak for them."""
+    """The chosen people, whose consents are looked up."""
 
     choices: tuple[Choice, ...]
     others_expected: int = Field(ge=1, description="So many would sit beside the demander if all of them took part.")
@@ -350,7 +350,7 @@ class CancelChildrenInput(ActivityInput):
 
 
 class RecordInput(ActivityInput):
-    """Only the outbox: for transitions after which nothing else happens soon."""
+    """Writes the outbox alone: for transitions after which nothing else happens soon."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
-    """Which steps of the reader wait for those of others, and which of others wait for the reader's."""
+    """Return the steps of the reader that wait for those of others, and the reverse."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
     told: list[str] = []
@@ -100,7 +100,7 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:
-    """What is asked of the reader is noted as unsaid where none of their own words offers it."""
+    """Return the entry of a request to the reader, noted as unsaid if none of their own words offers it."""
     if kind == "asked" and claim.sources and reader not in speakers(claim.sources):
         return notes.mark("unsaid", claim.sources, claim.doubt)
     return notes.of_claim(claim)

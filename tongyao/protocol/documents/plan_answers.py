@@ -47,7 +47,7 @@ def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Secti
 
 
 def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[Section]:
-    """For each plan that another one has replaced, the latest first, how it was answered."""
+    """Return the answers to each replaced plan, the latest first."""
     words = _WORDS[language]
     sections = []
     for revision in sorted({answer.revision for answer in answers}, reverse=True):
@@ -66,7 +66,7 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
 
 
 def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_open: bool = False) -> str:
-    """Who answered what, and who did not, in one line; empty where nobody has a part of the plan. `still_open`: whether the plan can be answered."""
+    """Return the answers in one line, and who gave none; empty if nobody has a part of the plan. `still_open`: whether the plan can be answered."""
     words = _WORDS[language]
     said = (
         words["heading"].format(
@@ -89,7 +89,7 @@ def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
 
 
 def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
-    """For each decision that somebody made its heading and everybody who made it."""
+    """Yield each decision that somebody made, with its heading and everybody who made it."""
     found = ((decision, [answer for answer in answers if answer.decision == decision]) for decision in _DECISIONS)
     return [(_WORDS[language][decision], those) for decision, those in found if those]
 

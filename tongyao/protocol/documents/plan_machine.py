@@ -51,7 +51,7 @@ class Node(Value):
 
 
 class Permission(Value):
-    """Who may do something. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
+    """A permission by alias. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
 
     name: str
     aliases: tuple[str, ...]

@@ -44,7 +44,7 @@ _EDGES: Final = " .。!！?？;；,，:：、\n"
 
 
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
-"""Where a pattern of the tables holds another one."""
+"""The place in a pattern of the tables at which another one is inserted."""
 
 
 class Breach(NamedTuple):
@@ -105,7 +105,7 @@ def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 @lru_cache(maxsize=1024)  # an answer is checked before and after its repair
 def breach_of(sentence: str) -> Breach | None:
-    """Why `sentence` is not the catalyst's to say; None when it is, or when that is not certain."""
+    """Return the reason why the catalyst may not say `sentence`; None when it is, or when that is not certain."""
     for part in _parts(_own_words(sentence)):
         if not _find("neutral", part) and (found := _goes_beyond(part)):
             return found

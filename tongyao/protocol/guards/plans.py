@@ -42,10 +42,10 @@ _QUESTION = re.compile(
 )
 """A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Of an answer: each is compared with the tensions of its lineage."""
+"""Most residuals of an answer: each is compared with the tensions of its lineage."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 _TITLE_UNITS = 20
-"""Of a residual that was given no title: so much of its transition."""
+"""Units of its transition that are the title of a residual without one."""
 
 
 def settle_plan(

@@ -131,7 +131,7 @@ def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _last(text: str, part: str) -> tuple[int, int] | None:
-    """Where `part` stands last in a short `text`; where it stands first if only white space or marks were changed in it."""
+    """Return the last place of `part` in a short `text`; the first one if only white space or marks were changed in it."""
     at = _plain(text).rfind(_plain(part)) if len(_plain(text)) == len(text) else text.rfind(part)
     return (at, at + len(part)) if at >= 0 else find_quote(text, part)
 

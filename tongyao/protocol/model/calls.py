@@ -21,7 +21,7 @@ class CallKey:
     reask: int = 0
 
     def __str__(self) -> str:
-        """What a call is reserved under; it begins with the id of the process and a slash."""
+        """The name under which a call is reserved; it begins with the id of the process and a slash."""
         return "/".join((self.process, self.step, str(self.round), self.alias, str(self.revision), str(self.reask)))
 
 

@@ -134,7 +134,7 @@ def round_of(any_id: str) -> int:
 
 
 def speaker_of(any_id: str) -> str:
-    """The alias that an item is of; empty for anything else."""
+    """Return the alias of an item's speaker; empty for anything else."""
     found = _PARTS.fullmatch(any_id)
     return (found["alias"] or "") if found else ""
 

@@ -237,10 +237,10 @@ CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 """Kinds that never wait behind another message, and are exempt from the bound on messages."""
 
 MAX_SAID: Final = 10
-"""How often somebody may hand in words in one turn (ours). It bounds what the state keeps of a turn."""
+"""Most texts that somebody may hand in in one turn (ours). It bounds what the state keeps of a turn."""
 
 MAX_TAKEN_BACK: Final = 3
-"""How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""
+"""Most times that somebody may take over in one turn while their proxy's call runs (ours). Each such call is discarded and paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
 """Authors who are exempt from it: what they may send is bounded otherwise."""

@@ -20,7 +20,7 @@ OUTSIDE: Final = "outside"
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""How a task stands with its doer: both sides said it, the demander is to decide, it asks the doer something, the doer alone
+"""The agreement on a task: both sides said it, the demander is to decide, it asks the doer something, the doer alone
 offered it, the doer has not offered it."""
 
 
@@ -82,7 +82,7 @@ class Task(Value):
 
     @property
     def standing(self) -> TaskStanding:
-        """How it stands with its doer; of a task that nobody here does, `unasked`."""
+        """The agreement on the task; of a task that nobody here does, `unasked`."""
         if self.agreed:
             return "agreed"
         if self.assignee == DEMANDER:

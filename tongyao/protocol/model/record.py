@@ -31,7 +31,7 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """What others are shown once identities are: the name, else the id of the profile; empty of somebody erased."""
+        """The name for others once identities are shown: the name, else the id of the profile; empty of somebody erased."""
         if self.erased:
             return ""
         name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
@@ -39,7 +39,7 @@ class Participant(Value):
 
 
 class EarlierAnswer(Value):
-    """What one person answered to a plan that another one has replaced. `words`: what they wrote with it."""
+    """One person's answer to a plan that another one has replaced. `words`: what they wrote with it."""
 
     revision: int
     alias: str
@@ -89,7 +89,7 @@ class Record(Value):
     )
 
     def participant(self, alias: str) -> Participant:
-        """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""
+        """Return the person under `alias`. Raises `KeyError` naming the process when there is nobody."""
         for participant in (self.demander, *self.participants):
             if participant.alias == alias:
                 return participant

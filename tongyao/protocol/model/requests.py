@@ -40,7 +40,7 @@ class Material(Value):
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where the pieces stand in the profile, as long as no names in them are replaced."""
+        """Return the places of the pieces in the profile, as long as no names in them are replaced."""
         return tuple((piece.start, piece.start + len(piece.text)) for piece in self.pieces)
 
     @property

@@ -129,7 +129,7 @@ class ProcessSettings(Value):
 
     @property
     def max_others(self) -> int:
-        """How many participants there may be beside a demander who takes part: that seat is one of the eight."""
+        """The most participants beside a demander who takes part: that seat is one of the eight."""
         return self.max_participants - self.demander_takes_part
 
     @model_validator(mode="after")

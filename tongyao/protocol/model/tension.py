@@ -37,7 +37,7 @@ class Grade(StrEnum):
 
 
 class Audit(Value):
-    """Which lenses the material was sufficient for. By code, never by an engine's opinion of itself alone."""
+    """The audit: lenses for which the material was sufficient. By code, never by an engine's opinion of itself alone."""
 
     transition: bool
     initial_state: bool
@@ -79,11 +79,11 @@ class LineSpan(Value):
 
 
 MOST_NAMES: Final = 60
-"""Of one text: more are not kept."""
+"""Most names of one text: more are not kept."""
 
 
 MOST_NAME_CHARS: Final = 80
-"""Of one name."""
+"""Characters of one name."""
 
 
 class NameFound(Value):
@@ -249,7 +249,7 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
 
 
 def from_raw(intent: str, *, language: Literal["zh", "en"], names: tuple[NameFound, ...] = ()) -> Tension:
-    """Where nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
+    """Return the tension if nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
 
     Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
     """

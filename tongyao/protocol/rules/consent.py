@@ -59,7 +59,7 @@ def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_hom
 def consents_of(
     what: ConsentInput, known: Mapping[str, Standing], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
-    """Who of the chosen is to be asked, and who takes no part.
+    """Return which of the chosen people are asked, and who takes no part.
 
     `known`: what holds for each of them; who is missing there has no profile any more. `over_quota`: who was asked, or named by
     this demander, too often; `may_ask`: how many people the demander may still have asked. Who is beyond that takes no part, and

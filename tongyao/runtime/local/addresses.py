@@ -13,7 +13,7 @@ from tongyao.runtime.local.processes import accepts_connections
 
 FILE = "service.json"
 GATEWAY_FILE = "gateway.url"
-"""In a home while its gateway runs: the address at which it listens."""
+"""File of a home with the address of its running gateway."""
 
 
 class ServiceAddresses(BaseModel):
@@ -32,7 +32,7 @@ class ServiceAddresses(BaseModel):
     started_at: datetime
 
     def environment(self) -> dict[str, str]:
-        """What a child process (a worker, the gateway) needs to find the same servers.
+        """Return the environment by which a child process (a worker, the gateway) finds the same servers.
 
         Settings of the Temporal server that `up` starts are unset in it: they contradict the address of a running one.
         """

@@ -45,7 +45,7 @@ Progress = Callable[[str], None]
 
 
 def cache_directory() -> Path:
-    """What all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
+    """The folder that all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "tongyao"
 

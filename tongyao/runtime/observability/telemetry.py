@@ -33,7 +33,7 @@ Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
 FRESH_SECONDS = 1.0
 MOST_CONNECTIONS = 100
-"""Of all clients: the port is served by the same event loop as the gateway, and has no login."""
+"""Most connections of all clients: the port is served by the same event loop as the gateway, and has no login."""
 
 
 class Telemetry:

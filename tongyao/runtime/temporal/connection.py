@@ -60,7 +60,7 @@ async def connect(
 
 
 def _interceptors(settings: Settings) -> Sequence[Interceptor]:
-    """Those of traces, where an endpoint is set. Workers take them over from their client."""
+    """Return the interceptors of traces, if an endpoint is set. Workers take them over from their client."""
     if settings.traces_endpoint is None:
         return ()
     from tongyao.runtime.observability.traces import Tracing  # late: brings the OpenTelemetry SDK
@@ -78,7 +78,7 @@ def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncrypt
 
 
 async def _check_namespace(client: Client, target: str) -> None:
-    """In a namespace that is not there every process seems to have ended: nothing may be asked of it."""
+    """Raise if the namespace does not exist: every process would seem to have ended."""
     try:
         await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:

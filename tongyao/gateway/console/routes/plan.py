@@ -32,7 +32,7 @@ async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response
 
 @router.post("/plan")
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """What came of the plan, or what those who commit are told, in the visitor's words; each takes the place of what they said before."""
+    """Store the visitor's feedback on the plan, or their contact for those who commit; each replaces the earlier one."""
     tells = text_in(form, "answer") == "contact"
     try:
         await (tell_those_who_commit if tells else say_what_came)(visit, process_id, form)

@@ -208,7 +208,7 @@ async def _speaks(visit: Visit, access: ProcessAccess) -> str:
 
 
 async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
-    """None when the service that knows cannot be reached now."""
+    """Return the reason why the process waits; None if the workflow cannot be reached."""
     try:
         async with asyncio.timeout(_WHY_SECONDS):
             return await why_for(visit.context, access, language=visit.language)

@@ -37,10 +37,10 @@ router = APIRouter()
 
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
-"""What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+"""Questions about what an intent may lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
 _EXAMPLES: Final = 4
 _COMPARED: Final = 5
-"""Of the visitor's newest processes: one of them may have begun with the same words a moment ago."""
+"""Number of the visitor's newest processes that are looked at: one of them may have begun with the same words a moment ago."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
@@ -91,7 +91,7 @@ async def _begun(visit: Visit, intent: str) -> str:
 
 
 def _whole(visit: Visit, given: dict[str, str]) -> str:
-    """What is in the box, and each answer under a line that says which question it answers."""
+    """Return the words of the box, and each answer under a line that names its question."""
     language = visit.language
     parts = [given["intent"].strip()]
     parts += [under(lens, given[name].strip(), language) for lens, name in LENS_OF.items() if given[name].strip()]

@@ -16,7 +16,7 @@ class DeliveryChanges(Value):
 
 
 def delivery_changes(deliveries: Sequence[Delivery], alias: str) -> DeliveryChanges | None:
-    """None where this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
+    """Return the changes; None if this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
     mine = [_sentences(delivery) for delivery in deliveries if delivery.alias == alias]
     if len(mine) < 2:
         return None

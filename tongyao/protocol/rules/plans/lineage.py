@@ -77,7 +77,7 @@ def likeness(a: Tension, b: Tension) -> float:
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
-    """Of two counts, 0 where one is empty."""
+    """Return the cosine of two counts, 0 if one is empty."""
     dot = sum(count * b.get(gram, 0) for gram, count in a.items())
     norms = sqrt(sum(n * n for n in a.values())) * sqrt(sum(n * n for n in b.values()))
     return dot / norms if norms else 0.0
