@@ -79,8 +79,12 @@ class MaintenanceSettings(BaseModel):
     erasures_minutes: int = Field(
         default=15, ge=0, description="Minutes between looks at erasures that were interrupted; 0: no schedule."
     )
-    retention_minutes: int = Field(default=24 * 60, ge=0, description="Minutes between deletions of old rows; 0: no schedule.")
-    backup_minutes: int = Field(default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule.")
+    retention_minutes: int = Field(
+        default=24 * 60, ge=0, description="Minutes between deletions of old rows; 0: no schedule."
+    )
+    backup_minutes: int = Field(
+        default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule."
+    )
     keep_days: int = Field(
         default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
     )
