@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
     temporal_tls_ca: Path | None = Field(
-        default=None, description="File of the authorities that the server's certificate must be of; turns TLS on."
+        default=None, description="File of the authorities that may have signed the server's certificate; turns TLS on."
     )
     temporal_tls_cert: Path | None = Field(default=None, description="File of our certificate, for mTLS.")
     temporal_tls_key: Path | None = Field(default=None, description="File of its private key.")

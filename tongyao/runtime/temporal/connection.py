@@ -69,7 +69,7 @@ def _interceptors(settings: Settings) -> Sequence[Interceptor]:
 
 
 def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncryption:
-    """Encryption with the master keys of this installation. `takes_plain`: whatever the settings say. Raises `BadKey`."""
+    """Encryption with the master keys of this installation. `takes_plain`: accept plain payloads, even if the settings do not. Raises `BadKey`."""
     return PayloadEncryption(
         keyring(settings),
         encrypts=settings.temporal_encryption,
