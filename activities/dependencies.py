@@ -21,11 +21,11 @@ from tongyao.records.repositories import Repositories
 
 
 class Retriever(Protocol):
-    """What of a long profile an endpoint sees (an extension point, see docs/extending.md)."""
+    """Retrieval of the pieces of a long profile that an endpoint reads (an extension point, see docs/extending.md)."""
 
     @property
     def name(self) -> str:
-        """What the ledger and the manifest call it."""
+        """The name of the retriever in the ledger and the manifest."""
         ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
@@ -37,7 +37,7 @@ class Retriever(Protocol):
 
 
 class Memory(Protocol):
-    """Where long profiles are remembered: the Highway."""
+    """The store of long profiles: the Highway."""
 
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
@@ -47,7 +47,7 @@ class Memory(Protocol):
 
 
 class Field(Protocol):
-    """Who in a scene is near a tension."""
+    """Search for people near a tension in a scene."""
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]

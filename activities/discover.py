@@ -29,18 +29,18 @@ class Discovering:
         parent = (await repositories.processes.get(what.process_id)).parent_id
         before = await repositories.lineage.asked_in(parent) if parent else frozenset()
         spoke = await repositories.seats.spoke_for_themselves(parent) if parent else {}
-        excluded = [one for one in what.excluded if one]
+        excluded = [profile for profile in what.excluded if profile]
         found = list(
             await self._deps.field.discover(
                 tension, scene=what.scene, limit=what.limit, excluded=[*excluded, *sorted(before)]
             )
         )
-        others = list(dict.fromkeys(one.profile_id for one in found))
+        others = list(dict.fromkeys(person.profile_id for person in found))
         if before and len(others) < what.limit:
             again = await self._deps.field.discover(
                 tension, scene=what.scene, limit=what.limit - len(others), excluded=[*excluded, *others]
             )
-            found += [one.model_copy(update={"rank": one.rank + len(found)}) for one in again]
+            found += [person.model_copy(update={"rank": person.rank + len(found)}) for person in again]
         await self._keep(what.process_id, found)
         return _found(found, spoke)
 
@@ -53,9 +53,12 @@ class Discovering:
         found: Sequence[CandidateRow] = ()
         if lack is not None:
             near = await self._deps.field.discover(
-                lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
+                lack.tension,
+                scene=what.scene,
+                limit=what.limit,
+                excluded=[profile for profile in what.excluded if profile],
             )
-            found = [_explained(one, lack, what.round) for one in near]
+            found = [_explained(person, lack, what.round) for person in near]
         await self._keep(what.process_id, found, round_number=what.round)
         return _found(found, {})
 
@@ -76,11 +79,11 @@ def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> 
     return DiscoverOutput(
         candidates=tuple(
             Candidate(
-                profile_id=one.profile_id,
-                perspective=one.perspective,
-                score=one.score,
-                endpoint=spoke.get(one.profile_id, EndpointKind.PROXY),
+                profile_id=person.profile_id,
+                perspective=person.perspective,
+                score=person.score,
+                endpoint=spoke.get(person.profile_id, EndpointKind.PROXY),
             )
-            for one in found
+            for person in found
         )
     )

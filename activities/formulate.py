@@ -29,7 +29,7 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
-"""Of a longer profile of the demander, only what bears on the intent is read (docs/protocol.md §4.6)."""
+"""Characters up to which the demander's profile is read whole; of a longer one pieces for the intent are read (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -68,7 +68,7 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """What may be read of the demander's profile; empty without one, and where their mandate keeps it back."""
+        """Return the readable part of the demander's profile; empty without one, and where their mandate keeps it back."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""

@@ -75,7 +75,7 @@ class Planning:
         )
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
-        """An answer or its repair. Without one, a block of JSON in the text. Without that, a minimal plan from the record, and True."""
+        """An answer or its repair. If a document of the whole answer cannot be read, a block of JSON in its text is. Without that, a minimal plan from the record, and True."""
         try:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
         except Unreadable as error:

@@ -43,7 +43,7 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """What the turns of one step are made from, read once for all of them. Erased profiles have no text.
+    """The input of the turns of one step, read once for all of them. Erased profiles have no text.
 
     `readable`: ids of profiles that a proxy may speak from here.
     """
@@ -56,7 +56,7 @@ class _Room:
     marker: Marker
 
     def owner(self, alias: str) -> str:
-        """Whose words a turn is made of: the demander's, where they take part without a profile."""
+        """Return the owner of the words of a turn: the demander, where they take part without a profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 

@@ -31,7 +31,7 @@ class Remembering:
 
 
 def _quoted(record: Record, alias: str, text: str) -> list[tuple[int, int]]:
-    """Where the passages that items of `alias` quote stand in `text`, in order."""
+    """Return the places in `text` of the passages that items of `alias` quote, in order."""
     said = (turn for turn in record.projections if turn.alias == alias)
     quotes = {quote for turn in said for item in turn.items for quote in item.quotes}
     return sorted({span for quote in quotes for span in find_pieces(text, quote)})

@@ -158,7 +158,7 @@ class Crystallization(MessageHandlers):
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
             _give_up(self._running.pop(key).task)
-        for key, step in sorted(wanted.items(), key=lambda one: one[0] == RECORD_KEY):
+        for key, step in sorted(wanted.items(), key=lambda step: step[0] == RECORD_KEY):
             startable = not step.held and (key == RECORD_KEY or not self._draining)
             if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
                 self._start(key, step)

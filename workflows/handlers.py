@@ -35,7 +35,7 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 
 SIGNALS_KEPT: Final = 200
-"""How many signals with a key are remembered, so that the same signal twice is one message."""
+"""Number of signals with a key that are remembered, so that the same signal twice is one message."""
 
 RESUME: Final = "resume"
 """The only signal that is taken without a signature; its payload is not read."""

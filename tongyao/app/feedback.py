@@ -41,15 +41,17 @@ class FeedbackBody(FeedbackGiven):
 
 
 class Feedback(Value):
-    """What was stored. `profile`: the profile that has the text as well, and its version."""
+    """The stored feedback. `profile`: the profile that has the text as well, and its version."""
 
     revision: int
     profile: tuple[str, int] | None = None
 
 
 async def read_feedback(context: AppContext, process_id: str, alias: str) -> tuple[FeedbackRow, str] | None:
-    """What somebody of the process said last of what became of it, and in which words; None when they said nothing."""
-    rows = [one for one in await context.repositories.feedback.of_process(process_id) if one.alias == alias]
+    """Return the last feedback of somebody of the process with its words; None if they gave none."""
+    rows = [
+        feedback for feedback in await context.repositories.feedback.of_process(process_id) if feedback.alias == alias
+    ]
     if not rows:
         return None
     return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)
@@ -93,7 +95,7 @@ async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: 
 
 
 async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:
-    """As `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
+    """Like `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
     if body.to_profile and caller.role is not Role.PERSON:
         raise NotAllowed("this token is for one process: use a token of the person to add words to their profile")

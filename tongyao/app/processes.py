@@ -142,13 +142,15 @@ async def _answerers(context: Reading, process_id: str) -> tuple[str, ...] | Non
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
-    """In the order given, with as many questions to the records for many as for one."""
+    """Summaries in the order of `accesses`. The number of queries does not depend on their number."""
     asks: dict[str, list[InboxRow]] = {}
-    for ask in await context.repositories.inbox.open_in([one.process.id for one in accesses]):
+    for ask in await context.repositories.inbox.open_in([access.process.id for access in accesses]):
         asks.setdefault(ask.process_id, []).append(ask)
-    answered = [one.process.id for one in accesses if _reads_answers(one)]
+    answered = [access.process.id for access in accesses if _reads_answers(access)]
     decisions = await context.repositories.plans.decisions(answered) if answered else {}
-    return [_summary(one, asks.get(one.process.id, []), decisions.get(one.process.id, {})) for one in accesses]
+    return [
+        _summary(access, asks.get(access.process.id, []), decisions.get(access.process.id, {})) for access in accesses
+    ]
 
 
 def _reads_answers(access: ProcessAccess) -> bool:
@@ -173,16 +175,16 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "waiting": row.waiting,
             "waits": [
                 WaitsFor(
-                    id=one.ask_id,
-                    alias=one.alias,
-                    ask=one.ask,
-                    en=does(one, "en"),
-                    zh=does(one, "zh"),
-                    round=one.round,
-                    subject=_shown(one),
-                    due_at=one.due_at,
+                    id=ask.ask_id,
+                    alias=ask.alias,
+                    ask=ask.ask,
+                    en=does(ask, "en"),
+                    zh=does(ask, "zh"),
+                    round=ask.round,
+                    subject=_shown(ask),
+                    due_at=ask.due_at,
                 )
-                for one in open_asks
+                for ask in open_asks
             ],
             "root": row.root_id,
             "depth": row.depth,
@@ -235,7 +237,7 @@ async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
-    """As `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
+    """Like `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()

@@ -1,4 +1,4 @@
-"""What use cases are given that only read the records. An `AppContext` is one of these, too."""
+"""The context of use cases that only read the records. An `AppContext` is one of these, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share of the product: the settings, the caller, the context of the use cases. Each is imported when it is used."""
+"""The parts of the product that commands share: the settings, the caller, the context of the use cases. Each is imported when it is used."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ _STEPS = (
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
 SHOWN_UNITS: Final = 24
-"""So much of a part of the tension stands beside a person who was found, and in a short tension."""
+"""Characters of a part of the tension that are shown beside a person who was found, and in a short tension."""
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Of everything that waits (for `alias`) a line that says so, then the commands that answer it, indented and whole."""
+    """Return for each open ask (to `alias`) a line that describes it, then the commands that answer it, indented and whole."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
@@ -64,7 +64,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    """Return lines about a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
     return (
         [say("waits.left_open"), *lines]
@@ -74,7 +74,7 @@ async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Those whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
+    """Return lines about the participants whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
     record = await repositories.record(row)
     lines = []
     for alias in (seat.alias for seat in record.participants if own_answer(record, seat.alias) == "possible"):
@@ -84,7 +84,7 @@ async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
-    """What `watch` shows now; what is wider than the screen is cut. Raises `ProcessUnknown`."""
+    """Return the picture of `watch`, cut to the width of the screen. Raises `ProcessUnknown`."""
     row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
@@ -166,7 +166,7 @@ async def follow(repositories: Repositories, process_id: str, *, quiet: bool = F
 
 
 async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
-    """For a log: a line for each phase and round as it begins, the picture once at the end."""
+    """Print the course for a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
     while True:
         row = await repositories.processes.get(process_id)
@@ -221,7 +221,7 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
 
 
 async def _of_demander(context: Reading, process_id: str) -> PartyView:
-    """What the demander may see: on the machine it is read for them."""
+    """Return the demander's view: on the machine it is read for them."""
     row = await context.repositories.processes.get(process_id)
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
@@ -256,7 +256,7 @@ def _print_shortened(tension: Tension) -> None:
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
-    """Whom the field found, from which side, and why; those who would be taken are marked."""
+    """Print the people whom the field found, with side and reason; those who would be taken are marked."""
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
@@ -283,7 +283,7 @@ def _because(reason: Because) -> list[str]:
 
 
 async def print_choices(repositories: Repositories, process_id: str) -> None:
-    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    """Print the demander's options: at a limit what is open and who could be added, after a plan its residuals."""
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
         given = await choices_of(repositories, ask)
         if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
@@ -326,7 +326,7 @@ async def print_plan(context: Reading, process_id: str) -> None:
 
 
 def print_view(view: PartyView) -> None:
-    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations."""
+    """Print one person's view: the tension or their delivery, what they or their proxy said, and the observations."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:

@@ -38,7 +38,7 @@ async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tension_as_text(tension: Mapping[str, Any]) -> str:
-    """What the editor opens: a heading for each part, a line for each barrier."""
+    """Return the text for the editor: a heading for each part, a line for each barrier."""
     parts = [f"<!-- {say('file.edit_note')} -->"]
     for name, letter in _LETTERS.items():
         value = tension.get(name, "")
@@ -59,7 +59,7 @@ def tension_of_text(text: str) -> dict[str, Any]:
 
 
 def edited(text: str) -> str:
-    """What somebody made of `text` in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
+    """Return `text` as somebody changed it in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tension.md"

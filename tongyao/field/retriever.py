@@ -1,4 +1,4 @@
-"""What of a long profile an endpoint sees: the chunks nearest to each part of the tension (docs/field.md §9)."""
+"""Retrieval from a long profile: the chunks nearest to each part of the tension (docs/field.md §9)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Those of `labels` that are lines of the tension, in order."""
+    """Return those of `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 

@@ -146,7 +146,9 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'line'}: {fault['msg']}" for fault in error.errors()
+        )
         raise RecordingError(f"{path}:{number}: {problems}") from error
 
 

@@ -156,7 +156,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """What code tells of the round; each line is explained in the step's prompt."""
+    """Return the code's lines about the round; each line is explained in the step's prompt."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
@@ -208,7 +208,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
 
 
 def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """What the plan rests on, the tension first, and the plan: the same for every delivery."""
+    """Return the tension, the sources of the plan, and the plan: the same for every delivery."""
     plan = request.plan
     sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
     holds = {"without_part": not plan.has_part(request.alias)}

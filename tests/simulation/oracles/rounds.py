@@ -1,4 +1,4 @@
-"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5.1, §5.5)."""
+"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5, §5.5)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _EDGE: Final = re.compile(
     r"[。！？]{1,8}[”’」』）]{0,4}|[.!?]{1,8}[”’\")]{0,4}(?=\s)|\n[ \t]{0,40}(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$",
     re.M,
 )
-"""Where a sentence ends, or a paragraph, an item of a list, or a heading."""
+"""The end of a sentence, a paragraph, an item of a list, or a heading."""
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
 """The name of a field, in a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own."""
 _TELLING: Final = 6
@@ -48,17 +48,17 @@ async def matching_sentences(
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories = context.repositories
-    ids = list(dict.fromkeys(one.profile_id for one in candidates))
+    ids = list(dict.fromkeys(candidate.profile_id for candidate in candidates))
     standing = await repositories.consents.standing(ids, access.process.scene_id or "")
     mandates = await repositories.mandate_rows.get_many(ids)
     open_to_read = [
-        one
-        for one in ids
-        if one in standing
-        and standing[one].consent is Consent.ALLOW
-        and (standing[one].own or standing[one].origin is not Origin.FILE)
-        and mandates[one].may_speak
-        and mandates[one].text_id is None
+        profile
+        for profile in ids
+        if profile in standing
+        and standing[profile].consent is Consent.ALLOW
+        and (standing[profile].own or standing[profile].origin is not Origin.FILE)
+        and mandates[profile].may_speak
+        and mandates[profile].text_id is None
     ]
     versions = await repositories.profiles.versions([(one, None) for one in open_to_read])
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
@@ -69,9 +69,9 @@ async def matching_sentences(
             text = (await repositories.texts.get_many([version.text_id], erased=""))[version.text_id]
             reasons = [
                 (version.profile_id, int(reason["start"]), int(reason["end"]), str(reason["part"]))
-                for one in candidates
-                if one.profile_id == version.profile_id
-                for reason in one.reasons
+                for candidate in candidates
+                if candidate.profile_id == version.profile_id
+                for reason in candidate.reasons
             ]
             make = partial(_sentences, text, reasons, marker, parts)
             found |= await READINGS.run(make, person=caller.person)

@@ -45,7 +45,7 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
     sentences = await matching_sentences(context, caller, process_id, found, parts)
     shown = []
     for person in order:
-        rows = [one for one in found if one.profile_id == person]
+        rows = [candidate for candidate in found if candidate.profile_id == person]
         because = {
             (reason["part"], reason["facet"]): Because(
                 part=reason["part"],
@@ -53,14 +53,14 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
                 facet=reason["facet"],
                 sentence=sentences.get((person, int(reason["start"]), int(reason["end"]), str(reason["part"]))),
             )
-            for one in rows
-            for reason in one.reasons
+            for row in rows
+            for reason in row.reasons
         }
         shown.append(
             Candidate(
                 profile_id=person,
                 taken=person in nearest,
-                perspectives=tuple(one.perspective for one in rows),
+                perspectives=tuple(row.perspective for row in rows),
                 because=tuple(because.values()),
             )
         )

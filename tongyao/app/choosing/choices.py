@@ -1,4 +1,4 @@
-"""What a demander may choose among when a process asks them to decide."""
+"""The options of a demander whom a process asks to decide."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NOBODY: Final = "the field proposes nobody: name any profile you know"
 
 
 class OpenPoint(Value):
-    """What no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
+    """Something that no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
 
     id: str
     text: str
 
 
 class Near(Value):
-    """What a person's side (`facet`: `offers`, `moves` or `needs`) is near to. `part`: of the tension, or what is open."""
+    """A match: the side of a person (`facet`: `offers`, `moves` or `needs`), and what it is near to. `part`: of the tension, or what is open."""
 
     part: str
     facet: str
@@ -49,7 +49,7 @@ class Proposal(Value):
 
     @classmethod
     def of(cls, found: CandidateRow) -> Proposal:
-        near = dict.fromkeys((one["part"], one["facet"]) for one in found.reasons)
+        near = dict.fromkeys((reason["part"], reason["facet"]) for reason in found.reasons)
         return cls(
             profile_id=found.profile_id,
             perspective=found.perspective,
@@ -60,7 +60,7 @@ class Proposal(Value):
 
 
 class Choices(Value):
-    """What may be chosen. `proposals`: whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
+    """The options of a choice. `proposals`: people whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
     to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
     """
 
@@ -100,7 +100,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     lack = lacking(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
-    present = [one.alias for one in record.participants if one.active]
+    present = [participant.alias for participant in record.participants if participant.active]
     others = sum(alias != DEMANDER for alias in present)
     free = settings.max_others - others
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
@@ -137,8 +137,8 @@ async def takes_up_proposals(repositories: Repositories, process_id: str) -> boo
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
     """The people who were found before the rounds, in the order in which they would be taken."""
     found: dict[str, CandidateRow] = {}
-    for one in await repositories.seats.candidates(ask.process_id, round_number=0):
-        found.setdefault(one.profile_id, one)
+    for candidate in await repositories.seats.candidates(ask.process_id, round_number=0):
+        found.setdefault(candidate.profile_id, candidate)
     order = await nearest_first(repositories, ask.process_id)
     return Choices(
         options=("select_participants",),

@@ -1,4 +1,4 @@
-"""Which of the demander's own words each line of their tension rests on. For the demander alone."""
+"""The demander's own words behind each line of their tension. For the demander alone."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ _MILLIONTH: Final = Decimal("0.000001")
 
 
 class Receipt(Value):
-    """What became of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
+    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
 
     id: str
     process_id: str
@@ -148,7 +148,7 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
-    """As `send_message`, for a caller whose access to the process is known already."""
+    """Like `send_message`, for a caller whose access to the process is known already."""
     lineage = None
     if isinstance(body, SubmitProjectionBody) and body.items:
         await _check_agent_speaks(context, access)
@@ -193,7 +193,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
-    """Only an agent hands in items: what a person says has no kinds and no quotes. Raises `BadInput`, and `Unavailable` without a worker.
+    """Check items that an agent hands in. A person's words have no kinds and no quotes, so only an agent may. Raises `BadInput`, and `Unavailable` without a worker.
 
     The process is asked itself: the records follow it.
     """
@@ -293,7 +293,7 @@ def build_message(
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:
-    """Whose seat a message is about: the caller's own, or for operators the one they name."""
+    """Return the alias that a message is about: the caller's own, or for operators the one they name."""
     if access.role is not Role.OPERATOR:
         if alias not in (None, access.alias):
             raise NotAllowed(f"you are {access.alias} here: leave `alias` out")
@@ -319,7 +319,7 @@ async def _start_child_of_ended(context: AppContext, access: ProcessAccess, mess
 
 
 async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:
-    """What became of a message of the caller's own. Raises `NotFound` for those of others."""
+    """Return the receipt of a message of the caller's own. Raises `NotFound` for those of others."""
     if caller.anonymous:
         permit(caller, Action.READ_MESSAGE)
     unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
@@ -369,7 +369,7 @@ def _counts_in(stored: StoredMessage) -> int | None:
 
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
-    """What an applied message means. `later`: the round in which words count whose own round had closed; else 0."""
+    """Return the sentence of an applied message in both languages. `later`: the round in which words count whose own round had closed; else 0."""
     key, values = stored.kind, dict[str, object]()
     if later:
         key, values = "later_round", {"sent": stored.payload["round"], "round": later}

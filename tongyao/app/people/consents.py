@@ -26,7 +26,7 @@ class ConsentBody(Body):
 
 
 class ConsentView(Value):
-    """What holds in one scene. `own`: decided by the person; else it follows from how the profile came in."""
+    """The consent in one scene. `own`: decided by the person; else it follows from how the profile came in."""
 
     scene: str
     consent: Consent
@@ -35,7 +35,7 @@ class ConsentView(Value):
 
 
 class ConsentQuestion(Value):
-    """What somebody is asked, before they have a seat: by whom, about which tension, and what of them others would get to read."""
+    """The question for consent, before the person has a seat: by whom, about which tension, and what of them others would get to read."""
 
     invitation_en: Invitation
     invitation_zh: Invitation
@@ -48,7 +48,7 @@ class ConsentQuestion(Value):
 
 
 async def read_consents(context: AppContext, caller: Caller, profile_id: str) -> list[ConsentView]:
-    """What holds in the profile's own scene, and in every other scene for which its owner decided something."""
+    """Return the consents in the profile's own scene, and in every other scene for which its owner decided something."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)

@@ -58,8 +58,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made["components"]["schemas"]
-        for one in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(one, None)
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
         for schema in schemas.values():
             _null_may_be_missing(schema)
         schemas["Problem"] = _PROBLEM
@@ -75,10 +75,10 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _correct(operation: dict[str, Any]) -> None:
-    parameters = [one for one in operation.get("parameters", ()) if one["name"] != "Authorization"]
-    for one in parameters:
-        if one["name"] == "Idempotency-Key":
-            one["required"] = True
+    parameters = [parameter for parameter in operation.get("parameters", ()) if parameter["name"] != "Authorization"]
+    for parameter in parameters:
+        if parameter["name"] == "Idempotency-Key":
+            parameter["required"] = True
     operation["parameters"] = parameters
     operation["responses"].pop("422", None)
     operation["responses"]["default"] = _ANSWER

@@ -58,7 +58,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """At most eight sentences of the profile as they are. In later turns there is nothing new.
+    """Return at most eight sentences of the profile as they are. In later turns there is nothing new.
 
     A sentence with a forbidden phrase is not quoted, nor is one without a word of the topics where the mandate names any.
     """
@@ -121,11 +121,14 @@ def _pairs(items: Iterable[Item]) -> list[str]:
     said = list(items)
     counted = frequencies(item.text for item in said)
     found = []
-    for one, other in combinations(said, 2):
-        alias, another = speaker_of(one.id), speaker_of(other.id)
-        if alias != another and (rare := shared(one.text, other.text, counted, RARE)):
+    for first, other in combinations(said, 2):
+        alias, another = speaker_of(first.id), speaker_of(other.id)
+        if alias != another and (rare := shared(first.text, other.text, counted, RARE)):
             found.append(
-                (len(rare), f"| {alias}: {_cell(one.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |")
+                (
+                    len(rare),
+                    f"| {alias}: {_cell(first.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |",
+                )
             )
     return [row for _, row in sorted(found, key=lambda row: -row[0])[:MOST_ROWS]]
 

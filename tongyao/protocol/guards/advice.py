@@ -48,7 +48,7 @@ _EDGES: Final = " .。!！?？;；,，:：、\n"
 
 
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
-"""Where a pattern of the tables holds another one."""
+"""The place in a pattern of the tables at which another one is inserted."""
 
 
 class Breach(NamedTuple):
@@ -75,10 +75,13 @@ class _Wordings:
             return _FRAGMENT.sub(lambda name: whole(fragments[name[1]]), pattern)
 
         joined = {
-            name: patterns if name == "reports" else ["|".join(f"(?:{one})" for one in patterns)]
+            name: patterns if name == "reports" else ["|".join(f"(?:{pattern})" for pattern in patterns)]
             for name, patterns in groups.items()
         }
-        return {name: [re.compile(whole(one), re.IGNORECASE) for one in patterns] for name, patterns in joined.items()}
+        return {
+            name: [re.compile(whole(pattern), re.IGNORECASE) for pattern in patterns]
+            for name, patterns in joined.items()
+        }
 
     def reports(self) -> list[re.Pattern[str]]:
         """Reports of what somebody said, wants or lacks, each with the groups `who` and `said`."""
@@ -138,7 +141,7 @@ def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
 
 @lru_cache(maxsize=1024)  # an answer is checked before and after its repair
 def breach_of(sentence: str) -> Breach | None:
-    """Why `sentence` is not the catalyst's to say; None when it is, or when that is not certain."""
+    """Return the reason why the catalyst may not say `sentence`; None when it is, or when that is not certain."""
     for part in _parts(_own_words(sentence)):
         if not _find("neutral", part) and (found := _goes_beyond(part)):
             return found

@@ -1,4 +1,4 @@
-"""What an answer is sent back for, in the language of its request."""
+"""Complaints about an answer, in the language of its request."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
 
 def _digits(text: str) -> set[str]:
     """Numbers in digits; `2,800` is `2800`."""
-    return {one.replace(",", "") for one in _NUMBER.findall(text)}
+    return {number.replace(",", "") for number in _NUMBER.findall(text)}
 
 
 def terms(text: str) -> frozenset[str]:

@@ -16,7 +16,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
+    """A person under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
 
     `erased`: they have themselves erased. From then on nobody is shown who they were.
     """
@@ -31,15 +31,15 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """What others are shown once identities are: the name, else the id of the profile; empty of somebody erased."""
+        """The name for others once identities are shown: the name, else the id of the profile; empty of somebody erased."""
         if self.erased:
             return ""
-        name = next((one for one in self.identities if one and "@" not in one and "/" not in one), "")
+        name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
         return name or (self.profile.profile_id if self.profile else "")
 
 
 class EarlierAnswer(Value):
-    """What one person answered to a plan that another one has replaced. `words`: what they wrote with it."""
+    """One person's answer to a plan that another one has replaced. `words`: what they wrote with it."""
 
     revision: int
     alias: str
@@ -93,7 +93,7 @@ class Record(Value):
         return self.own_tension if self.own_tension is not None and self.tension_is_own else self.tension
 
     def participant(self, alias: str) -> Participant:
-        """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""
+        """Return the person under `alias`. Raises `KeyError` naming the process when there is nobody."""
         for participant in (self.demander, *self.participants):
             if participant.alias == alias:
                 return participant

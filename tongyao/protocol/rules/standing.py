@@ -1,4 +1,4 @@
-"""What holds after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
+"""The statements that hold after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
 
 Prompts, pages, plan and audit read this. It is derived from projections and observations, and stored nowhere.
 """
@@ -18,7 +18,7 @@ GapOutcome = Literal["open", "answered", "replied", "unanswered"]
 
 
 class Asked(Value):
-    """What became of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
+    """The outcome of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
     `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `replied`: they spoke in
     their own words, which name no gap, so the catalyst judges whether that answers it. `unanswered`: their turn
@@ -31,7 +31,7 @@ class Asked(Value):
 
 
 class Standing(Value):
-    """What holds after the last of the rounds.
+    """The statements that hold after the last of the rounds.
 
     `items`: everything that was said, by id, in the order in which it was said. `replaced`: ids of items that no longer hold.
     `relations`, `notes`: what holds, oldest first. `none`: pairs that were looked at and have no relation now.
@@ -122,7 +122,7 @@ def rounds_of(projections: Iterable[Projection], observations: Iterable[Observat
 
 
 def standing(rounds: Sequence[Exchange]) -> Standing:
-    """What holds after `rounds`, oldest first. The last one may still lack its observation."""
+    """Return what holds after `rounds`, oldest first. The last one may still lack its observation."""
     items: dict[str, Item] = {}
     replaced: set[str] = set()
     held: dict[str, Statement] = {}
@@ -167,7 +167,7 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
 
 
 def _outcome(gap: str, turn: Projection) -> GapOutcome:
-    """What came of a gap in the turn in which it was asked."""
+    """Return the outcome of a gap in the turn in which it was asked."""
     if any(gap in item.about for item in turn.items):
         return "answered"
     return "replied" if any(item.kind is None for item in turn.items) else "unanswered"
