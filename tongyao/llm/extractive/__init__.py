@@ -1,4 +1,4 @@
-"""The engine without a model (docs/extractive.md), and names that are found in a text without a model.
+"""The engine without a model (docs/extractive.md).
 
-Public: `engine`, `names_in_text`. `steps` runs in processes with limits.
+Public: `engine`. `steps` runs in processes with limits.
 """
