@@ -56,7 +56,7 @@ class Freezing:
         choices = await self._choices(what, row)
         if not choices:
             return FreezeOutput(seats=())
-        profiles = await self._present(choices)
+        profiles = await self._present(choices, what.versions)
         frozen = await room.freeze(
             what.process_id,
             {
@@ -104,12 +104,15 @@ class Freezing:
         repositories = self._deps.repositories
         people = {DEMANDER: demander, **{seat.alias: seat.person for seat in seats}}
         faces = await repositories.profiles.summaries([(person, None) for person in people.values()])
+        origin = (await repositories.processes.get(process_id)).forked_from
+        room = await repositories.record(origin) if origin else None
+        before = {one.alias: one.identities for one in (room.demander, *room.participants)} if room else {}
         texts = [
             NewText(
                 identities_text_id(process_id, alias),
                 person,
                 "identities",
-                IDENTITIES.dump_json(face.identities).decode(),
+                IDENTITIES.dump_json(tuple(dict.fromkeys((*before.get(alias, ()), *face.identities)))).decode(),
             )
             for alias, person in people.items()
             if (face := faces.get((person, None))) is not None
@@ -155,25 +158,33 @@ class Freezing:
         own = chosen.pop(DEMANDER, None)
         ids = [choice.profile_id for choice in chosen.values()]
         known = await repositories.profiles.known(ids)
-        allowed, _ = await repositories.speaking_in(row, [id for id in ids if id in known])
+        allowed, mandates = await repositories.speaking_in(row, [id for id in ids if id in known])
+        fork = row.forked_from is not None
         left = [
             choice
             for choice in chosen.values()
             if choice.profile_id in known
             and (choice.endpoint is not EndpointKind.PROXY or choice.profile_id in allowed)
+            and (not fork or choice.endpoint is not EndpointKind.PROXY or mandates[choice.profile_id].may_speak)
         ]
         others = sum(seat.active and seat.alias not in (DEMANDER, *what.aliases) for seat in seats)
         quorum = ProcessSettings.model_validate(row.settings).quorum
         if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
             return {}
+        if fork:  # aliases are those of the origin
+            return {
+                alias: choice
+                for alias, choice in zip(what.aliases, what.choices, strict=True)
+                if choice in left or choice is own
+            }
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
-    async def _present(self, choices: Mapping[str, Choice]) -> dict[str, ProfileVersion]:
-        """Alias → the current version of their profile. A demander without a profile is left out."""
+    async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
+        """Alias → the version of their profile that `versions` names, else the current one. A demander without a profile is left out."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]
-        now = await profiles.versions([(choice.profile_id, None) for choice in present.values()])
+        now = await profiles.versions([(one.profile_id, versions.get(one.profile_id)) for one in present.values()])
         return dict(zip(present, now, strict=True))
 
 

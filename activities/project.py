@@ -13,6 +13,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import TIMED_OUT, StepRun, model_step, parks
+from activities.origin import NO_WORDS, speaks_for_themselves, turns_of_origin
 from tongyao.llm.errors import AnswerPending, DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.checks import complaints_of, strike
@@ -42,7 +43,7 @@ ATTEMPTS = 6
 class _Room:
     """What the turns of one step are made from, read once for all of them. Erased profiles have no text.
 
-    `readable`: ids of profiles that a proxy may speak from here.
+    `readable`: ids of profiles that a proxy may speak from here. `origin`: of a fork, the turns that are its origin's, by alias.
     """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
@@ -50,6 +51,7 @@ class _Room:
     mandates: Mapping[str, Mandate]
     readable: AbstractSet[str]
     texts: Mapping[ProfileRef, str]
+    origin: Mapping[str, tuple[ProjectionRow, Projection]]
 
     def owner(self, alias: str) -> str:
         """Whose words a turn is made of: the demander's, where they take part without a profile."""
@@ -105,6 +107,7 @@ class Projecting:
             mandates=mandates,
             readable=readable,
             texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
+            origin=await turns_of_origin(repositories, run.fork, what.round) if run.fork is not None else {},
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
@@ -129,7 +132,15 @@ class Projecting:
 
     async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
         """What the proxy said, or what the person or their agent said."""
-        record = room.record
+        record, fork = room.record, room.run.fork
+        if turn.alias in room.origin:
+            row, said = room.origin[turn.alias]
+            guards.update(row.guards)
+            return said
+        if fork is not None and speaks_for_themselves(fork, turn.alias):
+            guards[NO_WORDS] += 1
+            lapsed = _silent(what, turn, Outcome.LAPSED)
+            return lapsed.model_copy(update={"author": record.participant(turn.alias).endpoint})
         if turn.submissions:
             return await self._submitted(what, turn, room, guards)
         profile = record.participant(turn.alias).profile

@@ -53,12 +53,14 @@ ERASED: Final = "[erased]"
 
 
 class _RecordRows(Value):
-    """The rows of a process that its record is made of. `found`: whom the field found; `revised`: whether the tension was."""
+    """The rows of a process that its record is made of. `found`: whom the field found, or who sits in the origin of
+    a fork; `numbered`: `process/alias` of seats, those of the origins of a fork first; `revised`: whether the tension was."""
 
     seats: list[SeatRow]
     projections: list[ProjectionRow]
     observations: list[ObservationRow]
     found: list[str]
+    numbered: list[str]
     revised: bool
     plans: tuple[PlanRow, ...] = ()
     deliveries: tuple[DeliveryRow, ...] = ()
@@ -68,8 +70,12 @@ class _RecordRows(Value):
 
 _OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} AS projections,
     {as_json(OBSERVATIONS)} AS observations,
-    ARRAY(SELECT DISTINCT profile_id FROM candidates WHERE process_id = %(process)s) AS found,
-    EXISTS (SELECT 1 FROM events WHERE process_id = %(process)s AND NOT superseded AND kind = 'tension_revised') AS revised"""
+    ARRAY(SELECT profile_id FROM candidates JOIN with_origins(%(process)s) o ON o.id = process_id
+          UNION SELECT profile_id FROM seats JOIN with_origins(%(process)s) o ON o.id = process_id
+                WHERE profile_id IS NOT NULL) AS found,
+    ARRAY(SELECT process_id || '/' || alias FROM seats JOIN with_origins(%(process)s) o ON o.id = process_id
+          ORDER BY distance DESC, alias) AS numbered,
+    EXISTS (SELECT 1 FROM events JOIN with_origins(%(process)s) o ON o.id = process_id WHERE NOT superseded AND kind = 'tension_revised') AS revised"""
 _OF_WHOLE_RECORD: Final = f"""{_OF_TURNS}, {as_json(PLANS)} AS plans, {as_json(DELIVERIES)} AS deliveries,
     {as_json(ANSWERS)} AS answers,
     COALESCE((SELECT jsonb_object_agg(alias, text_id) FROM contacts WHERE process_id = %(process)s), '{{}}') AS contacts"""
@@ -139,7 +145,7 @@ class Repositories:
         aliases = [DEMANDER, *(seat.alias for seat in seats)]
         named = {identities_text_id(row.id, alias): alias for alias in aliases}
         of_found = {found_text_id(row.id, one): one for one, _ in known}
-        numbers = [names_text_id(row.id, seat.alias) for seat in seats]
+        numbers = [names_text_id(*one.split("/")) for one in rows.numbered]
         texts = await self.texts.get_many(
             [one for one in wanted if one], erased="", known=[*named, *of_found, *numbers]
         )
@@ -156,7 +162,7 @@ class Repositories:
         read = Tension.model_validate_json(tension) if tension else None
         return Record(
             process_id=row.id,
-            began=row.created_at.astimezone(UTC).date(),
+            began=row.began_at.astimezone(UTC).date(),
             scene=row.scene_id or "",
             language=_language(row.language),
             phase=Phase(row.phase),
@@ -169,7 +175,7 @@ class Repositories:
                 *(numbered(read.names, after=marks_in(read)) if read else ()),
                 *(name for text in kept.values() for name in NAMES.validate_json(text)),
             ),
-            tension_is_own=row.parent_id is None or rows.revised,
+            tension_is_own=row.depth == 0 or rows.revised,
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
             others=tuple(

@@ -19,10 +19,23 @@ def seconds(state: State) -> int:
     return settings.deciding_seconds if people else min(settings.deciding_seconds, settings.deciding_alone_seconds)
 
 
-def open(state: State, now: datetime) -> None:
+def open(state: State, now: datetime) -> Phase | None:
+    """In a fork it is decided at once: as in the origin after this round, else what there is is accepted as it is."""
     assert state.deciding_cause is not None  # set when rounds stopped
     state.decisions += 1
-    note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
+    fork = state.start.fork
+    if fork is None:
+        note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
+        return None
+    state.decision = Decision.ACCEPT_AS_IS
+    if state.deciding_cause is not DecidingCause.BUDGET:
+        decided = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
+        state.decision = Decision.EXTEND if decided is Decision.RAISE_BUDGET else decided
+    note(state, EventKind.DECIDED, now, decision=state.decision.value, by="origin")
+    if state.decision is not Decision.ADD_PARTICIPANTS:
+        return _follow(state, now)
+    joins = any(seat.joined_round == state.round + 1 for seat in fork.seats)
+    return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
 
 
 def decide(state: State, message: Decide, now: datetime) -> Phase | None:

@@ -99,6 +99,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.DELIVERING: PhaseRules(
         follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
+        opens=planning.open_delivery,
         wanted=planning.deliveries,
     ),
     P.ANSWERING: PhaseRules(

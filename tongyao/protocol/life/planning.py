@@ -18,6 +18,11 @@ def open(state: State, now: datetime) -> None:
     state.deciding_cause = None
 
 
+def open_delivery(state: State, now: datetime) -> Phase | None:
+    """The plan of a fork is delivered to nobody."""
+    return Phase.COMPLETED if state.start.fork is not None else None
+
+
 def plan(state: State) -> dict[str, Step]:
     revision = state.plan_revision + 1
     what = PlanInput(

@@ -119,6 +119,10 @@ def _open_round(state: State, now: datetime) -> None:
     state.round += 1
     state.gate_open = True
     state.correcting_until = None
+    fork = state.start.fork
+    for seat in fork.seats if fork is not None else ():
+        if 0 < seat.left_round < state.round and seat.alias in state.present:
+            turns.leave(state, seat.alias, now)
     asked = _asked(state)
     state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
     state.turns = {alias: Turn(alias=alias) for alias in asked}
@@ -136,18 +140,26 @@ def _open_round(state: State, now: datetime) -> None:
 def _asked(state: State) -> tuple[str, ...]:
     """Aliases that have a turn in the round that opens, in order (docs/protocol.md §5.5).
 
-    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody.
+    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody. In a fork whoever spoke in
+    the origin in this round has a turn.
     """
     if asks_everybody(state.results):
         return state.present
+    spoke = _spoke_in_origin(state)
     asked = [
         alias
         for alias in state.present
         if alias in state.concerned
         or alias in state.late_words
+        or alias in spoke
         or _last_outcome(state, alias) is not Outcome.NOTHING_NEW
     ]
     return tuple(asked) or state.present
+
+
+def _spoke_in_origin(state: State) -> tuple[str, ...]:
+    """Aliases for whom a person or an agent spoke in this round of a fork's origin."""
+    return state.start.fork.spoke.get(state.round, ()) if state.start.fork is not None else ()
 
 
 def _last_outcome(state: State, alias: str) -> Outcome | None:
@@ -157,11 +169,14 @@ def _last_outcome(state: State, alias: str) -> Outcome | None:
 def _ask_demander(state: State, now: datetime) -> None:
     """Ask the demander what gaps of the last observation ask them. In a seat they are asked by their turn.
 
-    A proxy needs a profile. A person has one ask, and the round does not wait for it.
+    A proxy needs a profile. A person has one ask, and the round does not wait for it. What they answered in the origin of a fork they
+    answer in the fork.
     """
-    if state.ask_demander and DEMANDER not in state.seats:
-        if not _is_proxy(state, DEMANDER):
-            if not state.demander_asked:
+    if DEMANDER in _spoke_in_origin(state) and DEMANDER not in state.seats:
+        state.turns[DEMANDER] = Turn(alias=DEMANDER)
+    elif state.ask_demander and DEMANDER not in state.seats:
+        if state.start.settings.demander_endpoint is not EndpointKind.PROXY:
+            if not state.demander_asked and state.start.fork is None:
                 state.demander_asked = state.round
                 note(state, EventKind.DEMANDER_ASKED, now, round=state.round)
         elif state.start.demander_profile is not None:
@@ -290,14 +305,16 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
         note(state, EventKind.CONVERGED, now, urgent=False, round=state.round, reason=reached.value)
         state.unconverged = False
         return Phase.PLANNING
-    if state.concluded:
+    if state.concluded or (state.start.fork is not None and state.start.fork.concluded == state.round):
         state.unconverged = True
         return Phase.PLANNING
     if cause is None and reached is Course.GO_ON:
         _open_round(state, now)
         return None
     state.deciding_cause = cause or DecidingCause.LIMIT
-    may_add = bool(state.start.scene) and len(state.others) < state.start.settings.max_others
+    may_add = (
+        bool(state.start.scene) and state.start.fork is None and len(state.others) < state.start.settings.max_others
+    )
     return None if may_add else Phase.DECIDING
 
 

@@ -66,7 +66,9 @@ def open(state: State, now: datetime) -> None:
     """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
     state.seatings += 1
     state.invitations = []
-    state.consents_known = False
+    state.consents_known = (
+        state.start.fork is not None
+    )  # the step that seats people leaves out who is no longer to be in it
     state.others_expected = len(state.others) + len(state.selected)
     state.refused = 0
     state.without_proxy = ()
@@ -88,6 +90,11 @@ def wanted(state: State) -> dict[str, Step]:
         aliases=aliases,
         round=state.round + 1,
         fallback=start.settings.fallback,
+        versions={
+            seat.choice.profile_id: seat.version
+            for seat in (start.fork.seats if start.fork is not None else ())
+            if seat.alias in aliases and seat.version is not None
+        },
     )
     return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
 
@@ -145,8 +152,10 @@ def _close_if_answered(state: State, now: datetime) -> Phase | None:
 
 
 def _too_few(state: State) -> Phase:
-    """The demander goes on otherwise."""
+    """The demander goes on otherwise; a fork, in which nobody is asked, ends."""
     state.selected = ()
+    if state.start.fork is not None:
+        return Phase.CANCELLED
     return Phase.DECIDING if state.round else Phase.SELECTING
 
 
@@ -157,6 +166,9 @@ def enough(state: State, newcomers: int) -> bool:
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
     """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen."""
+    if state.start.fork is not None:
+        joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
+        return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
     choices: Sequence[Choice] = state.selected
     settings = state.start.settings
     if not settings.aliases_as_named:
@@ -173,6 +185,10 @@ def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
     """The rounds begin, or go on, with those who were seated. Who was erased or withdrew since they were chosen is not among them."""
     if not output.seats:
         return _too_few(state)
+    if state.start.fork is not None:
+        allowed = {seat.alias: seat.proxy_allowed for seat in state.start.fork.seats}
+        kept_back = (seat.profile.profile_id for seat in output.seats if seat.profile and not allowed[seat.alias])
+        state.without_proxy = tuple(kept_back)
     for seat in output.seats:
         seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
         state.seats[seat.alias] = seat

@@ -110,6 +110,14 @@ class Seats:
             if seat.profile_id and seat.endpoint != EndpointKind.PROXY
         }
 
+    async def seated_by_proxy(self, process_id: str) -> set[str]:
+        """Aliases of those for whom a proxy was to speak when they were seated."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                "SELECT alias FROM seats WHERE process_id = %s AND seated_endpoint = 'proxy'", [process_id]
+            )
+            return {row["alias"] for row in await cursor.fetchall()}
+
     async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first.
 
