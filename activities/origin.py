@@ -6,7 +6,6 @@ All reads of an origin's texts are here. Answers of models are taken from the le
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from tongyao.protocol.contracts.process import Fork
 from tongyao.protocol.model.observation import Observation
@@ -14,9 +13,6 @@ from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
 from tongyao.protocol.model.upcast import read_observation, read_projection
 from tongyao.records.process.rounds import ObservationRow, ProjectionRow
 from tongyao.records.repositories import Repositories
-
-NO_WORDS: Final = "no_words_in_origin"
-"""The count of a turn that lapsed because a fork asked somebody who has no words in its origin for this round."""
 
 
 async def turns_of_origin(

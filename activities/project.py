@@ -13,9 +13,9 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import TIMED_OUT, StepRun, model_step, parks
-from activities.origin import NO_WORDS, speaks_for_themselves, turns_of_origin
+from activities.origin import speaks_for_themselves, turns_of_origin
 from tongyao.llm.errors import AnswerPending, DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
-from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
+from tongyao.protocol.contracts.process import NO_WORDS, PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.checks import complaints_of, strike
 from tongyao.protocol.guards.items import item_checks, items_of, own_items
 from tongyao.protocol.guards.quoting import Shown

@@ -34,6 +34,8 @@ MODULES: Final = {
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
+    "forks": ("fork", "compare"),
+    "experiments": ("experiment",),
     "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
@@ -43,10 +45,23 @@ MODULES: Final = {
 
 _PANELS: Final = {
     "try": ("demo", "up", "doctor"),
-    "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback"),
+    "process": (
+        "suggest",
+        "start",
+        "list",
+        "show",
+        "watch",
+        "why",
+        "plan",
+        "tree",
+        "fork",
+        "compare",
+        "export",
+        "feedback",
+    ),
     "speak": MODULES["messages"],
     "people": ("field", "token", "gateway", "mcp"),
-    "models": ("calls", "prompts", "estimate", "cost", "record", "eval"),
+    "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),
 }
 """Panels of the help and their commands; all others are for operators."""
 

@@ -82,7 +82,7 @@ def test_a_record_that_holds_is_not_refuted() -> None:
         observations=(seen(1, ("P01", "P02")), seen(2), seen(3, verdict=Verdict.EXHAUSTED)),
         plans=(Plan(possible=(Claim(text="x", sources=("T/T",)),)),),
     )
-    assert {found.result for found in audit(held)} == {Result.HOLDS, Result.NO_MATERIAL}
+    assert {found.result for found in audit(held)} == {Result.HOLDS, Result.NO_MATERIAL, Result.BY_CONSTRUCTION}
     assert finding(8, held).result is Result.NO_MATERIAL, "nobody spoke again"
 
 
@@ -93,7 +93,18 @@ def test_seven_rounds_that_ended_by_themselves_refute_nothing() -> None:
 
 def test_a_pair_without_a_relation_was_covered_too() -> None:
     held = told(items(1, "P01", "van"), items(1, "P02", "list"), observations=(seen(1, none=(("P01", "P02"),)),))
-    assert finding(12, held).result is Result.HOLDS
+    assert finding(12, held).result is Result.BY_CONSTRUCTION
+
+
+def test_fewer_items_than_in_the_first_round_show_nothing_since_more_are_allowed_in_it() -> None:
+    said = [items(1, "P01", *"abcdefgh"), items(2, "P01", "i"), items(3, "P01", "j", "k")]
+    held = told(*said, observations=(seen(1), seen(2), seen(3)))
+    assert finding(6, held).result is Result.FALSIFIED
+
+
+def test_what_one_record_hardly_shows_names_the_experiment_that_would() -> None:
+    named = {found.number: found.experiment for found in audit(told()) if found.experiment}
+    assert set(named) == {5, 7, 8, 11}
 
 
 def test_words_of_a_person_have_no_kind_and_count_for_no_share() -> None:
@@ -118,5 +129,5 @@ def test_two_runs_are_compared_by_what_the_same_people_quote() -> None:
 def test_the_chinese_figure_of_a_finding_has_no_english_words_but_commands(held: Record) -> None:
     for found in audit(held, guards=[{"reasked": 2, "struck": 1, "struck_by_catalyst": 1}]):
         assert found.figure_zh, found.claim
-        plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh)
+        plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh + found.experiment_zh)
         assert not re.search("[A-Za-z]", plain), found.figure_zh

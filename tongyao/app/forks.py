@@ -82,7 +82,7 @@ async def fork_process(
     access = await authorize_in_process(context.repositories, caller, origin_id, Action.FORK)
     origin, local = access.process, local or LocalChanges()
     process_id = process_id_of(origin.demander, f"fork/{origin_id}/{checked_key(key)}")
-    settings = settings_of(context, caller, body.settings, {**origin.settings, **_FIXED}).model_copy(update=_FIXED)
+    settings = settings_of(context, caller, {**body.settings, **_FIXED}, origin.settings)
     tension = await _tension(context, origin, body.tension)
     seats, left_out = await _seats(context, origin, body, local)
     changed = bool(left_out or body.without or local.added)

@@ -229,6 +229,7 @@ async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=attributes,
+            memo={"fork_of": start.fork.origin} if start.fork is not None else None,
             static_summary=Readable(start.summary),
             priority=Priority(fairness_key=fairness_key(start, context.fair_by)),
         )

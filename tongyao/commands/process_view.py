@@ -89,6 +89,8 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
     parts: list[RenderableType] = [title]
+    if row.forked_from:
+        parts.append(Text(say("forks.is_fork", origin=row.forked_from, round=row.fork_round)))
     if row.suspended_reason:
         parts.append(Text(say("show.suspended", reason=row.suspended_reason), style="red"))
     seats = await repositories.seats.seats(process_id)
@@ -362,6 +364,10 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
 
 def _told(finding: Finding) -> tuple[str, str, str]:
     """The property, the result and the figure, in the language of the terminal."""
-    if language() == "en":
-        return finding.claim, finding.result, finding.figure
-    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), finding.figure_zh
+    english = language() == "en"
+    figure, experiment = (finding.figure, finding.experiment) if english else (finding.figure_zh, finding.experiment_zh)
+    if experiment:
+        figure = f"{figure}\n{say('audit.experiment', experiment=experiment)}"
+    if english:
+        return finding.claim, finding.result, figure
+    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), figure

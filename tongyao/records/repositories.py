@@ -163,6 +163,8 @@ class Repositories:
         return Record(
             process_id=row.id,
             began=row.began_at.astimezone(UTC).date(),
+            forked_from=row.forked_from,
+            fork_round=row.fork_round,
             scene=row.scene_id or "",
             language=_language(row.language),
             phase=Phase(row.phase),

@@ -103,6 +103,9 @@ class Fork(Value):
 
 _AFTER_ALL_ROUNDS: Final = 1_000
 
+NO_WORDS: Final = "no_words_in_origin"
+"""The count of a turn that lapsed because a fork asked somebody who has no words in its origin for this round."""
+
 
 class ProcessInput(Value):
     """What starts a process. The row in `processes` exists before the workflow does."""

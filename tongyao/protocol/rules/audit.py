@@ -21,11 +21,16 @@ from tongyao.protocol.model.value import Value
 class Result(StrEnum):
     HOLDS = "holds"
     FALSIFIED = "falsified"
+    BY_CONSTRUCTION = "true by construction"
+    """Code sees to it: that it holds says nothing of the models."""
     NO_MATERIAL = "no material"
 
 
 class Finding(Value):
-    """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it."""
+    """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it.
+
+    `experiment`: where one record says little, the experiment that would tell (docs/forks.md §4); `experiment_zh` in Chinese.
+    """
 
     number: int
     claim: str
@@ -33,6 +38,8 @@ class Finding(Value):
     result: Result
     figure: str
     figure_zh: str
+    experiment: str = ""
+    experiment_zh: str = ""
 
 
 Measured = tuple[Result, str, str]
@@ -53,7 +60,16 @@ _COUNTED: Final = {
 def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[Finding, ...]:
     """One finding for each property in order, then the counts of the checks (number 15)."""
     findings = [
-        Finding(number=number, claim=claim, falsifier=falsifier, result=result, figure=figure, figure_zh=figure_zh)
+        Finding(
+            number=number,
+            claim=claim,
+            falsifier=falsifier,
+            result=result,
+            figure=figure,
+            figure_zh=figure_zh,
+            experiment=_EXPERIMENTS.get(number, ("", ""))[0],
+            experiment_zh=_EXPERIMENTS.get(number, ("", ""))[1],
+        )
         for number, claim, falsifier, measure in _PROPERTIES
         for result, figure, figure_zh in [measure(record)]
     ]
@@ -98,12 +114,13 @@ def _rounds(record: Record) -> Measured:
 
 
 def _exhaustion_not_bandwidth(record: Record) -> Measured:
+    """From the second round on: in the first one more items are allowed, so that a fall after it is made by code."""
     if len(record.observations) < 3:
         return Result.NO_MATERIAL, "fewer than three rounds", "不到三轮"
     items = [len(_said_in(record, seen.round)) for seen in record.observations]
     relations = [len(seen.relations) for seen in record.observations]
     return (
-        _result(items[-1] <= items[0]),
+        _result(items[-1] <= items[1]),
         f"items by round {items}, new relations by round {relations}",
         f"各轮的条数 {items}，各轮新写的关系数 {relations}",
     )
@@ -176,7 +193,7 @@ def _covered_in_first_round(record: Record) -> Measured:
     seen = {relation.between for relation in first.relations} | set(first.none)
     covered = sum(pair in seen for pair in wanted)
     return (
-        _result(covered == len(wanted)),
+        Result.BY_CONSTRUCTION if covered == len(wanted) else Result.FALSIFIED,
         f"{covered} of {len(wanted)} pairs in round 1",
         f"第 1 轮看了 {len(wanted)} 对里的 {covered} 对",
     )
@@ -218,6 +235,20 @@ def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Finding:
 def _said_in(record: Record, number: int) -> list[Item]:
     return [item for turn in record.projections if turn.round == number for item in turn.items]
 
+
+_EXPERIMENTS: Final[Mapping[int, tuple[str, str]]] = {
+    5: ("several cases with `setting: {max_rounds: 14}`", "几个案例，`setting: {max_rounds: 14}`"),
+    7: (
+        "several cases and repetitions: one room has too few people for an order",
+        "几个案例，多次重复：一个过程的人太少，看不出先后",
+    ),
+    8: (
+        "repetitions with `step: observe` from the round of the first `exhausted` on",
+        "从第一次 `exhausted` 那一轮起，以 `step: observe` 多次重复",
+    ),
+    11: ("a variant with another `tension` for the same people", "同样的人、换一个 `tension` 的变体"),
+}
+"""By property, the experiment that tells more than one record."""
 
 _PROPERTIES: Final[tuple[tuple[int, str, str, Measure], ...]] = (
     (4, "barriers stay apart", "items treat several barriers as one", _barriers_apart),

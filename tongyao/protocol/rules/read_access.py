@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -145,6 +145,7 @@ class PartyView(Value):
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
+    `forked_from`: of a fork its origin, `fork_round`: the first round in which its changes hold.
     `left`: the reader, a participant, has left the process.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
@@ -154,6 +155,8 @@ class PartyView(Value):
     phase: Phase
     round: int
     you: str
+    forked_from: str | None = None
+    fork_round: int | None = None
     left: bool = False
     intent: str | None = None
     title: str | None = None
@@ -209,6 +212,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         phase=record.phase,
         round=record.round,
         you=reader,
+        **_of_fork(record),
         left=left,
         intent=record.intent if sees(Part.INTENT) else None,
         title=(names.text(record.title, author=DEMANDER) or None) if sees(Part.TENSION) else None,
@@ -233,6 +237,10 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         contacts=_contacts(record, role, reader) if sees(Part.IDENTITIES) else None,
         endpoints={p.alias: p.endpoint for p in record.participants} if sees(Part.ENDPOINTS) else None,
     )
+
+
+def _of_fork(record: Record) -> dict[str, Any]:
+    return {"forked_from": record.forked_from, "fork_round": record.fork_round or None}
 
 
 def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
@@ -268,6 +276,7 @@ def for_export(record: Record) -> PartyView:
         phase=record.phase,
         round=record.round,
         you="",
+        **_of_fork(record),
         title=names.text(record.title, author=DEMANDER) or None,
         tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
