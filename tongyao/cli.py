@@ -43,22 +43,10 @@ MODULES: Final = {
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with what the modules add."""
 
+_FORKS: Final = MODULES["forks"]
 _PANELS: Final = {
     "try": ("demo", "up", "doctor"),
-    "process": (
-        "suggest",
-        "start",
-        "list",
-        "show",
-        "watch",
-        "why",
-        "plan",
-        "tree",
-        "fork",
-        "compare",
-        "export",
-        "feedback",
-    ),
+    "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback", *_FORKS),
     "speak": MODULES["messages"],
     "people": ("field", "token", "gateway", "mcp"),
     "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),

@@ -29,8 +29,8 @@ from tongyao.records.process.announcements import FORK_ENGINES, PROMPTS, START, 
 from tongyao.records.process.events import RecordedEvent
 from tongyao.records.process.processes import ProcessRow
 
-_FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off"}
-"""Settings of every fork: nobody confirms its tension, and no child starts."""
+_FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off", "depth_limit": 0}
+"""Settings of every fork: nobody confirms its tension, and no child starts, during it or afterwards."""
 
 
 class ForkBody(Body):

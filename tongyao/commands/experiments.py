@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +11,14 @@ import typer
 
 from tongyao.commands.context import settings
 from tongyao.commands.evaluate import measured, run_case
-from tongyao.commands.forks import ForkChanges, bad, start_fork
+from tongyao.commands.forks import bad, start_fork
 from tongyao.commands.options import AsJson
 from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, errors, print_json
 from tongyao.commands.words import say
 
 if TYPE_CHECKING:
     from tongyao.evals.cases import Case
-    from tongyao.evals.experiment import Experiment, Run, RunResult, Variant
+    from tongyao.evals.experiment import Experiment, Run, RunResult
     from tongyao.records.model_calls import Attempt
     from tongyao.runtime.installation import Installation
 
@@ -38,7 +38,7 @@ async def experiment(
     The report is written after every run. When the budget is used up, the same command with a larger one goes on.
     """
     from tongyao.evals.cases import CaseError, load
-    from tongyao.evals.experiment import ExperimentError, runs_of
+    from tongyao.evals.experiment import ExperimentError, case_key, runs_of
     from tongyao.evals.experiment import load as load_experiment
     from tongyao.runtime import installation
 
@@ -57,7 +57,8 @@ async def experiment(
             if left is not None and left <= 0:
                 break
             if run.case not in bases:
-                bases[run.case] = await _base(installed, wanted, run.case, cases[run.case], left)
+                cap = None if left is None else float(left)
+                bases[run.case] = await run_case(installed, cases[run.case], cap, mark=case_key(wanted, run.case))
             results.append(await _run(installed, wanted, run, cases[run.case], *bases[run.case], left))
             _write(folder, wanted, results, left=len(runs) - len(results))
             told = results[-1]
@@ -85,15 +86,6 @@ async def _budget_left(
     return wanted.budget - sum(used, Decimal(0)) - sum((one.cost for one in results), Decimal(0))
 
 
-async def _base(
-    installed: Installation, wanted: Experiment, folder: Path, case: Case, left: Decimal | None
-) -> tuple[str, dict[str, str]]:
-    """The process that all runs of a case are forks of: found, or run now."""
-    from tongyao.evals.experiment import case_key
-
-    return await run_case(installed, case, None if left is None else float(left), mark=case_key(wanted, folder))
-
-
 async def _run(
     installed: Installation,
     wanted: Experiment,
@@ -108,9 +100,20 @@ async def _run(
     from tongyao.evals.measure import evidence_overlap
 
     repositories = installed.context.repositories
-    aliases = {name: alias for alias, name in names.items()}
-    changes = _changes(wanted, run, wanted.variants[run.variant], aliases, left)
-    fork = await start_fork(installed.context, base, changes, key=run.key)
+    variant, aliases = wanted.variants[run.variant], {name: alias for alias, name in names.items()}
+    if strangers := sorted({*variant.without, *variant.profile} - set(aliases)):
+        raise bad("variants", say("forks.no_such_people", variant=run.variant, people=", ".join(strangers)))
+    change = variant.model_copy(
+        update={
+            "without": tuple(aliases[name] for name in variant.without),
+            "profile": {aliases[name]: path for name, path in variant.profile.items()},
+            "setting": {**variant.setting, **({} if left is None else {"cost_budget": str(left)})},
+        }
+    )
+    shared = run.repetition == 1
+    fork = await start_fork(
+        installed.context, base, change, 1 if shared else wanted.round, "" if shared else wanted.step, key=run.key
+    )
     await installed.context.client.get_workflow_handle(fork.id).result()
     row, used = await repositories.processes.get(fork.id), await repositories.ledger.usage(fork.id)
     figures: dict[str, float] = {}
@@ -132,27 +135,6 @@ async def _run(
         cost=used.cost,
         failed="" if row.outcome == "completed" else str(row.outcome or row.phase),
         figures=figures,
-    )
-
-
-def _changes(
-    wanted: Experiment, run: Run, variant: Variant, aliases: Mapping[str, str], left: Decimal | None
-) -> ForkChanges:
-    if strangers := sorted({*variant.without, *variant.profile} - set(aliases)):
-        raise bad("variants", say("forks.no_such_people", variant=run.variant, people=", ".join(strangers)))
-    budget = {} if left is None else {"cost_budget": str(left)}
-    again = run.repetition > 1
-    return ForkChanges(
-        round=wanted.round if again else 1,
-        again=wanted.step if again else "",
-        without=tuple(aliases[name] for name in variant.without),
-        add=variant.add,
-        profile={aliases[name]: path for name, path in variant.profile.items()},
-        tension=variant.tension,
-        setting={**variant.setting, **budget},
-        prompts=variant.prompts,
-        engine=variant.engine,
-        model=variant.model,
     )
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -21,35 +19,12 @@ from tongyao.commands.words import known, language, say
 
 if TYPE_CHECKING:
     from tongyao.app.context import AppContext
-    from tongyao.app.forks import LocalChanges
+    from tongyao.app.forks import Forked
     from tongyao.evals.comparison import Comparison, Side
+    from tongyao.evals.experiment import Step, Variant
     from tongyao.records.repositories import Repositories
 
 app = CommandGroup()
-
-
-class Again(StrEnum):
-    """From which step of the first round a fork asks anew, whatever its origin has."""
-
-    PROJECT = "project"
-    OBSERVE = "observe"
-    PLAN = "plan"
-
-
-@dataclass(frozen=True)
-class ForkChanges:
-    """What differs in a fork, as it is written on the command line or in an experiment. Files are named, not read."""
-
-    round: int = 1
-    without: tuple[str, ...] = ()
-    add: tuple[Path, ...] = ()
-    profile: Mapping[str, Path] | None = None
-    tension: Path | None = None
-    setting: Mapping[str, Any] | None = None
-    prompts: Path | None = None
-    engine: str = ""
-    model: Mapping[str, str] | None = None
-    again: str = ""
 
 
 @app.command()
@@ -80,7 +55,8 @@ async def fork(
         list[str] | None, typer.Option(help="Another model for a step, STEP=MODEL. May be repeated.")
     ] = None,
     again: Annotated[
-        Again | None, typer.Option(help="Ask anew from this step of the first round on, whatever is known already.")
+        Literal["project", "observe", "plan"] | None,
+        typer.Option(help="Ask anew from this step of the first round on, whatever is known already."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Follow the fork to its end.")] = False,
     as_json: AsJson = False,
@@ -90,9 +66,9 @@ async def fork(
     Nobody is told or asked: what people said stands as they said it. The plan is delivered to nobody.
     """
     from tongyao.commands.process_view import follow
+    from tongyao.evals.experiment import Variant
 
-    changes = ForkChanges(
-        round=round_number,
+    change = Variant(
         without=tuple(without or ()),
         add=tuple(add or ()),
         profile={alias: Path(file) for alias, file in _pairs("profile", profile).items()},
@@ -101,10 +77,9 @@ async def fork(
         prompts=prompts,
         engine=engine,
         model=_pairs("model", model),
-        again=again.value if again else "",
     )
     async with app_context() as context:
-        forked = await start_fork(context, process, changes, key=secrets.token_hex(8))
+        forked = await start_fork(context, process, change, round_number, again or "", key=secrets.token_hex(8))
         if not as_json:
             console.print(say("forks.started", id=f"[bold]{forked.id}[/bold]", origin=process, round=forked.round))
             if forked.left_out:
@@ -120,47 +95,43 @@ async def fork(
             console.print(say("forks.next", origin=process, id=forked.id), style="dim", highlight=False, soft_wrap=True)
 
 
-async def start_fork(context: AppContext, origin: str, changes: ForkChanges, *, key: str) -> Any:
-    """Start a fork with changes that name files; the same key is the same fork. Raises `BadInput`, `SettingsError`."""
-    from tongyao.app.forks import ForkBody, fork_process
-    from tongyao.commands.profile_files import read_text
+async def start_fork(
+    context: AppContext, origin: str, change: Variant, first_round: int, again: Step | Literal[""], *, key: str
+) -> Forked:
+    """Start a fork with a change that names files, and people by their aliases; the same key is the same fork.
 
-    body: dict[str, Any] = {"round": changes.round, "without": changes.without, "settings": dict(changes.setting or {})}
-    if changes.tension is not None:
-        try:
-            body["tension"] = json.loads(read_text(changes.tension, field="tension"))
-        except ValueError as error:
-            raise bad("tension", say("forks.no_tension", file=changes.tension, error=error)) from None
-    local = await _local(context, origin, changes)
-    return await fork_process(context, operator(), origin, validated(ForkBody, body), key=key, local=local)
-
-
-async def _local(context: AppContext, origin: str, changes: ForkChanges) -> LocalChanges:
-    from tongyao.app.forks import LocalChanges
-    from tongyao.commands.profile_files import profile_id_of
+    Raises `BadInput`, `SettingsError`.
+    """
+    from tongyao.app.forks import ForkBody, LocalChanges, fork_process
+    from tongyao.commands.profile_files import profile_id_of, read_text
     from tongyao.protocol.rules.consent import Consent
+    from tongyao.runtime.engines import engines, with_engines
 
+    body: dict[str, Any] = {"round": first_round, "without": change.without, "settings": change.setting}
+    if change.tension is not None:
+        try:
+            body["tension"] = json.loads(read_text(change.tension, field="tension"))
+        except ValueError as error:
+            raise bad("tension", say("forks.no_tension", file=change.tension, error=error)) from None
     row = await context.repositories.processes.get(origin)
-    files = {
-        **{str(file): file for file in changes.add},
-        **{str(file): file for file in (changes.profile or {}).values()},
+    ids = {
+        file: await profile_id_of(context, str(file.resolve()), "") for file in (*change.add, *change.profile.values())
     }
-    ids = {name: await profile_id_of(context, str(file.resolve()), "") for name, file in files.items()}
-    for person in ids.values():  # whoever runs the machine brought these texts, for this process too
-        if row.scene_id is not None:
-            await context.repositories.consents.put(person, row.scene_id, Consent.ALLOW)
-    if changes.engine or changes.model:
-        from tongyao.runtime.engines import engines, with_engines
-
-        engines(with_engines(settings(), changes.engine, changes.model or {}))
-    return LocalChanges(
-        added=tuple(ids[str(file)] for file in changes.add),
-        replaced={alias: ids[str(file)] for alias, file in (changes.profile or {}).items()},
-        prompts=_prompts_in(changes.prompts, row.language) if changes.prompts is not None else {},
-        engine=changes.engine,
-        models=changes.model or {},
-        again=changes.again,  # type: ignore[arg-type]  # `Again` has the same words
+    for person in (
+        ids.values() if row.scene_id else ()
+    ):  # whoever runs the machine brought these texts, for this process too
+        await context.repositories.consents.put(person, row.scene_id or "", Consent.ALLOW)
+    if change.engine or change.model:
+        engines(with_engines(settings(), change.engine, change.model))
+    local = LocalChanges(
+        added=tuple(ids[file] for file in change.add),
+        replaced={alias: ids[file] for alias, file in change.profile.items()},
+        prompts=_prompts_in(change.prompts, row.language) if change.prompts is not None else {},
+        engine=change.engine,
+        models=change.model,
+        again=again,
     )
+    return await fork_process(context, operator(), origin, validated(ForkBody, body), key=key, local=local)
 
 
 def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
@@ -175,12 +146,8 @@ def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
     if not files:
         raise bad("prompts", say("forks.no_prompts", folder=folder / chosen, steps=", ".join(STEPS)))
     texts = {step: read_text(file, field="prompts") for step, file in files.items()}
-    used = settings().prompts
-    return {
-        step: text
-        for step, text in texts.items()
-        if prompts.load(step, chosen, text).sha256 != prompts.load(step, chosen, folder=used).sha256
-    }
+    in_use = {step: prompts.load(step, chosen, folder=settings().prompts).sha256 for step in texts}
+    return {step: text for step, text in texts.items() if prompts.load(step, chosen, text).sha256 != in_use[step]}
 
 
 @app.command()
@@ -242,11 +209,9 @@ async def side_of(repositories: Repositories, process_id: str) -> Side:
 def figures(comparison: Comparison, side: Side, at: int) -> list[tuple[str, str]]:
     """The figures of one process with their names, for people."""
     shown = {
+        **{name: str(getattr(side, name)) for name in ("rounds", "asked", "taken")},
         "phase": say(f"phase.{side.phase}"),
         "people": ", ".join(side.participants),
-        "rounds": str(side.rounds),
-        "asked": str(side.asked),
-        "taken": str(side.taken),
         "tokens": f"{side.tokens:,}",
         "cost": f"${side.cost:.4f}",
         "seconds": f"{side.seconds:,.0f} s",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean, stdev
@@ -138,27 +138,25 @@ class RunResult(Value):
     figures: dict[str, float] = Field(default_factory=dict)
 
 
-FIGURES: Final[Mapping[str, Callable[[Measures], float | None]]] = {
-    "links found (share)": lambda row: _part(*row.found()),
-    "links in time (share)": lambda row: _part(sum(link.in_time for link in row.links), len(row.links)),
-    "false relations": lambda row: float(len(row.false_relations)),
-    "related pairs": lambda row: float(row.relations),
-    "unexpected pairs": lambda row: float(row.unexpected),
-    "translations found (share)": lambda row: _part(len(row.translations), row.translations_expected),
-    "claims with a source (share)": lambda row: row.traceable,
-    "offsets walked into": lambda row: float(len(row.walked_in)),
-    "items that are new (share)": lambda row: row.delta,
-    "struck by checks": lambda row: float(row.struck),
-    "rounds": lambda row: float(row.rounds),
-    "length of the plan": lambda row: float(row.plan_units),
-}
-"""What is measured of a run. Added to them are the tokens and dollars that the whole run would use, the share of passages quoted that
-the case's process quotes too, and the time."""
-
-
-def figures_of(measures: Measures) -> dict[str, float]:
-    found = {name: of(measures) for name, of in FIGURES.items()}
-    return {name: value for name, value in found.items() if value is not None}
+def figures_of(row: Measures) -> dict[str, float]:
+    """What is measured of a run, of what could be measured. Added elsewhere are what the whole run would use, and what is quoted as in
+    the case's process."""
+    in_time = sum(link.in_time for link in row.links)
+    found: dict[str, float | None] = {
+        "links found (share)": _part(*row.found()),
+        "links in time (share)": _part(in_time, len(row.links)),
+        "false relations": len(row.false_relations),
+        "related pairs": row.relations,
+        "unexpected pairs": row.unexpected,
+        "translations found (share)": _part(len(row.translations), row.translations_expected),
+        "claims with a source (share)": row.traceable,
+        "offsets walked into": len(row.walked_in),
+        "items that are new (share)": row.delta,
+        "struck by checks": row.struck,
+        "rounds": row.rounds,
+        "length of the plan": row.plan_units,
+    }
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def _part(part: int, whole: int) -> float | None:
