@@ -102,11 +102,6 @@ def test_fewer_items_than_in_the_first_round_show_nothing_since_more_are_allowed
     assert finding(6, held).result is Result.FALSIFIED
 
 
-def test_what_one_record_hardly_shows_names_the_experiment_that_would() -> None:
-    named = {found.number: found.experiment for found in audit(told()) if found.experiment}
-    assert set(named) == {5, 7, 8, 11}
-
-
 def test_words_of_a_person_have_no_kind_and_count_for_no_share() -> None:
     held = told(items(1, "P01", "van"), items(1, "P02", "list", kind=None), items(2, "P02", "door", kind=None))
     assert finding(7, held).result is Result.NO_MATERIAL
@@ -129,5 +124,5 @@ def test_two_runs_are_compared_by_what_the_same_people_quote() -> None:
 def test_the_chinese_figure_of_a_finding_has_no_english_words_but_commands(held: Record) -> None:
     for found in audit(held, guards=[{"reasked": 2, "struck": 1, "struck_by_catalyst": 1}]):
         assert found.figure_zh, found.claim
-        plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh + found.experiment_zh)
+        plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh)
         assert not re.search("[A-Za-z]", plain), found.figure_zh

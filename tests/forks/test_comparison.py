@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.test_audit import items, seen, told
-from tongyao.app.pictures.measures import Spread, measure_svg
 from tongyao.evals.comparison import Side, compare
-from tongyao.evals.experiment import ExperimentError, RunResult, interval, load, report, runs_of, table
+from tongyao.evals.experiment import ExperimentError, RunResult, files_of, interval, load, runs_of, table
 from tongyao.protocol.contracts.process import Fork
 
 CASE = Path(__file__).parents[2] / "examples" / "cases" / "en-3-labels-only"
@@ -84,12 +83,12 @@ def test_variants_are_compared_pairwise_with_the_first(tmp_path: Path) -> None:
     assert interval([1.0]) == (1.0, None, None, 1)
 
     text = f"question: Which?\ncases: [{CASE}]\nvariants: {{now: {{}}, short: {{}}}}\n"
-    shown = report(load(written(tmp_path, text)), results, left=1, pictures={"links": "figure-01.svg"})
-    assert "12 asked, 36 taken from the ledger (75%)" in shown
-    assert "| short | 2 | 6 |" in shown
-    assert "## Decision" in shown
-    picture = measure_svg("links", [Spread("now", now.values, now.mean.mean, now.mean.low, now.mean.high)])
-    assert picture.count("<circle") == 2
+    files = files_of(load(written(tmp_path, text)), results, left=1)
+    assert set(files) == {"report.md", "results.jsonl", "figure-01.svg"}
+    assert "12 asked, 36 taken from the ledger (75%)" in files["report.md"]
+    assert "| short | 2 | 6 | -6.71 to 18.7 | +3 | 3 to 3 * |\n" in files["report.md"]
+    assert "## Decision" in files["report.md"]
+    assert files["figure-01.svg"].count("<circle") == 4
 
 
 def test_nothing_is_taken_from_the_step_on_from_which_is_asked_again() -> None:

@@ -38,7 +38,7 @@ async def experiment(
     The report is written after every run. When the budget is used up, the same command with a larger one goes on.
     """
     from tongyao.evals.cases import CaseError, load
-    from tongyao.evals.experiment import ExperimentError, case_key, runs_of
+    from tongyao.evals.experiment import ExperimentError, case_key, files_of, runs_of
     from tongyao.evals.experiment import load as load_experiment
     from tongyao.runtime import installation
 
@@ -60,7 +60,8 @@ async def experiment(
                 cap = None if left is None else float(left)
                 bases[run.case] = await run_case(installed, cases[run.case], cap, mark=case_key(wanted, run.case))
             results.append(await _run(installed, wanted, run, cases[run.case], *bases[run.case], left))
-            _write(folder, wanted, results, left=len(runs) - len(results))
+            for name, text in files_of(wanted, results, left=len(runs) - len(results)).items():
+                (folder / name).write_text(text, encoding="utf-8")
             told = results[-1]
             progress = say(
                 "forks.progress", done=len(results), all=len(runs), case=told.case, variant=told.variant,
@@ -145,22 +146,3 @@ def whole_use(calls: Iterable[Attempt], of_base: Iterable[Attempt], first_round:
     used = [*calls, *(call for call in settled if (call.step, call.alias, call.input_hash) in inputs)]
     used += [call for call in settled if 0 < call.round < first_round]
     return sum(call.tokens for call in used), sum((call.cost for call in used), Decimal(0))
-
-
-def _write(folder: Path, wanted: Experiment, results: list[RunResult], *, left: int) -> None:
-    """The report, its pictures and its figures."""
-    from tongyao.app.pictures.measures import Spread, measure_svg
-    from tongyao.evals.experiment import report, table
-
-    pictures = {}
-    for at, figure in enumerate(dict.fromkeys(name for one in results for name in one.figures), 1):
-        rows = [
-            Spread(line.variant, line.values, line.mean.mean, line.mean.low, line.mean.high)
-            for line in table(figure, results, list(wanted.variants))
-        ]
-        pictures[figure] = f"figure-{at:02d}.svg"
-        (folder / pictures[figure]).write_text(measure_svg(figure, rows), encoding="utf-8")
-    text = report(wanted, results, left=left, pictures=pictures)
-    (folder / "report.md").write_text(text, encoding="utf-8")
-    rows_json = "".join(f"{one.model_dump_json()}\n" for one in results)
-    (folder / "results.jsonl").write_text(rows_json, encoding="utf-8")

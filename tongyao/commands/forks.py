@@ -243,9 +243,8 @@ def _print(comparison: Comparison) -> None:
 
 async def page_of(repositories: Repositories, comparison: Comparison) -> str:
     """The comparison as one page that needs nothing else."""
-    from jinja2 import Environment, FileSystemLoader
-
     from tongyao.app.pictures.relations import relation_svg
+    from tongyao.evals.pages import rendered
     from tongyao.protocol.rules.standing import rounds_of, standing
 
     pictures = []
@@ -253,9 +252,8 @@ async def page_of(repositories: Repositories, comparison: Comparison) -> str:
         record = await repositories.record(side.id)
         state = standing(rounds_of(record.projections, record.observations))
         pictures.append(relation_svg(list(side.participants), state.relations, language=language()))
-    loader = FileSystemLoader(Path(__file__).resolve().parents[1] / "evals" / "templates")
-    template = Environment(loader=loader, autoescape=True).get_template("comparison.html")
-    return template.render(
+    return rendered(
+        "comparison.html",
         comparison=comparison,
         pictures=pictures,
         language=language(),

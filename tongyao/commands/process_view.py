@@ -20,7 +20,7 @@ from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, waits_for
 from tongyao.commands.terminal import console, print_table
-from tongyao.commands.words import language, say
+from tongyao.commands.words import known, language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import Phase
@@ -365,9 +365,9 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
 def _told(finding: Finding) -> tuple[str, str, str]:
     """The property, the result and the figure, in the language of the terminal."""
     english = language() == "en"
-    figure, experiment = (finding.figure, finding.experiment) if english else (finding.figure_zh, finding.experiment_zh)
-    if experiment:
-        figure = f"{figure}\n{say('audit.experiment', experiment=experiment)}"
+    figure = finding.figure if english else finding.figure_zh
+    if known(f"audit.experiment{finding.number}"):
+        figure = f"{figure}\n{say(f'audit.experiment{finding.number}')}"
     if english:
         return finding.claim, finding.result, figure
     return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean, stdev
@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tongyao.evals.measure import Measures
+from tongyao.evals.pages import rendered
 from tongyao.protocol.model.value import Value
 
 Step = Literal["project", "observe", "plan"]
@@ -222,50 +223,29 @@ def table(figure: str, results: Sequence[RunResult], variants: Sequence[str]) ->
     return lines
 
 
-def report(experiment: Experiment, results: Sequence[RunResult], *, left: int, pictures: Mapping[str, str]) -> str:
-    """The report in Markdown, with the form of a decision at its end. `left`: runs that were not made; `pictures`: figure → file."""
-    asked, taken = sum(one.asked for one in results), sum(one.taken for one in results)
-    share = f"{taken / (asked + taken):.0%}" if asked + taken else "–"
-    failed = [one for one in results if one.failed]
-    lines = [
-        f"# {experiment.question}",
-        "",
-        f"{len(results)} runs: {len(experiment.cases)} cases, {len(experiment.variants)} variants, {experiment.repetitions} repetitions"
-        + (f"; {left} runs were not made." if left else "."),
-        f"Model calls: {asked} asked, {taken} taken from the ledger ({share}). Cost: ${sum((one.cost for one in results), Decimal(0)):.4f}.",
-        f"Repetitions share everything before `{experiment.step}` of round {experiment.round}. "
-        "The intervals hold for what follows, for these cases and this engine.",
-        "",
-    ]
-    if failed:
-        named = ", ".join(f"{one.case}/{one.variant}/{one.repetition} ({one.process}: {one.failed})" for one in failed)
-        lines += [f"Without a plan, and in no table: {named}.", ""]
-    for figure in dict.fromkeys(name for one in results for name in one.figures):
-        lines += [
-            f"## {figure}",
-            "",
-            "| variant | runs | mean | 95 % | difference | 95 % |",
-            "|---|--:|--:|---|--:|---|",
-        ]
-        for one in table(figure, results, list(experiment.variants)):
-            difference = one.difference
-            told = (
-                f"{difference.mean:+.3g} | {_range(difference)}{' *' if one.differs else ''}" if difference else " | "
-            )
-            lines.append(f"| {one.variant} | {one.mean.runs} | {one.mean.mean:.3g} | {_range(one.mean)} | {told} |")
-        lines += ["", *([f"![{figure}]({pictures[figure]})", ""] if figure in pictures else [])]
-    lines += [
-        "`*`: the interval leaves out zero. With many figures about one in twenty does so by chance.",
-        "",
-        "## Decision",
-        "",
-        "- Decided:",
-        "- Because of these figures:",
-        "- What would change it:",
-        "- By whom, when:",
-    ]
-    return "\n".join(lines) + "\n"
+def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int) -> dict[str, str]:
+    """The files of the report by name: Markdown with the form of a decision at its end, a picture for each figure, all results.
 
-
-def _range(found: Interval) -> str:
-    return "–" if found.low is None or found.high is None else f"{found.low:.3g} to {found.high:.3g}"
+    `left`: runs that were not made.
+    """
+    names = dict.fromkeys(name for one in results for name in one.figures)
+    tables = {name: table(name, results, list(experiment.variants)) for name in names}
+    files = {
+        "report.md": rendered(
+            "report.md",
+            wanted=experiment,
+            results=results,
+            left=left,
+            tables=tables,
+            asked=sum(one.asked for one in results),
+            taken=sum(one.taken for one in results),
+            cost=sum((one.cost for one in results), Decimal(0)),
+            failed=[one for one in results if one.failed],
+        ),
+        "results.jsonl": "".join(f"{one.model_dump_json()}\n" for one in results),
+    }
+    pictures = {
+        f"figure-{at:02d}.svg": rendered("figure.svg", figure=name, lines=lines)
+        for at, (name, lines) in enumerate(tables.items(), 1)
+    }
+    return files | pictures

@@ -27,10 +27,7 @@ class Result(StrEnum):
 
 
 class Finding(Value):
-    """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it.
-
-    `experiment`: where one record says little, the experiment that would tell (docs/forks.md §4); `experiment_zh` in Chinese.
-    """
+    """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it."""
 
     number: int
     claim: str
@@ -38,8 +35,6 @@ class Finding(Value):
     result: Result
     figure: str
     figure_zh: str
-    experiment: str = ""
-    experiment_zh: str = ""
 
 
 Measured = tuple[Result, str, str]
@@ -60,16 +55,7 @@ _COUNTED: Final = {
 def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[Finding, ...]:
     """One finding for each property in order, then the counts of the checks (number 15)."""
     findings = [
-        Finding(
-            number=number,
-            claim=claim,
-            falsifier=falsifier,
-            result=result,
-            figure=figure,
-            figure_zh=figure_zh,
-            experiment=_EXPERIMENTS.get(number, ("", ""))[0],
-            experiment_zh=_EXPERIMENTS.get(number, ("", ""))[1],
-        )
+        Finding(number=number, claim=claim, falsifier=falsifier, result=result, figure=figure, figure_zh=figure_zh)
         for number, claim, falsifier, measure in _PROPERTIES
         for result, figure, figure_zh in [measure(record)]
     ]
@@ -235,20 +221,6 @@ def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Finding:
 def _said_in(record: Record, number: int) -> list[Item]:
     return [item for turn in record.projections if turn.round == number for item in turn.items]
 
-
-_EXPERIMENTS: Final[Mapping[int, tuple[str, str]]] = {
-    5: ("several cases with `setting: {max_rounds: 14}`", "几个案例，`setting: {max_rounds: 14}`"),
-    7: (
-        "several cases and repetitions: one room has too few people for an order",
-        "几个案例，多次重复：一个过程的人太少，看不出先后",
-    ),
-    8: (
-        "repetitions with `step: observe` from the round of the first `exhausted` on",
-        "从第一次 `exhausted` 那一轮起，以 `step: observe` 多次重复",
-    ),
-    11: ("a variant with another `tension` for the same people", "同样的人、换一个 `tension` 的变体"),
-}
-"""By property, the experiment that tells more than one record."""
 
 _PROPERTIES: Final[tuple[tuple[int, str, str, Measure], ...]] = (
     (4, "barriers stay apart", "items treat several barriers as one", _barriers_apart),
