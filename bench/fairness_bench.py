@@ -82,7 +82,9 @@ async def race(bench: Bench, people: Sequence[str], many: int) -> tuple[float, f
 
     async def begin(demander: str) -> str:
         async with free:
-            return await bench.stack.start(people[:2], demander=demander, auto_confirm=True, max_rounds=5)
+            return await bench.stack.start(
+                people[:2], demander=demander, auto_confirm=True, max_rounds=5, residuals="off"
+            )
 
     async def follow(process: str) -> None:
         await bench.client.get_workflow_handle(process).result()

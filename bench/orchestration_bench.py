@@ -271,16 +271,16 @@ class Bench:
         ]
         stack = self.plain if variant == "plain" else self.stack
         async with messages_api(0.0, recorded) as (url, _), self.workers(url, variant, 1):
-            await self._live(stack, choices, people)
+            await self.live(stack, choices, people)
         async with messages_api(run.latency) as (url, served), self.workers(url, variant, workers) as running:
             if run.processes == 1:  # a worker loads its workflow sandbox and opens its connections on the first
-                await self._live(stack, choices, people)
+                await self.live(stack, choices, people)
             assert self.postgres.pid and self.temporal.pid
             worker_pids = {f"worker {number}": worker.pid for number, worker in enumerate(running) if worker.pid}
             pids = {"server": self.temporal.pid, "database": self.postgres.pid, "api": served.pid}
             meter = Meter(worker_pids | pids)
             before, began = meter.read(), time.monotonic()
-            finished = await asyncio.gather(*(self._live(stack, choices, people) for _ in range(run.processes)))
+            finished = await asyncio.gather(*(self.live(stack, choices, people) for _ in range(run.processes)))
             wall = time.monotonic() - began
             after = meter.read()
             used = {name: after[name] - before[name] for name in after}
@@ -305,8 +305,9 @@ class Bench:
             calls,
         )
 
-    async def _live(self, stack: Stack, choices: Sequence[Choice], people: int) -> str:
-        pid = await stack.start(choices, intent=INTENT, auto_confirm=True)
+    async def live(self, stack: Stack, choices: Sequence[Choice], people: int) -> str:
+        """One process from start to end; nobody is asked about its residual tensions, since nobody is here to answer."""
+        pid = await stack.start(choices, intent=INTENT, auto_confirm=True, residuals="off")
         if people:
             await self._speak(stack, pid)
         await stack.handle(pid).result()
