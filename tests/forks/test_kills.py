@@ -40,7 +40,7 @@ async def test_a_fork_with_a_person_is_the_same_whether_its_worker_is_killed_or_
         await here.repositories.scenes.put("harbour", "Harbour")
         for name, text in TEXTS.items():
             await here.register(name, scene="harbour", name=f"{name.title()} Example", text=text)
-        people = ["ada", Choice(profile_id="bo", endpoint=EndpointKind.HUMAN), "cy"]
+        people: list[str | Choice] = ["ada", Choice(profile_id="bo", endpoint=EndpointKind.HUMAN), "cy"]
         origin = await here.start(people, demander="di", auto_confirm=True, correcting_seconds=0)
         await here.until_round(origin, "crystallizing", 1)
         bo = next(one.alias for one in await here.repositories.seats.seats(origin) if one.person == "bo")

@@ -232,7 +232,7 @@ def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int)
     tables = {name: table(name, results, list(experiment.variants)) for name in names}
     files = {
         "report.md": rendered(
-            "report.md",
+            "report.md.jinja",
             wanted=experiment,
             results=results,
             left=left,

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=lambda name: not str(name).endswith(".md"),
+    autoescape=lambda name: not str(name).endswith(".md.jinja"),
     undefined=StrictUndefined,
     keep_trailing_newline=True,
 )

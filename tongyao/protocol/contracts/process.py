@@ -120,7 +120,7 @@ class ProcessInput(Value):
     excluded: tuple[str, ...] = Field(default=(), description="Profile ids the field leaves out.")
     settings: ProcessSettings = ProcessSettings()
     lineage: Lineage | None = None
-    fork: Fork | None = None
+    fork: Fork | None = Field(default=None, exclude_if=lambda fork: fork is None)
     remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
     signal_key: str = Field(
         default="",
