@@ -16,12 +16,14 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.errors import NotAllowed, NotFound
 from tongyao.app.forks import ForkBody, Forked, LocalChanges, fork_process
 from tongyao.app.notifications.notices import create_notices
+from tongyao.app.people.erasure import erase
 from tongyao.llm import prompts
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.record import Record
 
 CANARY = "Zwieback lighthouse"
+OWN_WORDS = "copper tide gauge"
 SAID = "I can drive on Tuesdays, but not before nine."
 
 
@@ -99,7 +101,8 @@ async def test_a_fork_without_a_change_asks_nothing_and_another_prompt_asks_that
 
 async def test_who_is_left_out_appears_nowhere_in_the_fork(stack: Opened) -> None:
     async with stack(verdicts=["more", "exhausted"]) as (here, engine):
-        people = await here.people({**TEXTS, "eve": f"I keep the {CANARY}. I can offer a lamp. I will not leave it."})
+        texts = {**TEXTS, "ada": f"I can lend a {OWN_WORDS}. I will not travel in winter. I want to learn boats."}
+        people = await here.people({**texts, "eve": f"I keep the {CANARY}. I can offer a lamp. I will not leave it."})
         origin = await here.start(people, auto_confirm=True)
         await here.end(origin)
         seats = {seat.person.split("-")[0]: seat.alias for seat in await here.repositories.seats.seats(origin)}
@@ -108,7 +111,12 @@ async def test_who_is_left_out_appears_nowhere_in_the_fork(stack: Opened) -> Non
         record = await ended(here, fork)
         asked = engine.received[before:]
         used = await here.repositories.ledger.usage(fork.id)
+        await erase(here.context, OPERATOR, people[0])
+        erased = await here.repositories.record(fork.id)
 
+    assert OWN_WORDS in record.model_dump_json()
+    assert OWN_WORDS not in erased.model_dump_json()
+    assert not [one for one in erased.projections if one.alias == seats["ada"] and one.items]
     assert fork.round == 1, "later observations speak of those who are left out"
     assert used.taken >= 4, "what the others said in round 1"
     assert not [
