@@ -13,7 +13,9 @@ on the same machine in one run, against the same PostgreSQL and Temporal servers
     CPU         milliseconds for one process: the orchestrator, PostgreSQL and the Temporal server together
     kept        bytes kept for one process: growth of the database, and the history
     killed      one process alone, whose orchestrator is killed (SIGKILL) at `--kill-at` of the critical path and started again:
-                how many calls were made a second time, and whether it went on without being told which run to resume
+                how many calls were made a second time
+
+Temporal's workers find their open workflows themselves; LangGraph is told which thread to go on with.
 """
 
 from __future__ import annotations
@@ -48,21 +50,20 @@ from bench.orchestration_bench import (
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 
-COLUMNS: Final = ("", "share", "CPU", "database", "history", "calls again", "resumes by itself")
+COLUMNS: Final = ("", "share", "CPU", "database", "history", "calls again")
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One orchestrator. `resumes`: whether a restarted worker finds its open runs without being told."""
+    """One orchestrator, and the module that runs it in a process of its own."""
 
     name: str
     module: str
-    resumes: bool
 
 
 PEERS: Final = (
-    Peer("langgraph", "bench.peers.langgraph_peer", resumes=False),
-    Peer("temporal", "bench.peers.temporal_peer", resumes=True),
+    Peer("langgraph", "bench.peers.langgraph_peer"),
+    Peer("temporal", "bench.peers.temporal_peer"),
 )
 
 
@@ -111,7 +112,6 @@ class Result:
     database: float | None
     history: int | None
     again: int | None
-    resumes: bool | None
 
     def row(self) -> str:
         values = (
@@ -119,8 +119,7 @@ class Result:
             f"{self.cpu:.0f} ms",
             "–" if self.database is None else f"{self.database / 1000:.0f} KB",
             "–" if self.history is None else f"{self.history / 1000:.0f} KB",
-            "all" if self.again is None else str(self.again),
-            {None: "no", True: "yes", False: "no"}[self.resumes],
+            "–" if self.again is None else str(self.again),
         )
         return f"| {self.name} | {' | '.join(values)} |"
 
@@ -158,9 +157,7 @@ async def measure_peer(peer: Peer, bench: Bench, requests: Path, run: Run, kill_
         repeated = calls_made(record) - len(read_requests(requests)) - 2  # each start makes one call to warm up
     cpu = 1000 * sum(after[name] - before[name] for name in after) / run.processes
     history = await history_bytes(bench.client, "measured-0") if peer.name == "temporal" else None
-    return Result(
-        peer.name, critical / wall, cpu, kept if peer.name == "langgraph" else None, history, repeated, peer.resumes
-    )
+    return Result(peer.name, critical / wall, cpu, kept if peer.name == "langgraph" else None, history, repeated)
 
 
 async def measure_tongyao(bench: Bench, requests: Path, run: Run, kill_at: float) -> Result:
@@ -180,7 +177,7 @@ async def measure_tongyao(bench: Bench, requests: Path, run: Run, kill_at: float
         await living
         repeated = calls_made(record) - len(read_requests(requests))
     cpu = sum(seen.cpu[name] for name in ("worker", "server", "database"))
-    return Result("tongyao", seen.critical / seen.wall, cpu, kept, seen.bytes, repeated, True)
+    return Result("tongyao", seen.critical / seen.wall, cpu, kept, seen.bytes, repeated)
 
 
 async def choices_of(bench: Bench) -> list[Choice]:
@@ -200,13 +197,11 @@ async def main(run: Run, kill_at: float) -> None:
             critical = len(in_waves(read_requests(requests))) * run.latency
             async with messages_api(run.latency) as (url, _):
                 wall, cpu = await asyncio.to_thread(measure_floor, url, requests, run.processes)
-            results = [Result("floor", critical / wall, 1000 * cpu / run.processes, None, None, None, None)]
-            print(f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}\n{results[0].row()}", flush=True)
+            floor = Result("floor", critical / wall, 1000 * cpu / run.processes, None, None, None)
+            print(f"| {' | '.join(COLUMNS)} |\n|---|{'--:|' * (len(COLUMNS) - 1)}\n{floor.row()}", flush=True)
             for peer in PEERS:
-                results.append(await measure_peer(peer, bench, requests, run, kill_at))
-                print(results[-1].row(), flush=True)
-            results.append(await measure_tongyao(bench, requests, run, kill_at))
-            print(results[-1].row(), flush=True)
+                print((await measure_peer(peer, bench, requests, run, kill_at)).row(), flush=True)
+            print((await measure_tongyao(bench, requests, run, kill_at)).row(), flush=True)
 
 
 if __name__ == "__main__":
