@@ -1,0 +1,3 @@
+"""All side effects of workflows: one module for each step, idempotent. Public: the activity class of each module, and
+`dependencies`, which says by interface what activities call.
+"""

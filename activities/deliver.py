@@ -39,7 +39,7 @@ class Delivering:
             parts = [self._one(run, record, plan, alias) for alias in what.aliases if alias not in done]
             ended = await asyncio.gather(*parts[:1], return_exceptions=True)
             ended += await asyncio.gather(*parts[1:], return_exceptions=True)  # one failure does not cancel the others
-            await self._write(run, record, [one for one in ended if isinstance(one, Delivery)])
+            await self._write(run, record, [result for result in ended if isinstance(result, Delivery)])
             for failed in ended:
                 if isinstance(failed, BaseException):
                     raise failed
@@ -65,21 +65,29 @@ class Delivering:
             return
         repositories = self._deps.repositories
         ids = {
-            one.alias: text_id("delivery", record.process_id, run.process.epoch, one.plan_revision, one.alias)
-            for one in deliveries
+            delivery.alias: text_id(
+                "delivery", record.process_id, run.process.epoch, delivery.plan_revision, delivery.alias
+            )
+            for delivery in deliveries
         }
-        stand = await repositories.texts.first_of_those_left(
+        stand = await repositories.shared.put_marked(
+            record.process_id,
             [
                 NewText(ids[one.alias], _owner(record, one.alias), "delivery", one.model_dump_json())
                 for one in deliveries
-            ]
+            ],
         )
         await repositories.plans.put_deliveries(
             record.process_id,
             [
-                DeliveryRow(revision=one.plan_revision, alias=one.alias, text_id=ids[one.alias], language=one.language)
-                for one in deliveries
-                if ids[one.alias] in stand
+                DeliveryRow(
+                    revision=delivery.plan_revision,
+                    alias=delivery.alias,
+                    text_id=ids[delivery.alias],
+                    language=delivery.language,
+                )
+                for delivery in deliveries
+                if ids[delivery.alias] in stand
             ],
         )
         if len(stand) < len(deliveries):

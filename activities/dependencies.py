@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as default
 from typing import Protocol
@@ -14,30 +14,30 @@ from activities.reindex import Indexing
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
-from tongyao.protocol.model.tension import NameFound, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 
 
 class Retriever(Protocol):
-    """What of a long profile an endpoint sees (an extension point, see docs/extending.md)."""
+    """Retrieval of the pieces of a long profile that an endpoint reads (an extension point, see docs/extending.md)."""
 
     @property
     def name(self) -> str:
-        """What the ledger and the manifest call it."""
+        """The name of the retriever in the ledger and the manifest."""
         ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text` that bear on `tension` or a text of `focus`, in text order; each `text[start:start + len(piece)]`.
+        """Pieces of `text` that bear on a text of `focus`, or without any on `tension`, in text order; each `text[start:start + len(piece)]`.
 
-        `focus` is what the round is about, so a profile is searched anew in every round.
+        `focus` is what was stated since the person's last turn, so a profile is searched anew in every round.
         """
         ...
 
 
 class Memory(Protocol):
-    """Where long profiles are remembered: the Highway."""
+    """The store of long profiles: the Highway."""
 
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
@@ -47,7 +47,7 @@ class Memory(Protocol):
 
 
 class Field(Protocol):
-    """Who in a scene is near a tension."""
+    """Search for people near a tension in a scene."""
 
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
@@ -61,7 +61,7 @@ class Deps:
     """The dependencies of all activities.
 
     `manifest`: what is frozen of engines, models and prompts. `brief`: the retriever for plans, which see less of a
-    profile than an endpoint does; None: `retriever`. `find_names`: names of persons and firms in a text, without a model.
+    profile than an endpoint does; None: `retriever`.
     `duties`: what each duty of maintenance does.
     """
 
@@ -76,4 +76,3 @@ class Deps:
     brief: Retriever | None = None
     consent_quotas: ConsentQuotas = default(default_factory=ConsentQuotas)
     duties: Mapping[Duty, RunDuty] = default(default_factory=dict)
-    find_names: Callable[[str], Sequence[NameFound]] = lambda text: ()

@@ -12,9 +12,7 @@ from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, Dis
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
-from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.seats import CandidateRow
-from tongyao.records.repositories import IDENTITIES, found_text_id
 
 
 class Discovering:
@@ -27,21 +25,22 @@ class Discovering:
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
+        await repositories.shared.publish_tension(what.process_id)
         parent = (await repositories.processes.get(what.process_id)).parent_id
         before = await repositories.lineage.asked_in(parent) if parent else frozenset()
         spoke = await repositories.seats.spoke_for_themselves(parent) if parent else {}
-        excluded = [one for one in what.excluded if one]
+        excluded = [profile for profile in what.excluded if profile]
         found = list(
             await self._deps.field.discover(
                 tension, scene=what.scene, limit=what.limit, excluded=[*excluded, *sorted(before)]
             )
         )
-        others = list(dict.fromkeys(one.profile_id for one in found))
+        others = list(dict.fromkeys(person.profile_id for person in found))
         if before and len(others) < what.limit:
             again = await self._deps.field.discover(
                 tension, scene=what.scene, limit=what.limit - len(others), excluded=[*excluded, *others]
             )
-            found += [one.model_copy(update={"rank": one.rank + len(found)}) for one in again]
+            found += [person.model_copy(update={"rank": person.rank + len(found)}) for person in again]
         await self._keep(what.process_id, found)
         return _found(found, spoke)
 
@@ -54,29 +53,20 @@ class Discovering:
         found: Sequence[CandidateRow] = ()
         if lack is not None:
             near = await self._deps.field.discover(
-                lack.tension, scene=what.scene, limit=what.limit, excluded=[one for one in what.excluded if one]
+                lack.tension,
+                scene=what.scene,
+                limit=what.limit,
+                excluded=[profile for profile in what.excluded if profile],
             )
-            found = [_explained(one, lack, what.round) for one in near]
+            found = [_explained(person, lack, what.round) for person in near]
         await self._keep(what.process_id, found, round_number=what.round)
         return _found(found, {})
 
     async def _keep(self, process_id: str, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
-        """Store the candidates, and what names them as it is now: a name changed later would change what others said."""
+        """Store the candidates, and hide what names them: they are not to be named in texts of a process that they are not in."""
         repositories = self._deps.repositories
         await repositories.seats.find(process_id, found, round_number=round_number)
-        people = dict.fromkeys(one.profile_id for one in found)
-        faces = await repositories.profiles.summaries([(one, None) for one in people])
-        await repositories.texts.first_of_those_left(
-            [
-                NewText(
-                    found_text_id(process_id, person),
-                    person,
-                    "identities",
-                    IDENTITIES.dump_json(face.identities).decode(),
-                )
-                for (person, _), face in faces.items()
-            ]
-        )
+        await repositories.shared.hide_people(process_id, [one.profile_id for one in found])
 
 
 def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:
@@ -89,11 +79,11 @@ def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> 
     return DiscoverOutput(
         candidates=tuple(
             Candidate(
-                profile_id=one.profile_id,
-                perspective=one.perspective,
-                score=one.score,
-                endpoint=spoke.get(one.profile_id, EndpointKind.PROXY),
+                profile_id=person.profile_id,
+                perspective=person.perspective,
+                score=person.score,
+                endpoint=spoke.get(person.profile_id, EndpointKind.PROXY),
             )
-            for one in found
+            for person in found
         )
     )

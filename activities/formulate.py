@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import model_step, parks
-from tongyao.heavy_work import READINGS
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import FORMULATE, FormulateInput, FormulateOutput
+from tongyao.protocol.identity.listed import names_of
+from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.model.ids import process_text_id
-from tongyao.protocol.model.process import TensionRef
+from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import (
@@ -27,10 +27,9 @@ from tongyao.protocol.model.tension import (
 )
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
-from tongyao.protocol.rules.identity.pseudonyms import names_of
 
 PROFILE_CHARS = 15_000
-"""Of a longer profile of the demander, only what bears on the intent is read (docs/protocol.md §4.6)."""
+"""Characters up to which the demander's profile is read whole; of a longer one pieces for the intent are read (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -43,7 +42,7 @@ class Formulating:
         """Formulate the intent, and store the tension under the id that the process has for it."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
-            record = await repositories.record(run.process)
+            record = await repositories.record(run.process, own=(DEMANDER,))
             material = await self._material(record)
             request = await asyncio.to_thread(request_access.for_formulation, record, material)
             owner = run.process.demander
@@ -53,10 +52,10 @@ class Formulating:
                 profile = await self._profile(record)
                 shown = material.spans if material is not None else ()
                 spans = spans_of(draft, intent=record.intent, profile=profile, shown=shown)
-                names = await self._names(draft, (record.intent, profile))
+                names = _names(draft, (record.intent, profile))
                 tension, fallback = from_draft(draft, language=record.language, spans=spans, names=names), False
             except (StepFailed, Unreadable, OutOfBudget, ValueError):
-                names = tuple(await READINGS.run(partial(self._deps.find_names, record.intent)))[:MOST_NAMES]
+                names = proposed_names(record.intent)[:MOST_NAMES]
                 tension, fallback = from_raw(record.intent, language=record.language, names=names), True
         stored = process_text_id(what.process_id, "tension")
         tension = Tension.model_validate_json(
@@ -68,15 +67,8 @@ class Formulating:
             spent=await calls.spent(what.process_id),
         )
 
-    async def _names(self, draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
-        """Those that the engine listed, and those that code finds in the lines that others will read."""
-        lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
-        listed = names_of(draft, texts)
-        found = await READINGS.run(partial(self._deps.find_names, lines))
-        return (*listed, *(name for name in found if all(name.name not in other.name for other in listed)))[:MOST_NAMES]
-
     async def _profile(self, record: Record) -> str:
-        """What may be read of the demander's profile; empty without one, and where their mandate keeps it back."""
+        """Return the readable part of the demander's profile; empty without one, and where their mandate keeps it back."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""
@@ -90,3 +82,11 @@ class Formulating:
             return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
         intent = from_raw(record.intent, language=record.language)
         return await self._deps.retriever.retrieve(record.demander.profile, text, intent)
+
+
+def _names(draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
+    """Those that the engine listed, and those that code proposes in the lines that others will read. The demander confirms them."""
+    lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
+    listed = names_of([name.name for name in draft.names], lines, *texts)
+    proposed = [name for name in proposed_names(lines) if all(name.name not in other.name for other in listed)]
+    return (*listed, *proposed)[:MOST_NAMES]

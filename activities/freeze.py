@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from functools import partial
-from hashlib import sha256
-from typing import Final
+from collections.abc import Mapping
 
 from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm import scene_prompts
 from activities.record import write_outbox
-from tongyao.heavy_work import READINGS, on_behalf_of
+from tongyao.heavy_work import on_behalf_of
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
-from tongyao.protocol.model.tension import MOST_NAMES, NameFound, NumberedName
-from tongyao.protocol.rules.identity.names import all_forms, forms_of
-from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.people.profiles import ProfileVersion
-from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import SeatRow
-from tongyao.records.repositories import IDENTITIES, NAMES, identities_text_id, names_text_id
-from tongyao.single_flight import SingleFlight
-
-_MOST_KEPT: Final = 512
-"""Profiles whose names a worker keeps: whoever seats the same people again and again makes no work by it."""
 
 
 class Freezing:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
-        self._found = SingleFlight[Sequence[NameFound]](keep=_MOST_KEPT)
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
         """Seat the chosen under aliases, each with the version their profile has now. Those who were erased, or no longer allow their
         proxy, since they were chosen are left out; where they are too few then, nobody is seated.
 
-        What was frozen for a seat stays: a retry, or a profile changed meanwhile, moves nobody to another version.
+        What was frozen for a seat stays: a retry, or a profile changed meanwhile, moves nobody to another version. What names somebody
+        is hidden in everything said so far before they are seated.
         """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
@@ -82,8 +69,8 @@ class Freezing:
             for alias, choice in choices.items()
         ]
         long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
-        await self._keep_identities(what.process_id, row.demander, seats)
-        await self._keep_names(what.process_id, seats)
+        await repositories.shared.publish_tension(what.process_id)
+        await repositories.shared.hide_people(what.process_id, [row.demander, *(seat.person for seat in seats)])
         await room.seat(what.process_id, seats)
         return FreezeOutput(
             seats=tuple(
@@ -98,48 +85,6 @@ class Freezing:
                 for seat in seats
             )
         )
-
-    async def _keep_identities(self, process_id: str, demander: str, seats: list[SeatRow]) -> None:
-        """Freeze what names the demander and those who are seated now: a name changed later would change what others said."""
-        repositories = self._deps.repositories
-        people = {DEMANDER: demander, **{seat.alias: seat.person for seat in seats}}
-        faces = await repositories.profiles.summaries([(person, None) for person in people.values()])
-        texts = [
-            NewText(
-                identities_text_id(process_id, alias),
-                person,
-                "identities",
-                IDENTITIES.dump_json(face.identities).decode(),
-            )
-            for alias, person in people.items()
-            if (face := faces.get((person, None))) is not None
-        ]
-        await repositories.texts.first_many(texts)
-
-    async def _keep_names(self, process_id: str, seats: list[SeatRow]) -> None:
-        """Number the names in the profiles of those who are seated now; a name that the process knows keeps its number."""
-        repositories = self._deps.repositories
-        record = await repositories.record(process_id)
-        known, after = list(record.names), marks_in(record.tension) if record.tension else 0
-        texts = await repositories.profile_texts([seat.profile for seat in seats if seat.profile])
-        faces = await repositories.profiles.summaries([(seat.person, seat.profile_version) for seat in seats])
-        stored: list[NewText] = []
-        for seat in seats:
-            face = faces.get((seat.person, seat.profile_version))
-            if seat.profile is None or seat.profile not in texts or face is None:
-                continue
-            found = await self._names_in(texts[seat.profile])
-            number = partial(_numbered, found, face.identities, tuple(known), after)
-            if new := await asyncio.to_thread(number):
-                id = names_text_id(process_id, seat.alias)
-                stored.append(NewText(id, seat.person, "names", NAMES.dump_json(new).decode()))
-                known += new
-        await repositories.texts.first_many(stored)
-
-    async def _names_in(self, text: str) -> Sequence[NameFound]:
-        """The names in a profile: found once, and kept under the digest of its text."""
-        find = partial(self._deps.find_names, text)
-        return await self._found.get(sha256(text.encode()).digest(), lambda: READINGS.run(find))
 
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
         """Alias → who is seated under it; empty where too few newcomers are left. The demander stays in any case.
@@ -187,13 +132,3 @@ def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
         fallback=(Fallback.LAPSE if fallback is Fallback.PROXY else fallback).value,
         joined_round=what.round,
     )
-
-
-def _numbered(
-    found: Sequence[NameFound], identities: Sequence[str], known: Sequence[NumberedName], after: int
-) -> tuple[NumberedName, ...]:
-    """The names found in a profile that the process does not know yet."""
-    # Its owner is named by others only: a number between those of this profile would tell whose it is.
-    own = all_forms(identities)
-    others = [one for one in found if own.isdisjoint(forms_of(one.name, alone=False))]
-    return numbered(others[:MOST_NAMES], known, after=after)

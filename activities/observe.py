@@ -18,7 +18,7 @@ from tongyao.protocol.model.observation import Observation, ObservationDraft
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.standing import concerned, standing
-from tongyao.records.privacy.texts import text_id
+from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
 from tongyao.records.process.rounds import ObservationRow
 
 
@@ -67,10 +67,11 @@ class Observing:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         repositories = self._deps.repositories
         stored = text_id("observation", what.process_id, epoch, what.round)
-        seen = await repositories.texts.first(
-            f"process:{what.process_id}", "observation", observation.model_dump_json(), id=stored
-        )
-        observation = Observation.model_validate_json(seen)
+        new = NewText(stored, f"process:{what.process_id}", "observation", observation.model_dump_json())
+        stand = await repositories.shared.put_marked(what.process_id, [new])
+        if stored not in stand:
+            raise TextErased(GONE)
+        observation = Observation.model_validate_json(stand[stored])
         await repositories.rounds.put_observation(
             what.process_id,
             ObservationRow(

@@ -23,7 +23,7 @@ from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.child_plan import child_plan
 from tongyao.protocol.rules.plans.holes import hole_title
-from tongyao.records.privacy.texts import NewText, text_id
+from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.processes import ProcessRow
@@ -55,6 +55,9 @@ class Planning:
                 proposals=what.proposals,
                 children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
+                marker=await repositories.shared.marker(
+                    row.id, {one.alias: one.profile.profile_id for one in record.participants if one.profile}
+                ),
             )
             draft, reduced = await self._drafted(run.question(request, revision=what.revision))
             lineage = Lineage(root=row.root_id, parent=row.id, residual="", depth=row.depth + 1)
@@ -72,7 +75,7 @@ class Planning:
         )
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
-        """An answer or its repair. Without one, a block of JSON in the text. Without that, a minimal plan from the record, and True."""
+        """An answer or its repair. If a document of the whole answer cannot be read, a block of JSON in its text is. Without that, a minimal plan from the record, and True."""
         try:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
         except Unreadable as error:
@@ -114,12 +117,15 @@ class Planning:
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
         parts = ("plan", what.process_id, epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
-        stand = await repositories.texts.first_many(
+        stand = await repositories.shared.put_marked(
+            what.process_id,
             [
                 NewText(structure, owner, "plan", whole.model_dump_json()),
                 NewText(words, owner, "plan", whole.markdown),
-            ]
+            ],
         )
+        if len(stand) < 2:
+            raise TextErased(GONE)
         plan = Plan.model_validate_json(stand[structure])
         claims = plan.claims()
         await repositories.plans.put_plan(

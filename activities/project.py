@@ -18,6 +18,8 @@ from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOut
 from tongyao.protocol.guards.checks import complaints_of, strike
 from tongyao.protocol.guards.items import item_checks, items_of, own_items
 from tongyao.protocol.guards.quoting import Shown
+from tongyao.protocol.identity.listed import names_of
+from tongyao.protocol.identity.marks import Marker
 from tongyao.protocol.model.ids import item_id
 from tongyao.protocol.model.process import DEMANDER, ProfileRef
 from tongyao.protocol.model.projection import (
@@ -30,6 +32,7 @@ from tongyao.protocol.model.projection import (
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
+from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.rules import request_access
 from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
@@ -40,7 +43,7 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class _Room:
-    """What the turns of one step are made from, read once for all of them. Erased profiles have no text.
+    """The input of the turns of one step, read once for all of them. Erased profiles have no text.
 
     `readable`: ids of profiles that a proxy may speak from here.
     """
@@ -50,22 +53,24 @@ class _Room:
     mandates: Mapping[str, Mandate]
     readable: AbstractSet[str]
     texts: Mapping[ProfileRef, str]
+    marker: Marker
 
     def owner(self, alias: str) -> str:
-        """Whose words a turn is made of: the demander's, where they take part without a profile."""
+        """Return the owner of the words of a turn: the demander, where they take part without a profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
 
 @dataclass(frozen=True)
 class _Ended:
-    """A turn that has ended, with what goes into its row. `reason`: why it failed."""
+    """A turn that has ended, with what goes into its row. `reason`: why it failed. `names`: of persons, that stand in its items."""
 
     turn: TurnInput
     projection: Projection
     reason: str
     guards: Counter[str]
     seconds: float
+    names: tuple[NameFound, ...] = ()
 
 
 class Projecting:
@@ -96,7 +101,7 @@ class Projecting:
 
     async def _room(self, what: ProjectInput, run: StepRun[EndpointRequest, ProjectionDraft]) -> _Room:
         repositories = self._deps.repositories
-        record = await repositories.record(run.process)
+        record = await repositories.record(run.process, own=[turn.alias for turn in what.turns])
         profiles = [profile for turn in what.turns if (profile := record.participant(turn.alias).profile)]
         readable, mandates = await repositories.speaking_in(run.process, [profile.profile_id for profile in profiles])
         return _Room(
@@ -105,15 +110,18 @@ class Projecting:
             mandates=mandates,
             readable=readable,
             texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
+            marker=await repositories.shared.marker(
+                what.process_id, {one.alias: one.profile.profile_id for one in record.participants if one.profile}
+            ),
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
         """One turn, not written yet. Raises what should be tried again, `OperatorNeeded`, `DayBudgetUsed` and `AnswerPending`."""
         guards: Counter[str] = Counter()
-        reason = ""
+        reason, listed = "", list[str]()
         began = time.monotonic()
         try:
-            projection = await self._spoken(what, turn, room, guards)
+            projection = await self._spoken(what, turn, room, guards, listed)
         except (OperatorNeeded, DayBudgetUsed, AnswerPending):
             raise
         except TextErased:
@@ -125,10 +133,13 @@ class Projecting:
                 raise
             reason = error.reason
             projection = _silent(what, turn, Outcome.FAILED)
-        return _Ended(turn, projection, reason, guards, time.monotonic() - began)
+        names = names_of(listed, projection.text, *(quote for item in projection.items for quote in item.quotes))
+        return _Ended(turn, projection, reason, guards, time.monotonic() - began, names)
 
-    async def _spoken(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
-        """What the proxy said, or what the person or their agent said."""
+    async def _spoken(
+        self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
+    ) -> Projection:
+        """What the proxy said, or what the person or their agent said. `listed` takes the names that the proxy lists."""
         record = room.record
         if turn.submissions:
             return await self._submitted(what, turn, room, guards)
@@ -140,7 +151,12 @@ class Projecting:
             return _silent(what, turn, Outcome.LEFT)
         text, material = found
         request = await asyncio.to_thread(
-            request_access.for_endpoint, record, turn.alias, material=material, mandate=mandate
+            request_access.for_endpoint,
+            record,
+            turn.alias,
+            material=material,
+            mandate=mandate,
+            marker=room.marker,
         )
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
@@ -148,6 +164,7 @@ class Projecting:
         source = Shown(text, material.spans)
         answer = await self._deps.model_calls.ask_and_review(question, item_checks(source), guards)
         items = items_of(answer.draft.items, request, source)
+        listed += answer.draft.names
         silent = _silent(what, turn, Outcome.REPLIED if items else Outcome.NOTHING_NEW)
         return silent.model_copy(update={"items": items, "struck": guards["struck"]})
 
@@ -161,7 +178,12 @@ class Projecting:
         if any(submission for _, submission in read):
             mandate = room.mandates[room.owner(turn.alias)]
             request = await asyncio.to_thread(
-                request_access.for_endpoint, room.record, turn.alias, material=Material(), mandate=mandate
+                request_access.for_endpoint,
+                room.record,
+                turn.alias,
+                material=Material(),
+                mandate=mandate,
+                marker=room.marker,
             )
             for submission in filter(None, (submission for _, submission in read)):
                 source, draft = Shown(submission.shown), ProjectionDraft(items=submission.items)
@@ -214,7 +236,8 @@ class Projecting:
             for ended in turns
             if ended.projection.outcome.spoken
         }
-        said = await repositories.texts.first_of_those_left(
+        said = await repositories.shared.put(
+            what.process_id,
             [
                 NewText(
                     ids[ended.turn.alias],
@@ -224,7 +247,9 @@ class Projecting:
                 )
                 for ended in turns
                 if ended.turn.alias in ids
-            ]
+            ],
+            aliases={id: alias for alias, id in ids.items()},
+            names=[name for ended in turns for name in ended.names],
         )
         rows, outputs = [], []
         for ended in turns:

@@ -15,7 +15,7 @@ BEAT_SECONDS = 5
 
 
 class Step(Protocol):
-    """How far the memory is: the level just recited (None: it was done before), and whether all is done."""
+    """Progress of a memory: the level just recited (None: it was done before), and whether all is done."""
 
     @property
     def level(self) -> object: ...

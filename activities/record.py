@@ -8,7 +8,9 @@ from opentelemetry import trace
 from temporalio import activity
 
 from tongyao.protocol.contracts.process import RECORD, STATE_QUERY, ActivityInput, RecordInput
+from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.life.state import State
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.repositories import Repositories
 
 _TRACER: Final = trace.get_tracer("tongyao")
@@ -36,6 +38,11 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
         with _TRACER.start_as_current_span("record", attributes={"tongyao.events": len(what.outbox.events)}):
             for text in what.outbox.texts:
                 await repositories.texts.put_signalled(what.process_id, text)
+                if text.kind == "words":
+                    names = [[name] for name in proposed_names(text.body)]
+                    await repositories.shared.hide(what.process_id, names)
+                    new = NewText(text.text_id, text.owner, text.kind, text.body)
+                    await repositories.shared.put(what.process_id, [new], aliases={})
             went_back = await repositories.journal.write(what.outbox, run_id)
     else:
         went_back = not await repositories.journal.knows(what.process_id, run_id)

@@ -19,7 +19,7 @@ class Remembering:
     async def remember(self, what: RememberInput) -> None:
         """For each participant named: the quoted evidence, with the tension's parts as queries."""
         await write_outbox(self._deps.repositories, what)
-        memory, record = self._deps.memory, await self._deps.repositories.record(what.process_id)
+        memory, record = self._deps.memory, await self._deps.repositories.record(what.process_id, own=what.aliases)
         if memory is None or record.tension is None:
             return
         queries = tuple(record.tension.targets().values())
@@ -31,7 +31,7 @@ class Remembering:
 
 
 def _quoted(record: Record, alias: str, text: str) -> list[tuple[int, int]]:
-    """Where the passages that items of `alias` quote stand in `text`, in order."""
+    """Return the places in `text` of the passages that items of `alias` quote, in order."""
     said = (turn for turn in record.projections if turn.alias == alias)
     quotes = {quote for turn in said for item in turn.items for quote in item.quotes}
     return sorted({span for quote in quotes for span in find_pieces(text, quote)})

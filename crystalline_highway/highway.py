@@ -38,7 +38,7 @@ class NotRecited(LookupError):
 
 @dataclass(frozen=True)
 class UsedSpans:
-    """What was used on one occasion: its `queries` led to `spans`, each (source, start, end) in characters."""
+    """Feedback from one occasion: its `queries` led to `spans`, each (source, start, end) in characters."""
 
     queries: tuple[str, ...]
     spans: tuple[tuple[int, int, int], ...]
@@ -54,7 +54,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class ReciteRequest:
-    """How a memory should be recited: `passes` of each level, and the label of the encoder of its vectors (empty: none)."""
+    """The target of a recitation: `passes` of each level, and the label of the encoder of its vectors (empty: none)."""
 
     passes: int
     encoder: str

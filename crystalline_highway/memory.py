@@ -60,7 +60,7 @@ class Memory:
 
     @property
     def base(self) -> int:
-        """How many base units there are; they are the first units."""
+        """The number of base units, which are the first units."""
         return len(self.order)
 
     def unit_of(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -243,7 +243,7 @@ def assemble(
 
 
 def _rarity(table: Table) -> NDArray[np.float32]:
-    """How rare a unit is among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
+    """Return the rarity of a unit among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
 
     Places, not rows: what stands in a line that is said a hundred times over is frequent, not rare.
     """

@@ -66,7 +66,7 @@ class Settings:
     surroundings: float = 0.5
     """Weight of a match in a neighbouring segment, multiplied by the cohesion of the text."""
     reach: int = 2
-    """How many segments away a neighbour may be."""
+    """Largest distance of a neighbour, in segments."""
     pull: float = 0.5
     """Category field: the score of a matching segment is multiplied by 1 + pull × cosine."""
     prior: float = 10.0

@@ -207,7 +207,7 @@ class Store:
 
 @dataclass(frozen=True)
 class _Packed:
-    """What is stored of a memory: the `columns` arrays, bytes, units and paths, and how often each base unit occurs.
+    """A stored memory: the `columns` arrays, bytes, units and paths, and how often each base unit occurs.
 
     The base units are in the order of their keys, so that two transactions that count them cannot deadlock.
     """

@@ -142,7 +142,7 @@ class BoundStrengths:
         shares: NDArray[np.float32],
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """What feedback adds to the activation of each row: direct paths, and how often the row itself was used.
+        """Return the activation that feedback adds to each row: direct paths, and how often the row itself was used.
 
         Both are multiplied by convergence, because a row that covers little of the query would otherwise take over the
         queries of similar rows. How often it was used counts by the share of this query's starts that led to it before, to

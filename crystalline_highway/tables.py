@@ -185,7 +185,7 @@ def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: i
 
 @compiled
 def _transpose(start: Any, units: Any, touches: Any, hops: Any, n_units: int) -> Any:
-    """From segment → units to unit → segments."""
+    """Invert a table of units by segment to segments by unit."""
     out = np.zeros(n_units + 1, np.int64)
     for k in range(units.size):
         out[units[k] + 1] += 1

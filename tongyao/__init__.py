@@ -1,0 +1,4 @@
+"""The product. Rooms import in one direction: `protocol`, `records`, `llm` and `field`, `app`, `gateway`, `runtime`, `commands`.
+
+Public for extensions: `extension_points`. For programs: `cli`, the command line, and `worker.py` beside this package.
+"""

@@ -1,4 +1,4 @@
-"""What can be replaced by an implementation of one's own (docs/extending.md), with the types that an implementation uses.
+"""The extension points: interfaces with implementations of one's own (docs/extending.md), with the types that an implementation uses.
 
 Each of the five is a `typing.Protocol`: a class with the right methods is enough.
 """

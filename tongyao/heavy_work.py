@@ -35,7 +35,7 @@ class HeavyWork:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._lock = threading.Lock()
         self._waiting: dict[str, deque[Job]] = {}
-        """By person the jobs that are not begun. A person who is in it has one job running, or in the row for a thread."""
+        """The jobs that are not begun, by person. A person who is in it has one job running, or in the row for a thread."""
 
     async def run(self, work: Callable[[], T], *, person: str | None = None) -> T:
         """The result of `work`, for `person` (None: as `on_behalf_of` said). What was not begun when this is cancelled is not done."""
@@ -65,13 +65,13 @@ class HeavyWork:
 
 
 READINGS: Final = HeavyWork(3, "readings")
-"""Of single texts and records: names, sentences, chunks of a long profile, views of a long process."""
+"""Jobs on single texts and records: names, sentences, chunks of a long profile, views of a long process."""
 SCENES: Final = HeavyWork(2, "scenes")
-"""Of all people of a scene, which takes minutes where profiles are long. Jobs belong to the scene."""
+"""Jobs on all people of a scene, which take minutes where profiles are long. Jobs belong to the scene."""
 
 
 @asynccontextmanager
 async def one_at_a_time(what: str) -> AsyncIterator[None]:
-    """For work that holds much in memory between its jobs: nobody else is inside with the same `what`. For one event loop."""
+    """Lock for work that holds much in memory between its jobs: one holder for each `what`. For one event loop."""
     async with _LOCKS.setdefault(f"{id(asyncio.get_running_loop())}/{what}", asyncio.Lock()):
         yield

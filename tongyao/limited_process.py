@@ -30,7 +30,7 @@ PROCESSES: Final = 2
 """Processes of each process that calls `run`. They start with its first call, and stay."""
 
 MOST_BYTES: Final = 1024**3
-"""Of the data of one process: its heap and what it maps for itself. Linux only."""
+"""Limit of the data of one process, in bytes: its heap and what it maps for itself. Linux only."""
 
 _TRIES: Final = 3
 """A call is begun again after the processes were killed while they had no work. One that is killed at its work has reached its limit."""
@@ -47,7 +47,7 @@ _lock = threading.Lock()
 
 
 async def run(function: Callable[[*Arguments], T], *arguments: *Arguments, seconds: float) -> T:
-    """What `function` returns. A call waits while another one for the same person runs. If it is cancelled, its process ends.
+    """Return the result of `function`. A call waits while another one for the same person runs. If it is cancelled, its process ends.
 
     `seconds`: of processor time. Raises `LimitReached`, and what `function` raises.
     """

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ActivityError
 
 from tongyao.protocol.contracts.process import (
@@ -22,20 +23,20 @@ from tongyao.protocol.contracts.process import (
     Pending,
     ProcessInput,
     ProcessResult,
+    SearchAttribute,
     queue_of,
     rules_marker,
 )
 from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.documents.process_details import details
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.snapshot import snapshot
+from tongyao.protocol.life.snapshot import snapshot, suspended_codes, waiting
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, State
 from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.messages import Author, Cancel
-from workflows import options, presentation
-from workflows.children import start_child
-from workflows.failures import failure_of
 from workflows.handlers import MessageHandlers
+from workflows.step_execution import failure_of, options_of, start_child
 
 MAX_HISTORY = 4_000
 """Events after which a process continues as new. The server warns at 10,240 events."""
@@ -55,6 +56,38 @@ class Running:
     texts: tuple[str, ...]
 
 
+_PHASE = SearchAttributeKey.for_keyword(SearchAttribute.PHASE)
+_ROUND = SearchAttributeKey.for_int(SearchAttribute.ROUND)
+_WAITING = SearchAttributeKey.for_bool(SearchAttribute.WAITING)
+_SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
+
+
+class Shown:
+    """What the UI shows of a process: search attributes are sent when they change, details are kept up to date."""
+
+    def __init__(self) -> None:
+        self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}
+
+    def update(self, state: State, now: datetime) -> None:
+        attributes: dict[SearchAttributeKey[Any], object] = {
+            _PHASE: state.phase.value,
+            _ROUND: state.round,
+            _WAITING: waiting(state),
+            _SUSPENDED: suspended_codes(state),
+        }
+        changed = [key for key, value in attributes.items() if self._attributes.get(key) != value]
+        if changed:
+            workflow.upsert_search_attributes([_set(key, attributes[key]) for key in changed])
+            self._attributes = attributes
+        workflow.set_current_details(details(state, now))
+
+
+def _set(key: SearchAttributeKey[Any], value: object) -> SearchAttributeUpdate[Any]:
+    if isinstance(value, tuple):
+        return key.value_set(list(value)) if value else key.value_unset()
+    return key.value_set(value)
+
+
 @workflow.defn(name=CRYSTALLIZATION)
 class Crystallization(MessageHandlers):
     """Owns control; the records own content."""
@@ -72,7 +105,7 @@ class Crystallization(MessageHandlers):
         self._running: dict[str, Running] = {}
         self._alarm: asyncio.Task[None] | None = None
         self._alarm_at = workflow.now()
-        self._shown = presentation.Shown()
+        self._shown = Shown()
 
     @workflow.query(name=STATE_QUERY, description="The whole state, as the records can be made of it again.")
     def query_state(self) -> State:
@@ -125,7 +158,7 @@ class Crystallization(MessageHandlers):
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
             _give_up(self._running.pop(key).task)
-        for key, step in sorted(wanted.items(), key=lambda one: one[0] == RECORD_KEY):
+        for key, step in sorted(wanted.items(), key=lambda step: step[0] == RECORD_KEY):
             startable = not step.held and (key == RECORD_KEY or not self._draining)
             if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
                 self._start(key, step)
@@ -138,7 +171,7 @@ class Crystallization(MessageHandlers):
         if events or texts:
             outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events, texts=texts)
         update: dict[str, object] = {"outbox": outbox}
-        if isinstance(step.contract, ModelActivity) and self.state.start.lineage is None:  # the root sets the limits
+        if isinstance(step.contract, ModelActivity):  # a child has none: the root of its tree sets the limits
             update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
         self._running[key] = Running(
             task=asyncio.create_task(self._run(step, step.input.model_copy(update=update))),
@@ -155,7 +188,7 @@ class Crystallization(MessageHandlers):
             what,
             result_type=returned | Pending if isinstance(step.contract, ModelActivity) else returned,
             summary=Readable(step.summary),
-            **options.of(step, self.state.start.settings),
+            **options_of(step, self.state.start.settings),
         )
         if step.contract is BRANCH and output.child is not None:
             await start_child(output.child)

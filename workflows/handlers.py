@@ -7,30 +7,35 @@ start input has a key, both must be signed: the relay signs updates, and `tongya
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Sequence
 from typing import Final
 
+from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
+with workflow.unsafe.imports_passed_through():  # compiled code, which the sandbox cannot load anew
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.contracts.signals import Payload, read_signal
-from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED
+from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED, SignalSignature, message_bytes, signal_bytes
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.turns import later_round
+from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
-from workflows.signatures import message_is_signed, signature_of_signal
 
 SIGNALS_KEPT: Final = 200
-"""How many signals with a key are remembered, so that the same signal twice is one message."""
+"""Number of signals with a key that are remembered, so that the same signal twice is one message."""
 
 RESUME: Final = "resume"
 """The only signal that is taken without a signature; its payload is not read."""
@@ -50,7 +55,7 @@ class MessageHandlers:
     def _refuse(self, message: m.Message) -> None:
         """Raise the refusal of a message, with its verdict; nothing for one that may be applied or was applied before."""
         key = self.state.start.signal_key
-        if key and not message_is_signed(key, self.state.process_id, message):
+        if key and not _message_is_signed(key, self.state.process_id, message):
             raise ApplicationError(
                 "the message is not signed by this installation", type=NOT_SIGNED, non_retryable=True
             )
@@ -66,7 +71,8 @@ class MessageHandlers:
         self.heard_at = workflow.info().get_current_history_length()
         if machine.repeated(self.state, message):
             return ACCEPTED.model_copy(update={"repeated": True})
-        later = later_round(self.state, message) if isinstance(message, m.SubmitProjection) else 0
+        counts = counts_in(self.state)
+        later = counts if isinstance(message, m.SubmitProjection) and counts > message.round else 0
         machine.hear(self.state, message, workflow.now())
         self.changed = True
         return ACCEPTED.model_copy(update={"round": later}) if later else ACCEPTED
@@ -105,7 +111,7 @@ class MessageHandlers:
     def _is_signed(self, kind: str, payload: Payload) -> bool:
         """Whether a signal carries a valid signature that was not used before; it is used up by this."""
         now, nonces = workflow.now(), self.state.nonces
-        signed = signature_of_signal(self.state.start.signal_key, self.state.process_id, kind, payload)
+        signed = _signature_of_signal(self.state.start.signal_key, self.state.process_id, kind, payload)
         if signed is None or signed.nonce in nonces or not signed.stands_at(now):
             return False
         taken = {**nonces, signed.nonce: signed.expires}
@@ -120,6 +126,30 @@ def _only(payloads: Sequence[RawValue]) -> Payload:
     if not isinstance(payload, dict):
         raise ValueError("the payload of a signal is a JSON object")
     return payload
+
+
+def _message_is_signed(public_key: str, process_id: str, message: m.Message) -> bool:
+    """`public_key`: base64, of the process's start."""
+    return _is_by(public_key, message.signature, message_bytes(process_id, message))
+
+
+def _signature_of_signal(public_key: str, process_id: str, kind: str, payload: Payload) -> SignalSignature | None:
+    """The signature that a signal carries, if it is valid for this process, kind and payload; else None. Expiry is not looked at."""
+    try:
+        signed = SignalSignature.model_validate(payload.get(SIGNED))
+        data = signal_bytes(process_id, kind, payload, signed.nonce, signed.expires)
+    except (ValidationError, ValueError, RecursionError):
+        return None
+    return signed if _is_by(public_key, signed.signature, data) else None
+
+
+def _is_by(public_key: str, signature: str, data: bytes) -> bool:
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
+        key.verify(base64.b64decode(signature, validate=True), data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _add_update(name: str, kind: Kind) -> None:

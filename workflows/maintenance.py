@@ -12,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from tongyao.protocol.contracts.readable import Readable
 
 BOUND = timedelta(minutes=30)
-"""Of one try. What is left is found again by the next run."""
+"""Time-out of one try. The next run finds what is left."""
 
 
 async def _run(duty: Duty) -> DutyReport:

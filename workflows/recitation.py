@@ -47,5 +47,5 @@ class Recitation:
 
     @workflow.query(name=RECITATION_PROGRESS)
     def progress(self) -> RecitationProgress:
-        """How far it is."""
+        """Return the progress."""
         return self._progress

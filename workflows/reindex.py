@@ -70,5 +70,5 @@ class Reindex:
 
     @workflow.query(name=REINDEX_PROGRESS)
     def progress(self) -> ReindexProgress:
-        """How far it is."""
+        """Return the progress."""
         return self._progress

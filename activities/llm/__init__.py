@@ -1,0 +1,3 @@
+"""Model calls of all model steps. Public: `model_calls` (at most one settled answer, at most one repair), `budget`,
+`scene_prompts`.
+"""

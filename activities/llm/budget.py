@@ -15,13 +15,13 @@ from tongyao.records.model_calls import Ledger
 from tongyao.records.process.processes import StepRow
 
 FRESH_SECONDS = 5.0
-"""How old what is known of a day's use may be. A day budget can be passed by the calls of so many seconds."""
+"""Seconds for which the known use of a day is valid. Calls of that time can exceed a day budget."""
 MOST_SEEN = 1_000
 """People whose use is remembered at a time, and processes of which it is known who pays."""
 
 
 class SpendingLimits:
-    """What the trees of processes, and people in a day, may still spend."""
+    """The remaining budgets of trees of processes, and of people in a day."""
 
     def __init__(self, budgets: Budgets, ledger: Ledger, *, day: DayBudgets | None = None) -> None:
         """`day`: what may be used per day (UTC); None: no limit."""

@@ -55,7 +55,7 @@ UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
 
 @dataclass(frozen=True)
 class Question(Generic[RequestT, DraftT]):
-    """What is asked of a step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call.
+    """A request to a model step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call.
 
     `waiting`: ids of the calls of this execution that wait for an answer from outside.
     """
@@ -86,7 +86,7 @@ POLL_SECONDS: Final = 0.5
 """How often a call looks again whether calls in flight have released what they did not use of the budget."""
 
 SLOT_SECONDS: Final = 20.0
-"""How long a call waits for a slot. A step's time-out has 30 s beside its calls."""
+"""Seconds that a call waits for a slot. A step's time-out has 30 s beside its calls."""
 
 SLOT_AGAIN_SECONDS: Final = 5.0
 
@@ -138,7 +138,7 @@ class ModelCalls:
         return Bound(turn.tokens + plan.tokens, turn.cost + plan.cost)
 
     async def spent(self, process_id: str) -> Spent:
-        """What the process has used so far, failed attempts included."""
+        """Return the use of the process so far, failed attempts included."""
         totals = await self._ledger.usage(process_id)
         return Spent(tokens=totals.tokens, cost=totals.cost, calls=totals.calls)
 
@@ -174,7 +174,7 @@ class ModelCalls:
         return replace(settled, draft=draft)
 
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
-        """As `call`; an unreadable answer is sent back once. The second value: whether that repair was used.
+        """Like `call`; an unreadable answer is sent back once. The second value: whether that repair was used.
 
         A repair that another worker had settled before it died is found; the first question is not asked again.
         """
@@ -196,7 +196,7 @@ class ModelCalls:
     async def _call(
         self, question: Question[RequestT, DraftT], reask: Reask | None, repair: Reask | None = None
     ) -> tuple[Settled[DraftT], bool]:
-        """As `call`; a stored answer to `repair` counts too. The second value: whether it is that one."""
+        """Like `call`; a stored answer to `repair` counts too. The second value: whether it is that one."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = self.engine(step.name)
@@ -345,7 +345,7 @@ OutputT = TypeVar("OutputT")
 def parks(
     run: Callable[[ActivityT, InputT], Awaitable[OutputT]],
 ) -> Callable[[ActivityT, InputT], Awaitable[OutputT | Pending]]:
-    """Of an activity that asks a model: it returns `Pending` where calls of it wait for answers from outside."""
+    """Decorate an activity that asks a model: it returns `Pending` if its calls wait for answers from outside."""
 
     @wraps(run)
     async def parked(self: ActivityT, what: InputT) -> OutputT | Pending:

@@ -145,7 +145,7 @@ class Layout:
 
 
 def _gap(gap: str, before: str) -> tuple[int, int]:
-    """What separates two base units: the boundary's level, and where in the gap the text is cut."""
+    """The gap between two base units: the boundary's level, and where in the gap the text is cut."""
     level, cut = 0, 0
     for i, char in enumerate(gap):
         if char in "\n\r\x0b\x0c\x85\u2028\u2029":

@@ -56,8 +56,3 @@ def test_the_protocol_has_no_clock_no_chance_and_no_input_or_output(module: Path
             imported.add(f"{node.value.id}.{node.attr}")
     allowed = {"pathlib"} if module.relative_to(PROTOCOL_FOLDER).as_posix() in READ_A_TABLE else set()
     assert imported & EFFECTS == allowed
-
-
-def test_room_packages_are_empty() -> None:
-    inits = [*REPOSITORY.glob("tongyao/*/__init__.py"), REPOSITORY / "tongyao" / "__init__.py"]
-    assert [str(path) for path in inits if path.read_text(encoding="utf-8").strip()] == []

@@ -134,7 +134,7 @@ async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_m
     assert done.exit_code == 0, done.output
 
     async def both_are_hidden() -> bool:
-        tension = (await stack.repositories.record(process)).tension
+        tension = (await stack.repositories.record(process, own=["P00"])).own_tension
         return tension is not None and [one.name for one in tension.names] == ["Ruth Sands", "Low Pump House"]
 
     await until(both_are_hidden)

@@ -31,10 +31,10 @@ async def revised_tension(stack: Stack, process: str) -> Tension:
     """The tension once the records show another one than at the start."""
 
     async def shown() -> bool:
-        return (await stack.repositories.record(process)).tension != WHOLE
+        return (await stack.repositories.record(process, own=["P00"])).own_tension not in (None, WHOLE)
 
     await until(shown)
-    tension = (await stack.repositories.record(process)).tension
+    tension = (await stack.repositories.record(process, own=["P00"])).own_tension
     assert tension is not None
     return tension
 

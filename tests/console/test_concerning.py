@@ -16,7 +16,7 @@ from tongyao.protocol.model.observation import Ended, Note, NoteKind, Observatio
 from tongyao.protocol.model.phase import Phase
 from tongyao.protocol.model.projection import Item, Outcome, Projection
 from tongyao.protocol.model.record import Participant, Record
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import MISSING, LineSpan, Tension
 from tongyao.protocol.rules.read_access import PartyView, for_party
 
 
@@ -157,6 +157,19 @@ def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:
 def test_what_somebody_says_in_an_open_round_changes_nothing_that_others_see() -> None:
     changed = (*SAID, said(2, "P01", "No lamps.", replaces=("R1/P01/1",)))
     assert view_of(FIRST, projections=changed) == view_of(FIRST)
+
+
+def test_the_title_follows_a_revision_of_the_tension() -> None:
+    intent = "I want the quay lit. Somehow."
+    span = LineSpan(line="T", source="intent", start=0, end=20)
+    formulated = Tension(
+        transition="From dark to light.", initial_state="Dark.", barriers=("Wire.",), exchange="Time.", spans=(span,)
+    )
+    revised = formulated.model_copy(update={"spans": ()})
+    assert title_of_words(None, intent, None) == title_of_words(None, intent, formulated) == "I want the quay lit"
+    assert title_of_words(None, intent, revised) == "From dark to light"
+    unsaid = revised.model_copy(update={"transition": MISSING})
+    assert title_of_words(None, intent, unsaid) == "I want the quay lit"
 
 
 def test_a_process_has_one_title_whoever_asks_for_it() -> None:

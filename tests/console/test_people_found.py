@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tongyao.gateway.console.people import Person, people_found, ticked
-from tongyao.protocol.guards.support import telling_words_in_common
+from tongyao.gateway.console.shared_words import telling_words_in_common
 from tongyao.records.process.seats import CandidateRow
 
 PARTS = {

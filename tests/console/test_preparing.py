@@ -248,6 +248,8 @@ async def test_before_the_search_has_ended_nobody_reads_that_nobody_was_found(co
         await page.goto(f"{console.url}/console/processes/{house.pid}/people")
         main = await page.locator("main").inner_text()
         assert "The search for people has not ended." in main and "Nobody was found" not in main
+        live = await page.locator("header[data-live]").get_attribute("data-live")
+        assert live is not None and f"/processes/{house.pid}/live?shown=" in live, "it is told when they are found"
 
 
 async def test_the_same_intent_begins_once_also_from_an_older_page(console: Console, house: Ferry) -> None:

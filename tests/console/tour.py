@@ -31,7 +31,6 @@ from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.rules.consent import Consent
-from tongyao.runtime.names import find_names
 
 CASES: Final[dict[str, Callable[[], Case]]] = {"en": ferry_case, "zh": mountain_case}
 MODEL_AWAY: Final = "the account at the model server is empty: top it up, then resume (status 402)"
@@ -58,7 +57,6 @@ async def opened(language: str, temporal: Client, database_url: str, browser: Br
             stack.context,
             options=options,
             people_search=IntentField(stack.repositories.pool),
-            find_names=find_names,
             temporal_ui="http://127.0.0.1:8233/namespaces/default/workflows",
         )
         harness = GatewayHarness(stack, context, application(context), engine)

@@ -278,22 +278,6 @@ async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_dat
         assert not await readable_with(here, CANARY)
 
 
-async def test_late_words_for_the_first_round_may_repeat_what_was_observed_in_it(
-    temporal: Client, fresh_database_url: str
-) -> None:
-    async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
-        process, people = await three(here, kinds={"bo": EndpointKind.HUMAN})
-        await here.until_round(process, "crystallizing", 1)
-        bo = await alias_of(here, process, people["bo"])
-        assert (await here.speak(process, bo, 1, "I drive a van.")).accepted
-        await here.asked(process, bo, 2)
-        assert (await here.speak(process, bo, 1, f"I would put crates into the {CANARY} cold room.")).accepted
-        await here.say(process, "cancel")
-        await here.end(process)
-        await erase(here, people["ada"])
-        assert not await readable_with(here, CANARY)
-
-
 async def test_the_demander_goes_and_their_open_process_with_them(temporal: Client, fresh_database_url: str) -> None:
     async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
         process, _ = await three(here, kinds={"bo": EndpointKind.HUMAN}, demander="person-dee")
@@ -303,7 +287,8 @@ async def test_the_demander_goes_and_their_open_process_with_them(temporal: Clie
 
         await until(only_bo_is_waited_for)
         done = await erase(here, "person-dee")
-        record = await here.end(process)
+        await here.end(process)
+        record = await here.repositories.record(process, own=["P00"])
         assert done.cancelled == (process,)
         assert record.phase is Phase.CANCELLED
         assert record.tension is None and record.intent == "[erased]"

@@ -154,7 +154,7 @@ async def corrected(here: Stack, pid: str, person: str) -> None:
         for row in await here.repositories.rounds.projections(pid)
         if row.round == 1 and await _sits(here, pid, row.alias, person)
     ]
-    said = Item(id=f"R1/{turn.alias}/1", text=f"I would use the {WORD} cold room.")
+    said = Item(id=f"R1/{turn.alias}/1", text="I would use the cold room.")
     quoted = Projection(round=1, alias=turn.alias, outcome=turn.outcome, items=(said,))
     text_id = await here.repositories.texts.put(person, "projection", quoted.model_dump_json())
     await here.repositories.rounds.put_projections(pid, [turn.model_copy(update={"text_id": text_id})])

@@ -148,7 +148,7 @@ async def test_pieces_of_a_long_profile_are_verbatim_in_order_and_within_the_bud
     assert "方言语音识别" in material.text
 
 
-async def test_a_long_profile_is_searched_for_the_focus_of_a_round_besides_the_tension() -> None:
+async def test_a_long_profile_is_searched_for_the_focus_of_a_round_in_place_of_the_tension() -> None:
     birds = "".join(f"第{number}天我在山里记录鸟的叫声。" for number in range(4000))
     speech = "".join(f"第{number}次我修方言语音识别模型。" for number in range(200))
     text = birds[:40_000] + "我在码头有一间冷库，周日空着。" + birds[40_000:] + speech
@@ -157,8 +157,7 @@ async def test_a_long_profile_is_searched_for_the_focus_of_a_round_besides_the_t
     assert "冷库" not in (await retriever.retrieve(ref, text, tension)).text
     material = await retriever.retrieve(ref, text, tension, ("谁在码头有一间冷库，周日空着？",))
     assert "我在码头有一间冷库" in material.text
-    assert "方言语音识别模型" in material.text
-    assert {label for piece in material.pieces for label in piece.labels} <= set(tension.target_names())
+    assert not any(piece.labels for piece in material.pieces), "a label is a line of the tension"
     assert material.shown_chars <= 1200
 
 

@@ -21,7 +21,6 @@ from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict
-from tongyao.runtime.names import find_names
 
 UNLIMITED = {
     "rate": "100000/minute", "join_rate": "100000/minute", "address_rate": "100000/minute", "answer_seconds": 60
@@ -118,5 +117,5 @@ async def gateway(temporal: Client, database_url: str) -> AsyncIterator[GatewayH
     async with open_stack(temporal, database_url, engine) as stack:
         options = GatewayOptions.model_validate(UNLIMITED)
         field = IntentField(stack.repositories.pool)
-        context = replace(stack.context, options=options, people_search=field, find_names=find_names)
+        context = replace(stack.context, options=options, people_search=field)
         yield GatewayHarness(stack, context, application(context), engine)

@@ -206,6 +206,14 @@ async def test_nobody_is_shown_two_peoples_profiles_nor_a_profile_and_the_table(
     async with McpClient(make_server(delegating.context)) as client:
         told = said_by(await client.call_tool("status", {"process_id": pid, "token": joined[0]["token"]}))
     assert told["process"]["answered_by"] == ["ann", "bob", "cas", "eve"], "those concerned are told who answered"
+    view = await delegating.ask("GET", f"/processes/{pid}", joined[0]["token"])
+    assert view.json()["answered_by"] == ["ann", "bob", "cas", "eve"]
+    async with delegating.client() as browser:
+        entry = (await browser.get("/console/enter")).text
+        form = {"secret": joined[0]["token"], "form_token": field(entry, "form_token")}
+        await browser.post("/console/enter", data=form)
+        page = (await browser.get(f"/console/processes/{pid}")).text
+    assert "answered from outside by ann, bob, cas, eve" in page
     await stack.say(pid, "cancel")
 
 

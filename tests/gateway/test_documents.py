@@ -11,7 +11,7 @@ import pytest
 
 from tests.gateway.actions import TOOLS
 from tests.gateway.conftest import GatewayHarness
-from tongyao.app.context import GatewayOptions
+from tongyao.app.context import Ceilings, GatewayOptions
 from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.runtime.settings import Settings
@@ -53,6 +53,7 @@ def test_the_pages_name_only_settings_and_fields_there_are() -> None:
     known = {f"TONGYAO_{name.upper()}" for name in Settings.model_fields}
     known |= {f"TONGYAO_GATEWAY__{name.upper()}" for name in GatewayOptions.model_fields}
     known |= {f"TONGYAO_CONSENT__{name.upper()}" for name in ConsentQuotas.model_fields}
+    known |= {f"TONGYAO_MOST__{name.upper()}" for name in Ceilings.model_fields}
     named = {one for one in re.findall(r"TONGYAO_[A-Z_]+[A-Z]", pages) if not one.startswith("TONGYAO_FIELD__")}
     assert named <= known
     page = (DOCS / "extending.md").read_text(encoding="utf-8")

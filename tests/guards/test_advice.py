@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tongyao.protocol.guards.advice import breach_of, visibility
 from tongyao.protocol.guards.checks import strike
 from tongyao.protocol.model.observation import ObservationDraft
-from tongyao.protocol.model.requests import CatalystRequest
+from tongyao.protocol.model.requests import CatalystRequest, Language
 from tongyao.protocol.model.tension import Tension
 
 DATA = Path(__file__).parent / "data"
@@ -75,6 +75,61 @@ def test_no_sentence_of_recorded_observations_is_struck() -> None:
     sentences = (DATA / "recorded.txt").read_text(encoding="utf-8").splitlines()
     assert len(sentences) == 1022
     assert [sentence for sentence in sentences if breach_of(sentence)] == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Every frame needs two people: always two.",
+        "P02's chairs leave the write-off list in March, and P05 repairs them.",
+        "P02 and P03 both have a write-off list, and P05 lacks wheels.",
+    ],
+)
+def test_words_that_readers_were_sent_back_for_without_reason(sentence: str) -> None:
+    assert breach_of(sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "copied", "own"),
+    [
+        (
+            "en",
+            "P00 does not understand why the castors break. It should work before winter.",
+            [
+                "It should work before winter, and P05 has Thursdays only.",
+                "P00 does not understand why the castors break.",
+            ],
+            [
+                "P05 should work before winter.",
+                "P00 does not understand much.",
+                "P01 does not understand why the castors break.",
+            ],
+        ),
+        (
+            "zh",
+            "开春之前应该有人把水闸修好，P00 不懂怎么修。",
+            ["开春之前应该有人把水闸修好，而 P02 四月才有空。"],
+            ["P02 应该有人把关。", "P02 应该把水闸修好。"],
+        ),
+    ],
+)
+def test_what_is_copied_from_the_tension_is_not_the_catalysts_own(
+    language: Language, line: str, copied: list[str], own: list[str]
+) -> None:
+    request = REQUEST.model_copy(update={"language": language, "tension": Tension(transition="t", barriers=(line,))})
+
+    def is_complained_of(sentence: str) -> bool:
+        return bool(list(visibility(ObservationDraft(words=sentence), request)))
+
+    assert all(breach_of(sentence) for sentence in copied), "without the tension each reads like more"
+    assert [sentence for sentence in copied if is_complained_of(sentence)] == []
+    assert [sentence for sentence in own if not is_complained_of(sentence)] == []
+
+
+def test_a_passage_of_the_tension_that_names_a_participant_is_judged() -> None:
+    line = "P01 and P02 should talk without the others"
+    request = REQUEST.model_copy(update={"tension": Tension(transition=line)})
+    assert list(visibility(ObservationDraft(words=f"{line}."), request))
 
 
 @given(st.text(alphabet=st.sampled_from('P01 shouldtak应该建议谈。；.“”"「」 \n'), max_size=200))

@@ -216,6 +216,24 @@ def test_a_collision_may_be_worded_anew_as_a_collision_of_the_same_two() -> None
     assert reasons(asked, again) == []
 
 
+def test_a_framework_that_replaces_one_is_not_the_second_of_its_round() -> None:
+    framework = {"kind": "framework", "sources": ["R1/P01/1", "R1/P02/1"]}
+    first = Observation(round=1, notes=(Note(id="R1/n1", kind=NoteKind.FRAMEWORK, text="old"),))
+    asked = request(exchange(1, item("R1/P01/1"), item("R1/P02/1"), seen=first), exchange(2))
+    again = framework | {"text": "old, mended", "replaces": ["R1/n1"]}
+    assert reasons(asked, draft(notes=[again, framework | {"text": "new"}], none=[["P01", "P02"]])) == []
+
+
+def test_a_note_takes_the_place_of_a_relation_that_is_not_protected() -> None:
+    items = (item("R1/P01/1", kind=ItemKind.BOUNDARY), item("R1/P02/1"))
+    for kind, found in ((RelationKind.OFFSETTING, ["protected"]), (RelationKind.ALIGNED, [])):
+        old = Relation(id="R1/r1", between=("P01", "P02"), kind=kind, text="was", sources=("R1/P01/1", "R1/P02/1"))
+        asked = request(exchange(1, *items, seen=Observation(round=1, relations=(old,))), exchange(2))
+        answer = draft(notes=[{"kind": "ignored", "text": "is", "replaces": ["R1/r1"]}])
+        assert reasons(asked, answer) == found
+        assert [note.replaces for note in seen(asked, answer).notes] == ([] if found else [("R1/r1",)])
+
+
 def test_of_two_frameworks_the_first_stands_and_nobody_is_asked_again() -> None:
     framework = {"kind": "framework", "sources": ["R1/P01/1", "R1/P02/1"]}
     answer = draft(notes=[framework | {"text": "first"}, framework | {"text": "second"}], none=[["P01", "P02"]])

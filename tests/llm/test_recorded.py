@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.llm.test_scripted import TENSION, call, heard, turn, written
 from tests.support.scripted import Rule, Script, ScriptedEngine, TokenCounts
-from tongyao.llm.engine import Call, CallKey, Engine, Usage
+from tongyao.llm.engine import Answer, Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
-from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, row_of, write_recording
+from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, Tokens, write_recording
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.requests import FormulationRequest
 
@@ -21,6 +22,30 @@ SOURCE = ScriptedEngine(
         rules=[Rule(step="plan", usage=TokenCounts(input_tokens=7, cache_read_tokens=5), cost=Decimal("0.25"))],
     )
 )
+
+
+def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
+    """A settled answer as a row of a recording."""
+    return Row(
+        step=key.step,  # pydantic refuses any other
+        round=key.round,
+        alias=key.alias,
+        revision=key.revision,
+        reask=key.reask,
+        input_hash=input_hash,
+        draft=answer.draft.model_dump(mode="json"),
+        text=answer.text,
+        engine=answer.engine,
+        model=answer.model,
+        usage=Tokens(
+            input_tokens=answer.usage.input_tokens,
+            cache_write_tokens=answer.usage.cache_write_tokens,
+            cache_read_tokens=answer.usage.cache_read_tokens,
+            output_tokens=answer.usage.output_tokens,
+        ),
+        cost=answer.cost,
+        labels=answer.labels,
+    )
 
 
 async def rows() -> list[Row]:

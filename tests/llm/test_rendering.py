@@ -155,9 +155,9 @@ def test_the_catalyst_is_told_what_was_replaced_and_what_lapsed_with_it() -> Non
 @pytest.mark.parametrize(
     ("kind", "about", "outcome"),
     [
-        (ItemKind.CAPABILITY, "R1/n1", "answered"),
-        (ItemKind.CAPABILITY, "B2", "unanswered"),
-        (None, "B2", "replied"),
+        (ItemKind.CAPABILITY, "R1/n1", "P02 was asked in round 2; answered by R2/P02/1"),
+        (ItemKind.CAPABILITY, "B2", "P02 was asked in round 2, no answer"),
+        (None, "B2", "P02 was asked in round 2, spoke in own words"),
     ],
 )
 def test_the_catalyst_is_told_what_came_of_a_gap_that_was_asked(
@@ -170,7 +170,7 @@ def test_the_catalyst_is_told_what_came_of_a_gap_that_was_asked(
     turns = (requests.turn(2, "P01"), requests.turn(2, "P02").model_copy(update={"items": (told,)}))
     exchange = (asked, last.model_copy(update={"projections": turns}))
     text = text_of(rendering.blocks(request.model_copy(update={"exchange": exchange})))
-    assert f"\nR1/n1 gap B2, asks P02: nobody drives at night ({outcome})\n" in text
+    assert f"\nR1/n1 gap B2: nobody drives at night ({outcome})\n" in text
 
 
 def test_the_catalyst_is_told_what_rests_in_part_on_a_replaced_item_and_what_may_not_be_ended_yet() -> None:
@@ -214,8 +214,26 @@ def test_what_was_ended_is_not_shown_to_the_catalyst_as_standing() -> None:
 def test_an_endpoint_is_told_which_gaps_ask_its_person() -> None:
     request = requests.endpoint(2).model_copy(update={"stands": (requests.gap(asks="P01"),), "asked": ("R1/n1",)})
     text = text_of(rendering.blocks(request))
-    assert "R1/n1 gap B2, asks P01: nobody drives at night\n" in text
+    assert "R1/n1 gap B2: nobody drives at night\n" in text
     assert "\nasks: R1/n1\n" in text
+
+
+def test_a_gap_stays_although_the_item_that_it_came_from_was_replaced() -> None:
+    request = corrected()
+    first, last = request.exchange
+    seen = Observation(round=1, notes=(requests.gap().model_copy(update={"sources": ("R1/P01/1",)}),))
+    asked = request.model_copy(update={"exchange": (first.model_copy(update={"observation": seen}), last)})
+    text = text_of(rendering.blocks(asked))
+    assert "\nR1/n1 gap B2: nobody drives at night [R1/P01/1]\n" in text
+    assert "\nlapsed: " not in text
+
+
+def test_a_gap_that_asks_somebody_who_had_no_turn_was_not_asked_yet() -> None:
+    request = requests.catalyst(2, ("P01", "P02"))
+    first, last = request.exchange
+    asked = first.model_copy(update={"observation": Observation(round=1, notes=(requests.gap(asks="P00"),))})
+    text = text_of(rendering.blocks(request.model_copy(update={"exchange": (asked, last)})))
+    assert "\nR1/n1 gap B2: nobody drives at night (asks P00, not asked yet)\n" in text
 
 
 def test_own_words_of_a_person_are_shown_without_a_kind() -> None:

@@ -1,107 +1,51 @@
-"""Names of persons and firms are found without a model, and places are left alone (docs/evaluation.md)."""
+"""What the proposer takes for names of persons, and what is marked of it (docs/evaluation.md)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.names.scores import Half, score, texts
-from tongyao.llm.extractive.names_in_text import names_in_text
+from tests.names.__main__ import DATA, rows_of, total
+from tongyao.protocol.identity.proposer import proposed_names, without_proposed
+
+FILES = ("development", "en.held_out", "en.held_out_2", "zh.held_out", "zh.held_out_2")
 
 
-@pytest.mark.parametrize(
-    ("lang", "half", "recall", "precision"),
-    [
-        ("en", "dev", 0.95, 0.95),
-        ("zh", "dev", 0.95, 0.95),
-        ("en", "held_out", 0.85, 0.95),
-        ("zh", "held_out", 0.95, 0.95),
-        ("en", "held_out_2", 0.85, 0.90),
-        ("zh", "held_out_2", 0.65, 0.90),
-    ],
-)
-def test_most_names_are_found_and_few_other_words(lang: str, half: Half, recall: float, precision: float) -> None:
-    """The floors of the held-out half are what was reached."""
-    found = score(lang, half)
-    assert found.recall >= recall
-    assert found.precision >= precision
+@pytest.mark.parametrize("file", FILES)
+def test_nine_of_ten_names_are_marked_and_hardly_another_word(file: str) -> None:
+    alone = total(rows_of(DATA / f"{file}.jsonl"), confirmed=False)
+    assert alone.recall >= 0.89, alone.missed
+    assert alone.harm <= 0.01, alone.wrong
 
 
-@pytest.mark.parametrize("half", ["dev", "held_out", "held_out_2"])
-def test_hardly_an_ordinary_word_is_masked(half: Half) -> None:
-    """With all names of a half numbered as in one process, at most one word in 500 outside the names becomes a mark."""
-    for lang in ("en", "zh"):
-        found = score(lang, half)
-        assert found.masked <= found.words / 500
+@pytest.mark.parametrize("file", FILES)
+def test_when_the_author_has_confirmed_nearly_all_are(file: str) -> None:
+    confirmed = total(rows_of(DATA / f"{file}.jsonl"), confirmed=True)
+    assert confirmed.recall >= 0.96, confirmed.missed
+    assert confirmed.harm <= 0.01
 
 
-def test_there_are_sixty_texts_and_a_second_held_out_set_of_sixty_in_each_language() -> None:
-    halves: tuple[Half, ...] = ("dev", "held_out")
-    assert sum(len(texts(lang, half)) for lang in ("en", "zh") for half in halves) == 60
-    assert min(len(texts(lang, "held_out_2")) for lang in ("en", "zh")) >= 60
-
-
-def test_firms_are_told_from_persons_and_names_come_in_the_order_of_the_text() -> None:
-    found = names_in_text("Joe Hargreaves left Cooper & Sons. 我在恒泰建材公司认识了王建国。")
-    assert {(one.name, one.kind) for one in found} == {
-        ("Joe Hargreaves", "person"), ("Cooper & Sons", "firm"), ("恒泰建材公司", "firm"), ("王建国", "person"),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "text", ["水箱可以放在车库里占地方。", "我是夜班护士，早班护士下班我才来。", "找值班医生签字。"]
-)
-def test_a_place_or_a_shift_is_no_name(text: str) -> None:
-    assert names_in_text(text) == ()
-
-
-def test_a_surname_with_a_title_is_a_name() -> None:
-    assert [one.name for one in names_in_text("去问李师傅，班老师也行。")] == ["李师傅", "班老师"]
+def test_names_come_in_the_order_of_the_text_and_firms_are_none() -> None:
+    found = proposed_names("Joe Hargreaves left Cooper & Sons. 我在恒泰建材公司认识了王建国。")
+    assert [name.name for name in found] == ["Joe Hargreaves", "王建国"]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "She read \u201cThe Courage to Float\u201d. From the talk *Deep Ends* I learned to float.",
-        "Flat 9 is empty. Izmir is warm, and Fenner's Hill is steep.",
-        "A junior reads Polish and Portuguese, from Monday to August.",
+        "水箱可以放在车库里占地方。", "我是夜班护士，早班护士下班我才来。", "找值班医生签字。",
+        "我这儿上厕所不方便，固件把数写反了，不上夜班。", "毛巾湿了，叶子落了，钱花光了。她在读《小满》。", "我右耳听不清，左耳还行。小床八十张空着五十多张。",
+        "She read “The Courage to Float”. From the talk *Deep Ends* I learned to float.", "Flat 9 is empty. Izmir is warm, and Fenner's Hill is steep.",
+        "A junior reads Polish and Portuguese, from Monday to August.", "The only nurse on Tarsk gave notice in May.",
         "Founder | Digital Memorials | Stakeholder Engagement | Silver Lining Award | Chair",
-        "我右耳听不清，左耳还行。小床八十张空着五十多张。",
-        "毛巾湿了，叶子落了，钱花光了。她在读《小满》。",
-    ],
-)
-def test_titles_places_languages_labels_and_ordinary_words_are_no_names(text: str) -> None:
-    assert names_in_text(text) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Written on break by Odette. Wilf Arkwright died in March; for Wilf we went.", {"Odette", "Wilf Arkwright", "Wilf"}),
-        ("Gethin Raybould, Raybould & Nobody, house clearance.", {"Gethin Raybould", "Raybould & Nobody"}),
-        ("祁永年，六十八，看行李。头一天跟司机老巴招呼一声。", {"祁永年", "老巴"}),
-        ("小石榴幼儿园　园长　常海燕\n老宋烘干，两座塔。", {"小石榴幼儿园", "常海燕", "老宋"}),
     ],
 )  # fmt: skip
-def test_first_names_nicknames_and_firms_without_a_usual_ending_are_found(text: str, names: set[str]) -> None:
-    assert {one.name for one in names_in_text(text)} == names
+def test_places_languages_labels_shifts_and_ordinary_words_are_no_names(text: str) -> None:
+    assert proposed_names(text) == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The only nurse on Tarsk gave notice in May.",
-        "The bus leaves Quillow at six, and nobody in the evening reaches Quillow.",
-        "A ferry serving Hennoy comes twice a day. Hennoy's quay is short.",
-        "Our nurse looks after three islands (Tarsk, Outer Venn, Quillow) on her own.",
-        "Two villages: Upper Sallow and Dray Hollin, share one bus.",
-    ],
-)
-def test_a_place_that_people_live_on_or_a_boat_leaves_or_a_list_of_places_names_is_no_person(text: str) -> None:
-    assert names_in_text(text) == ()
+def test_a_mark_is_not_taken_for_a_name() -> None:
+    assert proposed_names("[person 2] asked [某人 3] and […] about it.") == ()
 
 
-def test_who_is_left_or_spoken_of_after_on_is_still_a_person_where_their_name_says_so() -> None:
-    assert [one.name for one in names_in_text("Everything depends on Margaret. I left Oswald at home.")] == [
-        "Margaret",
-        "Oswald",
-    ]
+def test_where_nobody_confirms_what_looks_like_a_name_is_left_out() -> None:
+    assert without_proposed("I asked Rosa Feldman about oxen.") == "I asked […] about oxen."

@@ -7,7 +7,7 @@ import pytest
 from tests.plans.test_documents import DRAFT, claim, sentences, settled
 from tongyao.protocol.documents.delivery_page import delivery_page
 from tongyao.protocol.guards.deliveries import settle_delivery
-from tongyao.protocol.model.plan import DeliveryDraft
+from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
 from tongyao.protocol.model.requests import Language
 
 
@@ -31,6 +31,23 @@ def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sente
     page = delivery_page(settle_delivery(draft, alias="P02", plan=plan, language=language), plan)
     assert said in sentences(page)
     assert "unsupported" not in [note.kind for note in page.notes]
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", ["The plan uses nothing of what you or your proxy said:", "“P02 holds the door keys of 26 houses.”"]),
+        ("zh", ["你或你的代理说的，方案里都没有用到：", "“P02 holds the door keys of 26 houses.”"]),
+    ],
+)
+def test_somebody_of_whose_words_nothing_is_used_is_told_so_by_what_they_said(
+    language: Language, told: list[str]
+) -> None:
+    nothing = PlanDraft(possible=[claim("The bus is empty.", "R1/P01/1")])
+    plan = settled(nothing)
+    page = delivery_page(settle_delivery(DeliveryDraft(), alias="P02", plan=plan, language=language), plan)
+    assert [text for text in sentences(page) if text in told] == told
+    assert "The plan has no part for you." not in sentences(page)
 
 
 def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:

@@ -26,6 +26,15 @@ def test_a_plan_is_made_anew_once_without_whoever_declined() -> None:
     assert life.by_demander("replan", without=["P02"]) == "already_replanned"
 
 
+def test_a_replan_is_refused_when_the_demander_has_decided_on_every_answer_otherwise() -> None:
+    life = Life.answering("human", "human", residuals="ask")
+    life.by("P01", "answer_plan", revision=1, answer="decline")
+    assert life.asked("replan")
+    life.by_demander("approve_residual", residual="plan/1/hole/P01")
+    assert life.phase == "answering" and not life.asked("replan")
+    assert life.by_demander("replan", without=["P01"], ask="replan/1") == "ask_over"
+
+
 def test_suspended_by_a_branch_during_a_replan_the_plan_waits_and_both_go_on() -> None:
     life = Life.answering("human", "human", residuals="ask", residuals_of_plan=1)
     life.by("P01", "answer_plan", revision=1, answer="decline")

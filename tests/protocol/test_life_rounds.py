@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.protocol.lives import HOUR, MINUTE, Life
-from tongyao.protocol.life.turns import later_round
+from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.protocol.model.settings import ProcessSettings
 
 
@@ -163,20 +162,15 @@ def test_words_that_came_between_rounds_count_though_the_proxy_took_over_since()
 
 def test_words_say_in_which_round_they_count_when_their_own_has_closed() -> None:
     """In the next round while the catalyst reads round 1, in round 2 once it is open, before that in their own."""
-
-    def words(number: int) -> SubmitProjection:
-        author = Author(role="participant", alias="P01")
-        return SubmitProjection(key="k", author=author, alias="P01", round=number, text_id="t")
-
     life = Life.in_round_one("human", "proxy")
-    assert later_round(life.state, words(1)) == 0
+    assert counts_in(life.state) == 1
     life.says("P01", "one")
     life.succeed("project")
     life.succeed("project")
-    assert (life.state.gate_open, later_round(life.state, words(1))) == (False, 2)
+    assert (life.state.gate_open, counts_in(life.state)) == (False, 2)
     life.succeed("observe")
     assert (life.state.gate_open, life.state.round) == (True, 2)
-    assert (later_round(life.state, words(1)), later_round(life.state, words(2))) == (2, 0)
+    assert counts_in(life.state) == 2
 
 
 def test_two_exhausted_rounds_in_a_row_from_the_third_on_converge() -> None:

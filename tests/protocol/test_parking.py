@@ -85,7 +85,7 @@ def over(state: State, at: datetime) -> None:
         ended(state, key, CheckDeadlineOutput(), at)
 
 
-def test_a_step_is_parked_until_its_call_is_answered_and_its_key_counts_the_tries() -> None:
+def test_a_step_is_parked_until_its_call_is_answered() -> None:
     state = begun()
     ended(state, "formulate", Pending(waiting_calls=("call-1",)))
     assert steps(state) == []
@@ -97,10 +97,10 @@ def test_a_step_is_parked_until_its_call_is_answered_and_its_key_counts_the_trie
     answered(state, "call-2")
     assert steps(state) == [], "another call"
     answered(state, "call-1")
-    assert steps(state) == ["formulate~2"]
-    ended(state, "formulate~2", Pending(waiting_calls=("call-3",)))  # its one repair
+    assert steps(state) == ["formulate"]
+    ended(state, "formulate", Pending(waiting_calls=("call-3",)))  # its one repair
     answered(state, "call-3")
-    ended(state, "formulate~3", FormulateOutput(tension=TENSION))
+    ended(state, "formulate", FormulateOutput(tension=TENSION))
     assert not state.parked and steps(state) == ["consent/1"]
 
 
@@ -108,7 +108,7 @@ def test_an_answer_that_comes_before_its_step_has_returned_is_not_lost() -> None
     state = begun()
     answered(state, "call-1")
     ended(state, "formulate", Pending(waiting_calls=("call-1",)))
-    assert steps(state) == ["formulate~2"] and state.answered_calls == ()
+    assert steps(state) == ["formulate"] and state.answered_calls == ()
 
 
 def test_each_proxy_of_a_round_waits_by_itself() -> None:
@@ -119,11 +119,11 @@ def test_each_proxy_of_a_round_waits_by_itself() -> None:
         ended(state, f"project/1/{number + 1}", Pending(waiting_calls=(f"call-{number}",)))
     assert snapshot(state, NOW).inbox[0].subject == "call-1 call-2 call-3"
     answered(state, "call-2")
-    assert steps(state) == ["project/1/3~2"]
-    ended(state, "project/1/3~2", spoke("P02"))
+    assert steps(state) == ["project/1/3"]
+    ended(state, "project/1/3", spoke("P02"))
     for number, alias in ((1, "P01"), (3, "P03")):
         answered(state, f"call-{number}")
-        ended(state, f"project/1/{number + 1}~2", spoke(alias))
+        ended(state, f"project/1/{number + 1}", spoke(alias))
     assert steps(state) == ["observe/1"]
 
 
@@ -133,7 +133,7 @@ def test_a_turn_that_nobody_answers_in_time_has_failed() -> None:
     for number, alias in enumerate(ALIASES, 2):
         ended(state, f"project/1/{number}", Pending(waiting_calls=(f"call-{alias}",)))
     answered(state, "call-P01")
-    ended(state, "project/1/2~2", spoke("P01"))
+    ended(state, "project/1/2", spoke("P01"))
     over(state, NOW + timedelta(seconds=3601))
     assert {alias: turn.outcome for alias, turn in state.turns.items()} == {
         "P01": Outcome.REPLIED, "P02": Outcome.FAILED, "P03": Outcome.FAILED
@@ -155,12 +155,12 @@ def test_an_observation_that_nobody_answers_suspends_the_process_and_the_answer_
             answered(state, "call-1", at + DAY)
         else:
             machine.hear(state, Resume(author=Author(role="operator")), at + DAY)
-        assert not state.suspended and steps(state) == ["observe/1~2"]
+        assert not state.suspended and steps(state) == ["observe/1"]
         if by == "resume":
-            ended(state, "observe/1~2", Pending(waiting_calls=("call-1",)), at + DAY)
+            ended(state, "observe/1", Pending(waiting_calls=("call-1",)), at + DAY)
             assert snapshot(state, at + DAY).inbox[0].due == at + DAY + timedelta(seconds=3600)
             answered(state, "call-1", at + DAY)
-        ended(state, "observe/1~2" if by == "answer" else "observe/1~3", ObserveOutput(verdict=Verdict.MORE), at + DAY)
+        ended(state, "observe/1", ObserveOutput(verdict=Verdict.MORE), at + DAY)
         assert state.round == 2
 
 
@@ -188,4 +188,4 @@ def test_a_parked_step_survives_in_the_state_that_a_new_run_gets(reload: bool) -
     if reload:
         state = State.model_validate_json(state.model_dump_json())
     answered(state, "call-1")
-    assert steps(state) == ["formulate~2"]
+    assert steps(state) == ["formulate"]

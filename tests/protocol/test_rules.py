@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.support.marking import hiding
 from tongyao.protocol.contracts.process import ProcessInput
+from tongyao.protocol.identity.marks import HIDDEN
 from tongyao.protocol.life.phases import PHASES, IllegalTransition, enter
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.ids import all_pairs, next_alias
@@ -32,7 +34,6 @@ from tongyao.protocol.model.tension import (
     from_raw,
 )
 from tongyao.protocol.rules.convergence import EARLIEST_END, Course, RoundResult, asks_everybody, course
-from tongyao.protocol.rules.identity.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 START = ProcessInput(process_id="p", demander="d", intent_text_id="i")
@@ -170,11 +171,11 @@ def test_settings_that_contradict_each_other_are_refused(wrong: dict[str, object
 
 
 def test_an_authors_name_becomes_their_alias_other_names_a_mark_and_addresses_vanish() -> None:
-    names = Anonymizer({"P00": ["李默"], "P01": ["Ann", "Ann Bell", "ann@bell.example"], "P02": ["x"]})
+    names = hiding(people={"P00": ["李默"], "P01": ["Ann", "Ann Bell", "ann@bell.example"], "P02": ["x"]})
     said = "Ann Bell plans with 李默妹; planning, ann@bell.example, +44 20 7946 0000, 13812345678, x"
     hidden = f"{HIDDEN}, {HIDDEN}, {HIDDEN}, x"
-    assert names.text(said, author="P01") == f"P01 plans with {SOMEBODY_ZH}妹; planning, {hidden}"
-    assert names.text(said, author="P00") == f"{SOMEBODY} plans with P00妹; planning, {hidden}"
+    assert names.text(said, author="P01") == f"P01 plans with [某人 1]妹; planning, {hidden}"
+    assert names.text(said, author="P00") == f"[person 2] plans with P00妹; planning, {hidden}"
 
 
 def test_a_shortened_text_ends_with_a_whole_word_and_a_mark() -> None:

@@ -69,3 +69,13 @@ def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> No
     life.succeed("project")
     life.succeed("observe", verdict="more")
     assert told(life, "P00").startswith("The process waits for you: decide how the process goes on: it came to a limit")
+
+
+def test_who_is_invited_is_named_in_words_and_not_by_an_id() -> None:
+    life = Life("proxy", "proxy", auto_confirm=True)
+    life.succeed("formulate")
+    life.succeed("consent", ask=["n1"])
+    [reason] = why(life.state, NOW)
+    assert reason.sentence.startswith("Waits for somebody who is invited (number 1) since ")
+    [reason] = why(life.state, NOW, "zh")
+    assert reason.sentence.startswith("在等受邀的人（第 1 位）")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tongyao.commands.doctor import Finding, Row, examine, is_well
+from tongyao.commands.engine_check import check_engines
 from tongyao.runtime.settings import Settings
 
 
@@ -74,3 +75,13 @@ def test_servers_of_ones_own_need_nothing_here(home: Path) -> None:
     rows = examine(Settings(home=home, database_url="postgresql://h/d", temporal_address="h:7233"))
     assert row(rows, "PostgreSQL").found == "DATABASE_URL is set"
     assert row(rows, "Temporal server").found == "TEMPORAL_ADDRESS is h:7233"
+
+
+async def test_calls_that_are_answered_from_outside_need_no_key_and_have_not_failed(home: Path) -> None:
+    settings = Settings(home=home, engine="delegated")
+    rows = examine(settings)
+    assert row(rows, "Engine").finding is Finding.OK and "tongyao calls" in row(rows, "Engine").found
+    assert all(one.subject != "Claude" for one in rows)
+    checked = await check_engines(settings)
+    assert {one.finding for one in checked} == {Finding.OK}
+    assert sum("tongyao calls" in one.found for one in checked) == len(checked) - 1, "but of the sum"

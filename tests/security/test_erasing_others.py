@@ -13,8 +13,6 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.people.erasure import erase
-from tongyao.llm.extractive.steps import OWN_SENTENCES
-from tongyao.protocol.rules.identity.redaction import Erasure
 
 FIRST = "I restore water wheels with my lathe."
 SECOND = "I can also lend two oxen and a waggon until autumn."
@@ -102,55 +100,6 @@ async def test_not_by_an_intent_full_of_words_that_nobody_else_had_read(gateway:
     pid, other = await spoken(gateway, room, taker, intent=f"I want the ferry to run. {FIRST} {SECOND}")
     await erased(gateway, taker)
     assert await left(gateway, pid, other) == [FIRST, SECOND]
-
-
-def test_a_word_that_its_author_had_read_before_goes_and_one_that_they_had_not_stays() -> None:
-    observation = "P02 has a zither."
-    erasure = Erasure(
-        "p",
-        seats={"p": "P02"},
-        words=["I have a zither, two oxen and a waggon."],
-        elsewhere=["I bake bread."],
-        later=[("I can lend oxen.", [observation]), ("A zither would be fine.", [observation])],
-    )
-    assert erasure.touches("Whoever wants a zither")
-    assert erasure.touches("Whoever wants a waggon")
-    assert not erasure.touches("Whoever wants oxen")
-
-
-def test_a_phrase_of_a_demander_that_somebody_said_without_having_read_it_is_theirs() -> None:
-    tension, said = "The wheel of my mill turns again.", "I will not work on Sundays at all."
-    erasure = Erasure(
-        "p",
-        seats={"p": "P00"},
-        words=[],
-        elsewhere=[],
-        later=[(said, [tension]), ("So the wheel of my mill turns again.", [tension])],
-        quoted=[tension, "I will not work on Sundays at all. Then I would come by."],
-    )
-    assert not erasure.touches(said)
-    assert erasure.touches("Then I would come by."), "nobody else said it"
-    assert erasure.touches("The wheel of my mill turns"), "they had read it"
-
-
-def test_a_word_that_others_had_in_the_parent_of_a_process_is_not_theirs_in_the_child_either() -> None:
-    words = ["I drive a tricycle. Clocks get soaked underneath the awning."]
-    parent = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["Clocks get soaked underneath the awning."])
-    child = Erasure("p.1-0", seats={"p": "P02"}, words=words, elsewhere=[], parent=parent)
-    assert not child.touches("Clocks get soaked")
-    assert child.touches("Somebody with a tricycle")
-
-
-def test_words_of_the_sentences_that_the_program_writes_are_nobodys() -> None:
-    words = ["I can carry heavy things upstairs and stand for hours. 没有人判断过什么合得上，我也一样。"]
-    erasure = Erasure("p", seats={"p": "P02"}, words=words, elsewhere=["I bake bread."], program=OWN_SENTENCES)
-    for label in (
-        "How things stand: “one oven”",
-        "没有语言模型参与：没有人判断过什么合得上。",
-        "Declining needs no reason.",
-    ):
-        assert not erasure.touches(label)
-    assert erasure.touches("How things stand: “one oven, upstairs”"), "what is quoted there is somebody's"
 
 
 async def test_not_what_others_answered_to_a_plan_without_having_read_these_words(gateway: GatewayHarness) -> None:

@@ -14,8 +14,8 @@ import pytest
 from crystalline_highway.recite.segments import stem
 from tests.llm.requests import catalyst
 from tests.security.growth import hold_linear
+from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.given_names import problem_with_given
 from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
@@ -27,16 +27,15 @@ from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import advice, fallback, naming, quoting, support
 from tongyao.protocol.guards.forbidden import Forbidden
+from tongyao.protocol.identity.listed import problem_with_listed
+from tongyao.protocol.identity.names import name_in_heading, problem_with
+from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
-from tongyao.protocol.model.tension import NameFound, NumberedName
+from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.model.unicode_text import folded, normalized
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.identity.markup import for_others
-from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
-from tongyao.protocol.rules.identity.redaction import Erasure
-from tongyao.protocol.rules.plans.lineage import grams
 from tongyao.protocol.rules.profile_grade import grade_profile
 
 LONG: Final = MAX_TEXT
@@ -52,23 +51,10 @@ UNITS: Final = {
     "long folds": "ﷺ", "numbers of one": "一", "wechat": "微信：", "comments": "<!--", "scripts": "<script>", "hash": "#", "star": "*", "ellipses": "a…",
 }  # fmt: skip
 
-ANONYMIZER: Final = Anonymizer({"P01": ["Ann Bell", "李默"], "P02": ["Ann Ann Ann Bell"], "P03": ["Bo"]}, ["王小明"])
-NUMBERED: Final = Anonymizer(
-    {"P01": ["Ann Bell"]},
-    [f"Zaph {one}{other}x" for one in "abcdefghij" for other in "abcdefghij"],
-    [
-        NumberedName(name=name, number=number)
-        for number, name in enumerate(("Zaph", "Zaph Bell Quor", "Ann", "Bell"), 1)
-    ],
+MARKER: Final = hiding("王小明", people={"P01": ["Ann Bell", "李默"], "P02": ["Ann Ann Ann Bell"], "P03": ["Bo"]})
+MANY: Final = hiding(
+    *(f"Zaph {one}{other}x" for one in "abcdefghij" for other in "abcdefghij"), "Zaph", "Zaph Bell Quor", "Ann", "Bell"
 )
-ERASURE: Final = Erasure(
-    "p", seats={"p": "P01"}, words=["words that are theirs"], elsewhere=["others"], identities=["Ann Bell"]
-)
-
-
-def _erasure(text: str) -> object:
-    Erasure("p", seats={"p": "P01"}, words=[text], elsewhere=["others"], identities=["Ann Bell"])
-    return ERASURE.touches(text), ERASURE.is_theirs(text)
 
 
 def _salvaged(text: str) -> object:
@@ -89,22 +75,21 @@ def _refusing(call: Callable[[str], object]) -> Callable[[str], object]:
 
 
 FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
-    "anonymise": (lambda text: ANONYMIZER.text(text, author="P01"), LONG),
-    "anonymise names that were found": (NUMBERED.text, LONG),
+    "anonymise": (lambda text: MARKER.text(text, author="P01"), LONG),
+    "anonymise many names": (MANY.text, LONG),
+    "propose names": (proposed_names, LONG),
     "strip markup": (for_others, LONG),
     "fold": (folded, PROFILE),
     "normalise": (lambda text: normalized("NFC", text), PROFILE),
     "check a name": (_refusing(checked_name), LONG),
     "find a problem with a name": (problem_with, LONG),
-    "find a given name": (lambda text: problem_with_given(NameFound(name="Ann Bell"), text), LONG),
+    "find a given name": (lambda text: problem_with_listed(NameFound(name="Ann Bell"), text), LONG),
     "find the name in a heading": (name_in_heading, PROFILE),
     "check a profile": (_refusing(lambda text: checked_text(text, profile="p", max_chars=2_000_000)), PROFILE),
     "grade a profile": (grade_profile, PROFILE),
     "tell the language": (language_of, PROFILE),
     "count units": (units, LONG),
     "cut": (lambda text: cut(text, 300), LONG),
-    "erase": (_erasure, LONG),
-    "compare with the lineage": (grams, LONG),
     "put into a data element": (lambda text: rendering.data("words", text), LONG),
     "put on one line": (line, LONG),
     "find a quote": (lambda text: quoting.find_pieces(text, "a quote … that is not there"), PROFILE),

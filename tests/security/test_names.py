@@ -9,18 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
 from tongyao.app.people.registration import checked_name
+from tongyao.protocol.identity.marks import HIDDEN
+from tongyao.protocol.identity.names import forms_of, name_in_heading, problem_with
 from tongyao.protocol.model.observation import Observation, Relation, RelationKind
-from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
-from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.rewrite import FREE_TEXT
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules import read_access, request_access
-from tongyao.protocol.rules.identity.anonymity import HIDDEN, SOMEBODY, SOMEBODY_ZH, Anonymizer
-from tongyao.protocol.rules.identity.names import forms_of, name_in_heading, problem_with
 
 HARMFUL = ("en", "will not", "R1", "P01", "T/B1", "B2", "replied", "lapsed", "complementary", "data_insufficient", "plan/1",
            "R2/P03/4", "catalyst", "nurse", "the", "我们", "高兴", "张力", "x", "李", "42", "!!", "A\u202eB", "a\x00b", "a" * 81)  # fmt: skip
@@ -43,7 +41,7 @@ def test_real_names_are_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*HARMFUL, "ı", "İ", "ß"])
 def test_no_name_changes_a_closed_value_or_breaks_a_view(name: str) -> None:
-    names = Anonymizer({"P00": [name], "P01": [name, "Ann Bell"], "P02": [name.upper(), name.lower()]}, [name])
+    names = hiding(name, people={"P00": [name], "P01": [name, "Ann Bell"], "P02": [name.upper(), name.lower()]})
     seen = _observation()
     for model in (seen, _projection("We will not offer it."), _tension()):
         shown = names.model(model, author="P01")
@@ -56,7 +54,7 @@ def test_no_name_changes_a_closed_value_or_breaks_a_view(name: str) -> None:
 
 @given(st.text(max_size=60), st.sampled_from(REAL), st.text(max_size=60), st.sampled_from(["", "P01", "P02"]))
 def test_no_name_of_the_room_is_readable_in_what_others_get(before: str, name: str, after: str, author: str) -> None:
-    names = Anonymizer({"P01": [name], "P02": ["Zebulon Quist"]})
+    names = hiding(people={"P01": [name], "P02": ["Zebulon Quist"]})
     shown = names.text(f"{before} {name} {after}", author=author)
     assert f" {name} " not in f" {shown} "
     assert names.text(shown, author=author) == shown, "what is hidden stays hidden"
@@ -66,7 +64,7 @@ def test_no_name_of_the_room_is_readable_in_what_others_get(before: str, name: s
 def test_no_text_and_no_name_raises(text: str, name: str) -> None:
     problem_with(name)
     list(forms_of(name))
-    Anonymizer({"P01": [name]}, [name]).text(text, author="P01")
+    hiding(name, people={"P01": [name]}).text(text, author="P01")
 
 
 @pytest.mark.parametrize(
@@ -74,14 +72,14 @@ def test_no_text_and_no_name_raises(text: str, name: str) -> None:
     ["Ann Bell", "ann bell", "ANN BELL", "Ann\u200b Be\u00adll", "Ａｎｎ Ｂｅｌｌ", "Ánn Bëll", "Ann  Bell", "Bell, Ann", "AnnBell", "Ann_Bell", "Ann", "ANN"],
 )  # fmt: skip
 def test_a_name_is_recognised_however_it_is_written(written: str) -> None:
-    names = Anonymizer({"P01": ["Ann Bell"]})
-    assert names.text(f"I asked {written} today") == f"I asked {SOMEBODY} today"
+    names = hiding(people={"P01": ["Ann Bell"]})
+    assert names.text(f"I asked {written} today") == "I asked [person 1] today"
     assert names.text(f"I asked {written} today", author="P01") == "I asked P01 today"
 
 
 def test_a_first_name_without_a_capital_is_recognised_in_a_text_that_has_none() -> None:
-    names = Anonymizer({"P01": ["Ann Bell"], "P02": ["Bo"]})
-    assert names.text("i asked ann, and bo knows it") == f"i asked {SOMEBODY}, and {SOMEBODY} knows it"
+    names = hiding(people={"P01": ["Ann Bell"], "P02": ["Bo"]})
+    assert names.text("i asked ann, and bo knows it") == "i asked [person 1], and [person 2] knows it"
     assert names.text("I asked ann") == "I asked ann"
 
 
@@ -91,58 +89,34 @@ def test_a_first_name_without_a_capital_is_recognised_in_a_text_that_has_none() 
 )
 def test_nobody_takes_words_out_of_what_others_say_by_being_called_by_them(name: str) -> None:
     said = "I restore water wheels with my lathe. I will not work for less than 3000 crowns. Restore them yourself."
-    kept = said.replace("Restore", SOMEBODY) if "restore" in name.lower() else said  # with a capital it may be a name
-    assert Anonymizer({"P01": [name]}).text(said) == kept
-    assert Anonymizer({"P01": ["Ann Bell"]}, [name]).text(said) == said
+    kept = (
+        said.replace("Restore", "[person 1]") if "restore" in name.lower() else said
+    )  # with a capital it may be a name
+    assert hiding(people={"P01": [name]}).text(said) == kept
+    assert hiding(people={"P01": ["Ann Bell"]}).text(said) == said
 
 
 def test_a_part_of_a_name_in_a_script_without_capitals_is_recognised() -> None:
-    assert Anonymizer({"P01": ["محمد علي"]}).text("A: محمد, B") == f"A: {SOMEBODY}, B"
+    assert hiding(people={"P01": ["محمد علي"]}).text("A: محمد, B") == "A: [person 1], B"
 
 
 def test_chinese_names_are_recognised_in_full_by_the_given_name_and_by_title() -> None:
-    names = Anonymizer({"P01": ["王小明"], "P02": ["欧阳娜娜"], "P03": ["李默"]})
+    names = hiding(people={"P01": ["王小明"], "P02": ["欧阳娜娜"], "P03": ["李默"]})
     said = "王小明和小明说，王先生找过欧阳娜娜，娜娜认识李默"
-    assert names.text(said, author="P03") == "[某人]和[某人]说，[某人]找过[某人]，[某人]认识P03"
+    assert names.text(said, author="P03") == "[某人 1]和[某人 1]说，[某人 1]找过[某人 2]，[某人 2]认识P03"
 
 
 def test_words_inside_other_words_and_common_parts_of_a_name_stay() -> None:
-    names = Anonymizer({"P01": ["Ann Bell"], "P02": ["Will Marsh"], "P03": ["Hope de la Cruz"]})
+    names = hiding(people={"P01": ["Ann Bell"], "P02": ["Will Marsh"], "P03": ["Hope de la Cruz"]})
     said = "planning a marsh walk: I will hope, and de facto will not"
     assert names.text(said) == said
-    assert names.text("Will said so, and Hope too") == f"{SOMEBODY} said so, and {SOMEBODY} too"
-
-
-def test_an_author_cannot_learn_an_alias_by_writing_names() -> None:
-    """What comes back to an author, in observations made of their words, holds no alias that they did not write."""
-    record = _record(said={"P01": "Derek Miller and Lena Fox and Ann Bell could lend it"})
-    read = request_access.for_catalyst(record)
-    (own, _) = read.exchange[0].projections
-    assert own.items[0].text == f"{SOMEBODY} and {SOMEBODY} and P01 could lend it"
-    for alias in ("P01", "P02"):
-        (mine,) = read_access.for_party(record, role="participant", alias=alias).own or ()
-        assert mine.items[0].text == next(p for p in record.projections if p.alias == alias).items[0].text
-
-
-def test_the_demander_cannot_learn_who_was_seated_from_their_own_tension() -> None:
-    record = _record(said={}, barrier="Derek Miller will not lend the hall, nor Lena Fox")
-    view = read_access.for_party(record, role="demander")
-    assert view.tension == record.tension
-    other = read_access.for_party(record, role="participant", alias="P02")
-    assert other.tension is not None
-    assert other.tension.barriers == (f"{SOMEBODY} will not lend the hall, nor {SOMEBODY}",)
-
-
-def test_who_is_in_the_room_cannot_be_told_from_who_is_only_known() -> None:
-    names = read_access.anonymizer(_record(said={}))
-    assert names.text("Derek Miller") == names.text("Lena Fox") == SOMEBODY
-    assert Anonymizer({"P01": ["李默"]}, ["王小明"]).text("李默、王小明") == f"{SOMEBODY_ZH}、{SOMEBODY_ZH}"
+    assert names.text("Will said so, and Hope too") == "[person 2] said so, and [person 3] too"
 
 
 def test_whether_a_material_is_whole_does_not_depend_on_the_names_in_it() -> None:
     text = "Ann Bell mends nets"
     whole = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
-    shown = Anonymizer({"P01": ["Ann Bell"]}).model(whole, author="P01")
+    shown = hiding(people={"P01": ["Ann Bell"]}).model(whole, author="P01")
     assert shown.text == "P01 mends nets"
     assert shown.is_whole
 
@@ -154,23 +128,6 @@ def test_whether_a_material_is_whole_does_not_depend_on_the_names_in_it() -> Non
 )  # fmt: skip
 def test_a_profile_has_the_name_of_its_heading_and_none_without_one(profile: str, name: str) -> None:
     assert name_in_heading(profile) == name
-
-
-def _record(*, said: dict[str, str], barrier: str = "no hall") -> Record:
-    spoken = {"P01": "I mend nets", "P02": "I have a hall", **said}
-    return Record(
-        process_id="p",
-        phase=Phase.CRYSTALLIZING,
-        round=1,
-        tension=Tension(transition="a net for all", barriers=(barrier,)),
-        demander=Participant(alias=DEMANDER, identities=("Ida Quist",)),
-        participants=(
-            Participant(alias="P01", identities=("Ann Bell",)),
-            Participant(alias="P02", identities=("Derek Miller", "derek@miller.example")),
-        ),
-        others=("Lena Fox",),
-        projections=tuple(_projection(text, alias=alias) for alias, text in spoken.items()),
-    )
 
 
 def _projection(text: str, *, alias: str = "P01") -> Projection:
@@ -204,5 +161,5 @@ def _closed(model: BaseModel) -> object:
 
 
 def test_an_address_is_hidden_and_no_part_of_it_is_a_name() -> None:
-    names = Anonymizer({"P02": ["Derek Miller", "derek@miller.example"]})
+    names = hiding(people={"P02": ["Derek Miller", "derek@miller.example"]})
     assert names.text("write to derek@miller.example, an example") == f"write to {HIDDEN}, an example"

@@ -55,6 +55,7 @@ async def test_the_reference_has_no_script_and_nothing_from_elsewhere(gateway: G
     page = await gateway.ask("GET", "/docs")
     assert page.status_code == 200 and "POST /profiles" in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert 'name="viewport"' in page.text, "a phone shows it at its own width"
     assert "<script" not in page.text and "http" not in page.text.replace("HTTP", "").lower().split("<table>")[0]
     assert (await gateway.ask("GET", "/redoc")).status_code == 404
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from tests.gateway.conftest import GatewayHarness, gateway
 from tests.gateway.test_api import asked
 from tests.security.test_consent import Room, by_hand
+from tests.support.marking import hiding
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging.own_words import preview
-from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
 __all__ = ["gateway"]
 
@@ -25,16 +24,14 @@ async def test_nobody_blanks_words_of_others_by_renaming_themself(gateway: Gatew
         body = {"name": "Lathe Wheels", "text": "I carry stones."}
         changed = await gateway.ask("PUT", f"/profiles/{one['profile_id']}", one["token"], json=body)
         assert changed.status_code == 200
-    record = await gateway.context.repositories.record(pid)
-    assert read_access.anonymizer(record).text(SAID) == SAID
-    assert {one.shown_name for one in (record.demander, *record.participants)} == {"Anna Example"}
+    assert (await gateway.context.repositories.shared.marker(pid, {})).text(SAID) == SAID
     await room.close(pid)
 
 
 def test_a_sentence_for_a_name_does_not_blank_its_words() -> None:
-    names = Anonymizer({"P01": ["Mal Wheels Lathe Restore Crowns Flour Ruined"]})
+    names = hiding("Mal Wheels Lathe Restore Crowns Flour Ruined")
     assert names.text(SAID) == SAID
-    assert names.text("Mal said it.") == "[somebody] said it."
+    assert names.text("Mal said it.") == "[person 1] said it."
 
 
 async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarness) -> None:
@@ -50,7 +47,12 @@ async def test_a_preview_does_not_tell_who_is_in_the_room(gateway: GatewayHarnes
         one.alias for one in await gateway.context.repositories.seats.seats(pid) if one.person == kim["profile_id"]
     )
     assert read.named
-    assert read.text == f"Ida Quist, Jo Vandal, Vandal and {alias} know Una Bell: […]."
+    assert read.text == f"[person 1], [person 2], [person 2] and {alias} know [person 4]: […]."
+    assert read.names == ("Ida Quist", "Jo Vandal", "Vandal", "Kim Astor", "Una Bell"), (
+        "whoever is named, in the room or not"
+    )
+    asked_for = await preview(gateway.context, Caller(Role.PERSON, kim["profile_id"]), pid, words, ["Una Bell"])
+    assert asked_for.text == f"Ida Quist, Jo Vandal, Vandal and {alias} know [person 1]: […]."
     await room.close(pid)
 
 
@@ -69,7 +71,7 @@ async def test_nobody_who_was_only_found_blanks_words_by_renaming_themself(gatew
             "PUT", f"/profiles/{one['profile_id']}", one["token"], json={"name": "水车", "text": text}
         )
         assert changed.status_code == 200, changed.text
-    names = read_access.anonymizer(await gateway.context.repositories.record(pid))
+    names = await gateway.context.repositories.shared.marker(pid, {})
     assert names.text("我会修理水车。") == "我会修理水车。"
-    assert names.text("I know Jo Vandal and Kim Astor.") == "I know [somebody] and [somebody]."
+    assert "Vandal" not in names.text("I know Jo Vandal and Kim Astor.")
     await gateway.stack.handle(pid).cancel()

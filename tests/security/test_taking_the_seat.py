@@ -17,14 +17,15 @@ async def test_whoever_is_asked_takes_the_seat_themself_and_their_profile_is_rea
     await asked(gateway, person["token"], "consent")
     await room.answers(pid, person, allow=True, endpoint="human")
     ask = await asked(gateway, person["token"], "projection", 1)
-    said = await room.send(pid, person["token"], kind="submit_projection", round=ask["round"], text="I know the lake.")
-    assert said.status_code == 200, said.text
     operator = await gateway.operator()
     for switch in ({"endpoint": "proxy"}, {"endpoint": "human", "fallback": "proxy"}):
         refused = await room.send(pid, operator, kind="switch_endpoint", alias=ask["alias"], **switch)
         assert (refused.status_code, refused.json()["code"]) == (409, "no_consent")
     demander = room.stranger["token"]
+    # While their turn is open: after it a second round might ask them before the demander's word arrives.
     assert (await room.send(pid, demander, kind="conclude")).status_code == 200
+    said = await room.send(pid, person["token"], kind="submit_projection", round=ask["round"], text="I know the lake.")
+    assert said.status_code == 200, said.text
     await gateway.stack.end(pid)
     assert room.read(other) and not room.read(person)
     events = (await gateway.ask("GET", f"/processes/{pid}/history", demander)).json()["events"]

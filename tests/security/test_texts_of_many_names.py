@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.security.growth import hold_linear
+from tests.support.marking import hiding
 from tongyao.app.choosing.candidate_sentences import whole_sentences
-from tongyao.llm.extractive.names_in_text import MOST_FOUND, MOST_READ, names_in_text
-from tongyao.protocol.model.tension import MOST_NAME_CHARS, NameFound
-from tongyao.protocol.rules.identity import pseudonyms
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.identity.names import forms_of
+from tongyao.protocol.identity.proposer import MOST_FOUND, MOST_READ, proposed_names
+from tongyao.protocol.model.tension import MOST_NAME_CHARS
 
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 HAN: Final = [chr(0x4E00 + 37 * number) for number in range(500)]
@@ -49,7 +47,6 @@ KINDS: Final[dict[str, Callable[[int], str]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_to_find_names_grows_with_the_length_of_a_text_only(kind: str) -> None:
-    names_in_text("我叫王小明。")  # the dictionary takes a second
     parts = [KINDS[kind](number) for number in range(MOST_READ // 2)]
 
     def make(size: int) -> str:
@@ -61,11 +58,11 @@ def test_the_time_to_find_names_grows_with_the_length_of_a_text_only(kind: str) 
             length += len(part)
         return "".join(made)
 
-    hold_linear(names_in_text, make, kind, largest=40_000)
+    hold_linear(proposed_names, make, kind, largest=40_000)
 
 
 def test_of_a_text_of_names_the_first_are_found() -> None:
-    found = names_in_text("".join(f"Mr. {_word(number)}. " for number in range(5_000)))
+    found = proposed_names("".join(f"Mr. {_word(number)}. " for number in range(5_000)))
     assert len(found) == MOST_FOUND
     assert found[0].name == "Mr. Aaaaa"
 
@@ -74,7 +71,7 @@ def test_of_a_text_of_names_the_first_are_found() -> None:
 def test_a_list_of_people_longer_than_a_name_breaks_nothing(by: str, letters: int) -> None:
     """It raised: the page of candidates failed for whoever found this person, and a process that seated them never went on."""
     listed = by.join(_word(number).ljust(letters, "z") for number in range(16))
-    found = names_in_text(f"I work with {listed}, every day. I asked Wilf Arkwright.")
+    found = proposed_names(f"I work with {listed}, every day. I asked Wilf Arkwright.")
     assert [one.name for one in found] == ["Wilf Arkwright"]
 
 
@@ -88,27 +85,13 @@ TOKENS: Final = [
 @settings(max_examples=400)
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map("".join))
 def test_no_text_makes_finding_names_fail(text: str) -> None:
-    for one in names_in_text(text):
+    for one in proposed_names(text):
         assert 0 < len(one.name) <= MOST_NAME_CHARS
-
-
-def test_names_are_numbered_with_the_forms_of_each_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are numbered whenever a record is read; for each two names anew it took a quarter of a second of sixty names."""
-    made: list[str] = []
-
-    def counted(name: str, *, alone: bool = True) -> object:
-        made.append(name)
-        return forms_of(name, alone=alone)
-
-    monkeypatch.setattr(pseudonyms, "forms_of", counted)
-    names = [NameFound(name=f"{_word(number)} {_word(number + 1)}") for number in range(60)]
-    assert [one.number for one in pseudonyms.numbered(names)] == list(range(1, 61))
-    assert len(made) == 2 * len(names)
 
 
 @pytest.mark.slow
 def test_a_text_full_of_a_name_without_capitals_is_read_in_time_in_proportion_to_its_length() -> None:
-    names = Anonymizer({"P01": ["Xuli Limm"]})
+    names = hiding("Xuli Limm")
     hold_linear(names.text, lambda size: "xuli É " * (size // 7), "small names", largest=20_000)
 
 

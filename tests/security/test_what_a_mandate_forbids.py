@@ -6,15 +6,17 @@ import pytest
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
+from tests.support.marking import hiding
 from tongyao.llm.extractive.steps import project
 from tongyao.protocol.guards.checks import complaints_of
 from tongyao.protocol.guards.items import item_checks
 from tongyao.protocol.guards.quoting import Shown
+from tongyao.protocol.identity.marks import Marker
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import ItemDraft, ItemKind, ProjectionDraft
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.requests import EndpointRequest, Mandate, Material, Piece
-from tongyao.protocol.model.tension import NumberedName, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules import request_access
 
 FORBIDDEN = [
@@ -69,20 +71,19 @@ def whole(profile: str) -> Material:
     return Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile))
 
 
-def room(names: tuple[NumberedName, ...] = ()) -> Record:
+def room() -> Record:
     return Record(
         process_id="p",
         phase=Phase.CRYSTALLIZING,
         round=1,
         tension=Tension(transition="A water wheel turns again", barriers=("nobody can repair a water wheel",)),
-        names=names,
         participants=(Participant(alias="P01", identities=("Jo Vandal",)),),
     )
 
 
-def turn(profile: str, *, never: str, names: tuple[NumberedName, ...] = ()) -> EndpointRequest:
+def turn(profile: str, *, never: str, names: Marker | None = None) -> EndpointRequest:
     return request_access.for_endpoint(
-        room(names), "P01", material=whole(profile), mandate=Mandate(never=(never,), addition=f"Not {never}.")
+        room(), "P01", material=whole(profile), mandate=Mandate(never=(never,), addition=f"Not {never}."), marker=names
     )
 
 
@@ -118,7 +119,7 @@ def test_a_forbidden_phrase_is_not_said_in_two_quotes_of_an_item() -> None:
 )
 def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) -> None:
     profile = "I can repair a water wheel in May. I repair a water wheel to pay Rosa Feldman's debts."
-    names = (NumberedName(name="Rosa Feldman", number=3),)
+    names = hiding("Ada Pell", "Bo Quist", "Rosa Feldman")
     request = turn(profile, never=never, names=names)
     assert "[person 3]'s debts" in request.material.text and "Feldman" not in request.material.text
     assert [item.quotes for item in project(request).items] == [["I can repair a water wheel in May."]]
@@ -126,7 +127,7 @@ def test_a_forbidden_name_is_forbidden_where_the_proxy_reads_a_mark(never: str) 
 
 
 def test_a_model_is_told_by_marks_what_a_mandate_says_of_somebody() -> None:
-    names = (NumberedName(name="Rosa Feldman", number=3),)
+    names = hiding("Ada Pell", "Bo Quist", "Rosa Feldman")
     assert turn("I mend.", never="Rosa Feldman", names=names).mandate.addition == "Not [person 3]."
 
 

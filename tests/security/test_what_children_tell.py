@@ -6,7 +6,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
 from tests.gateway.test_choosing import TEXTS
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension
-from tongyao.protocol.rules.identity.redaction import ERASED, Erasure
+from tongyao.protocol.rules.redaction import ERASED, Erasure
 
 TENSION = {
     "transition": "The ferry of Rosa Feldman crosses the lake again",
@@ -70,10 +70,9 @@ def test_what_an_erased_person_was_to_give_leaves_the_child_also_where_others_us
         exchange="“I need a room at the shore”",
         lineage=Lineage(root="p", parent="p", residual="plan/1/hole/P02", depth=1),
     )
-    words = ["I can lift the ferry. I need a room at the shore."]
 
     def left(alias: str) -> Tension:
-        return Erasure("p.1-P02", seats={"p": alias}, words=words, elsewhere=words).tension(hole)
+        return Erasure("p.1-P02", {"p": alias}).tension(hole)
 
     theirs = left("P02")
     assert (theirs.transition, theirs.barriers, theirs.exchange) == (ERASED, (MISSING,), MISSING)

@@ -12,13 +12,13 @@ from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.llm.rendering import data
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.quoting import find_quote
+from tongyao.protocol.identity.marks import HIDDEN, Marker
 from tongyao.protocol.model.plan import Claim, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, Task, TaskDraft
 from tongyao.protocol.model.requests import PlannerRequest
 from tongyao.protocol.model.tension import Lineage, Tension
 from tongyao.protocol.model.unicode_text import folded
-from tongyao.protocol.rules.identity.anonymity import HIDDEN, Anonymizer
 
-NOBODY = Anonymizer({})
+NOBODY = Marker()
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,7 @@ class Script(BaseModel):
         default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1
     )
     seconds: float = Field(default=0.0, ge=0, description="What every answer takes, where its rule does not say.")
+    names: list[str] = Field(default_factory=list, description="What a default projection lists.")
     quote_chars: int = Field(default=40, ge=1, description="Length of a default item's quote.")
     residuals: int = Field(default=0, ge=0, description="Residual tensions of a default plan.")
     usage: TokenCounts = TokenCounts(input_tokens=100, output_tokens=20)
@@ -224,7 +225,8 @@ class ScriptedEngine:
             case FormulationRequest():
                 return scripted_drafts.tension(request, self.script.quote_chars)
             case EndpointRequest():
-                return scripted_drafts.projection(request, self.script.quote_chars)
+                draft = scripted_drafts.projection(request, self.script.quote_chars)
+                return draft.model_copy(update={"names": self.script.names})
             case CatalystRequest():
                 verdict = self.script.verdicts[min(request.round, len(self.script.verdicts)) - 1]
                 return scripted_drafts.observation(request, verdict, rule.relate, rule.gaps)

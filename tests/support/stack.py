@@ -28,12 +28,11 @@ from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitPro
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
-from tongyao.llm.extractive.steps import OWN_SENTENCES
 from tongyao.protocol.model.messages import MESSAGE, Author
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
-from tongyao.protocol.model.tension import NameFound, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import open_pool
@@ -293,7 +292,6 @@ async def open_stack(
     keys: Keyring | None = None,
     signed: bool = False,
     day: DayBudgets | None = None,
-    find_names: Callable[[str], Sequence[NameFound]] = lambda text: (),
     maintenance: MaintenanceSettings | None = None,
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, or of one, whose five steps `engine` answers.
@@ -322,7 +320,6 @@ async def open_stack(
         memory=memory or own,
         reciting=reciting,
         field=field(repositories),
-        find_names=find_names,
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
@@ -334,7 +331,6 @@ async def open_stack(
             remember=deps.memory is not None,
             signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,
-            program_sentences=OWN_SENTENCES,
         )
         if workers_run:
             deps = replace(deps, duties=wiring.duties(settings, context))

@@ -15,7 +15,6 @@ from temporalio.client import Client
 
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
-from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.records.day_budgets import DayBudgets
@@ -103,7 +102,6 @@ async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
         keys=Keyring(b"0" * 32),
         signed=True,
         day=DayBudgets(),
-        find_names=names_in_text,
     ) as stack:
         people = await stack.people({name: _PROFILE.format(name=name) for name in PEOPLE})
         postgres.start()

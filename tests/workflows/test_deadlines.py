@@ -1,4 +1,4 @@
-"""Time (docs/protocol.md §3, §4.5): weeks pass in moments on a server whose clock can be moved."""
+"""Time (docs/protocol.md §3.3): weeks pass in moments on a server whose clock can be moved."""
 
 from __future__ import annotations
 

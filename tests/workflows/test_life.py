@@ -178,10 +178,11 @@ async def test_an_intent_that_cannot_be_formulated_stands_as_it_is_and_waits_for
         people = await here.people({name: TEXTS[name] for name in ("ada", "bo")})
         pid = await here.start(people, intent="Something with boats, I do not know.", confirm_seconds=1)
         await here.until(pid, "confirming")
-        record = await here.repositories.record(pid)
-        assert record.tension is not None
-        assert record.tension.grade.value == "C"
-        assert record.tension.transition == "Something with boats, I do not know."
+        record = await here.repositories.record(pid, own=["P00"])
+        assert record.tension is None, "nobody else reads it before it is confirmed"
+        assert record.own_tension is not None
+        assert record.own_tension.grade.value == "C"
+        assert record.own_tension.transition == "Something with boats, I do not know."
         assert (await here.say(pid, "confirm_tension")).accepted
         assert (await here.end(pid)).phase is Phase.COMPLETED
 

@@ -116,6 +116,18 @@ def test_nobody_is_asked_about_a_plan_that_has_no_part_for_anybody() -> None:
     assert not room.state.asked_for_answers
 
 
+def test_a_commit_without_a_part_ends_nothing_that_others_are_still_asked() -> None:
+    room = Room(HUMAN, HUMAN, residuals="ask")
+    room.to_answers(RESIDUAL, has_parts=False)
+    assert accepted(room.by_participant("P01", "answer_plan", revision=1, answer="commit"))
+    assert room.state.phase is Phase.ANSWERING, "the demander is asked about the residual"
+
+    room = Room(HUMAN, HUMAN, residuals="off")
+    room.to_answers()
+    assert accepted(room.by_participant("P01", "answer_plan", revision=1, answer="commit"))
+    assert room.state.phase is Phase.ANSWERING, "P02 is asked, whoever of them has a part"
+
+
 def test_an_answer_given_while_suspended_counts_after_days() -> None:
     room = Room(HUMAN, HUMAN, residuals="ask")
     room.to_answers(RESIDUAL)

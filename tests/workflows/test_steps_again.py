@@ -17,7 +17,6 @@ from tests.workflows.test_declines import planned
 from tongyao.app.messaging.wire import AnswerPlanBody
 from tongyao.protocol.contracts.process import ModelOutput
 from tongyao.protocol.model.process import Spent
-from tongyao.protocol.model.tension import NameFound
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 
@@ -70,10 +69,7 @@ async def test_steps_that_are_made_again_ask_no_model_anew(temporal: Client, dat
     address = temporal.service_client.config.target_host
     client = await Client.connect(address, namespace=temporal.namespace, plugins=[plugin()], interceptors=[twice])
     engine = ScriptedEngine(Script(verdicts=["more"]))
-    names = [NameFound(name="Rosa Lund", kind="person")]
-    async with open_stack(
-        client, database_url, engine, find_names=lambda text: [one for one in names if one.name in text]
-    ) as here:
+    async with open_stack(client, database_url, engine) as here:
         pid, seats = await planned(here, "steps-again", intent="I want Rosa Lund to read what I have read.")
         ada, bo = seats["ada"].alias, seats["bo"].alias
         proposal = AnswerPlanBody(kind="answer_plan", revision=1, answer="propose", text="Start with the slipway.")

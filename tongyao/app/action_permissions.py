@@ -101,7 +101,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
 }
 
 ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS})
-"""What an operator does for somebody else on the machine's command line, and never over the network. The person is told."""
+"""Actions that an operator takes for somebody else on the machine's command line, and never over the network. The person is told."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})
@@ -138,4 +138,4 @@ def is_permitted(role: Role, action: Action) -> bool:
 
 def roles_in_words(roles: Collection[Role]) -> str:
     """Roles for a sentence, in the order of `Role`."""
-    return " or ".join(one.value for one in Role if one in roles)
+    return " or ".join(role.value for role in Role if role in roles)

@@ -1,4 +1,4 @@
-"""Who a caller is in one process or towards one profile, and whether the table of permissions lets them act.
+"""Authorization: the role of a caller in one process or towards one profile, and whether the table of permissions lets them act.
 
 From a token to a caller: `gateway/access/authentication.py`.
 """
@@ -22,7 +22,7 @@ OPERATOR_NEEDED: Final = "this needs an operator's token: send `Authorization: B
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls a use case.
+    """The caller of a use case.
 
     `role`: anonymous, person, participant or operator. A participant is limited to one process (and one `alias`).
     `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log; of who answers model calls
@@ -97,7 +97,7 @@ def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
 
 
 def permit_own(caller: Caller, action: Action) -> None:
-    """As `permit`, for what belongs to the caller: a person acts on it as its owner."""
+    """Like `permit`, for what belongs to the caller: a person acts on it as its owner."""
     permit(caller, action, Role.OWNER if caller.role is Role.PERSON else None)
 
 
@@ -120,7 +120,7 @@ async def authorize_in_process(
 async def authorize_in_row(
     repositories: Repositories, caller: Caller, row: ProcessRow, action: Action
 ) -> ProcessAccess:
-    """As `authorize_in_process`, of a process whose row was just read."""
+    """Like `authorize_in_process`, of a process whose row was just read."""
     access = await _access(repositories, caller, row)
     if access is None:
         raise _no_process(row.id)

@@ -20,7 +20,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.waiting_calls import CallFilter, CallLeased, CallOver, CallRow, CallUnknown
 
 LEASE_SECONDS: Final = 1_800
-"""How long somebody has a call to themselves. Careful readers took up to a quarter of an hour for the longest."""
+"""Default lease of a model call, in seconds. Careful readers took up to a quarter of an hour for the longest."""
 
 MOST_WAIT_SECONDS: Final = 60.0
 """How long `next_call` waits at most for a call, of the doors that time out; the command line waits as long as it is told."""
@@ -33,7 +33,7 @@ class CallRefused(Problem):
 
 
 class WhichCalls(Body):
-    """Which calls are meant; what is left out does not limit."""
+    """Filter of model calls. A field that is left out does not limit."""
 
     step: StepName | None = None
     process_id: Id | None = None
@@ -42,7 +42,7 @@ class WhichCalls(Body):
 
 
 class NextCallBody(WhichCalls):
-    """Which call is wanted, for how long it is yours, and how long to wait for one."""
+    """Request for the next call: a filter, the length of the lease, and the longest wait."""
 
     lease_seconds: int = Field(default=LEASE_SECONDS, ge=10, le=7 * 24 * 3600)
     wait_seconds: float = Field(default=0, ge=0, le=MOST_WAIT_SECONDS)
@@ -101,7 +101,7 @@ class NextCall(Value):
 
 
 class CallReceipt(Value):
-    """What became of an answer. `repeated`: it was here before. `waiting`: other calls that wait for you."""
+    """The receipt of an answer. `repeated`: it was here before. `waiting`: other calls that wait for you."""
 
     id: str
     step: str
@@ -217,7 +217,7 @@ def _answers(context: AppContext) -> CallAnswers:
 
 
 def _filter(caller: Caller, which: WhichCalls) -> CallFilter:
-    """What the caller asks for, within what their credential covers. Raises `NotFound` beyond that."""
+    """Return the caller's filter, narrowed to what their credential covers. Raises `NotFound` beyond that."""
     limits = {"process_id": caller.process_id, "step": caller.step, "alias": caller.alias}
     asked = {"process_id": which.process_id or "", "step": which.step or "", "alias": which.alias or ""}
     if any(limit and asked[name] not in ("", limit) for name, limit in limits.items()):

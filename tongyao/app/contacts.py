@@ -1,4 +1,4 @@
-"""How those who committed to a plan reach each other, and what the demander tells them (docs/plans.md)."""
+"""Contacts: how those who committed to a plan reach each other, and the demander's words to them (docs/plans.md)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def give_contact(context: AppContext, caller: Caller, process_id: str, bod
 
 
 async def keep_contact(context: AppContext, access: ProcessAccess, text: str) -> None:
-    """As `give_contact`, for a caller whose access to the process is known already. Raises `QuotaReached`."""
+    """Like `give_contact`, for a caller whose access to the process is known already. Raises `QuotaReached`."""
     async with writing(context.repositories, access.caller, access.person):
         await check_storage(context, access.caller, access.person, chars=len(text))
         await context.repositories.contacts.put(access.process.id, access.alias, text)

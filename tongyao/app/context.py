@@ -1,4 +1,4 @@
-"""What every use case is given: the records, the Temporal client, and the implementations that `runtime` chose."""
+"""The context of every use case: the records, the Temporal client, and the implementations that `runtime` chose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
-from tongyao.app.reading import FindNames
 from tongyao.protocol.contracts.fairness import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
@@ -50,14 +49,20 @@ class GatewayOptions(BaseModel):
     search_rate: str = Field(
         default="120/hour", description="Searches of one person: each may test a word on private profiles."
     )
-    answer_seconds: float = Field(default=8.0, gt=0, le=60, description="How long a message waits for its verdict.")
+    answer_seconds: float = Field(
+        default=8.0, gt=0, le=60, description="Seconds that a request waits for the verdict on its message."
+    )
     private_addresses: bool = Field(
         default=False, description="Webhooks and people's own agents may be inside this network, and without TLS."
     )
     max_body_bytes: int = Field(
-        default=16_000_000, ge=1_000, description="Of a profile, with a token. A longer request is refused unread."
+        default=16_000_000,
+        ge=1_000,
+        description="Longest body with a profile and a token, in bytes. A longer request is refused unread.",
     )
-    small_body_bytes: int = Field(default=65_536, ge=1_000, description="Of every other request.")
+    small_body_bytes: int = Field(
+        default=65_536, ge=1_000, description="Longest body of every other request, in bytes."
+    )
     most_requests: int = Field(default=32, ge=1, description="Requests of one person or address at a time.")
     most_large: int = Field(default=2, ge=1, description="Long bodies and exports of one person at a time.")
     most_streams: int = Field(default=8, ge=1, description="Open streams of events of one person or address.")
@@ -76,9 +81,15 @@ class GatewayOptions(BaseModel):
     )
     most_open_processes: int = Field(default=20, ge=1, description="Open processes of one demander.")
     token_budget: int = Field(
-        default=5_000_000, ge=1, description="Of a process that a person starts without one, with its children."
+        default=5_000_000,
+        ge=1,
+        description="Token budget of a process, with its children, that a person starts without one.",
     )
-    cost_budget: Decimal = Field(default=Decimal(10), gt=0, description="Likewise in US dollars.")
+    cost_budget: Decimal = Field(
+        default=Decimal(10),
+        gt=0,
+        description="Budget in US dollars of a process, with its children, that a person starts without one.",
+    )
     most_backlog_seconds: float = Field(
         default=900.0, gt=0, description="No process is started while a model step has waited longer for a worker."
     )
@@ -91,8 +102,8 @@ class GatewayOptions(BaseModel):
     @field_validator("proxies")
     @classmethod
     def _are_networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        for one in proxies:
-            ip_network(one)  # raises ValueError
+        for proxy in proxies:
+            ip_network(proxy)  # raises ValueError
         return proxies
 
     @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")
@@ -109,12 +120,16 @@ class Ceilings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    turn_seconds: int = Field(default=30 * DAY, ge=1, description="Of a person's turn.")
-    process_seconds: int = Field(default=365 * DAY, ge=1, description="Of a process, and of every other deadline.")
-    max_rounds: int = Field(default=10, ge=2, description="Rounds before the demander decides.")
-    depth_limit: int = Field(default=3, ge=0, description="Generations of children.")
-    token_budget: int = Field(default=20_000_000, ge=1, description="Of a tree of processes.")
-    cost_budget: Decimal = Field(default=Decimal(200), gt=0, description="US dollars, of a tree of processes.")
+    turn_seconds: int = Field(default=30 * DAY, ge=1, description="Longest turn of a person, in seconds.")
+    process_seconds: int = Field(
+        default=365 * DAY, ge=1, description="Longest time of a process, and of every other deadline, in seconds."
+    )
+    max_rounds: int = Field(default=10, ge=2, description="Most rounds before the demander decides.")
+    depth_limit: int = Field(default=3, ge=0, description="Most generations of children.")
+    token_budget: int = Field(default=20_000_000, ge=1, description="Highest token budget of a tree of processes.")
+    cost_budget: Decimal = Field(
+        default=Decimal(200), gt=0, description="Highest budget of a tree of processes, in US dollars."
+    )
 
     def of(self, setting: str) -> int | Decimal | None:
         """The most a setting of a process may be; None where it has no ceiling."""
@@ -146,13 +161,13 @@ class PeopleSearch(Protocol):
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str]
     ) -> Sequence[Sequence[FoundPerson]]:
-        """For each raw text the nearest people, best first."""
+        """Return the nearest people for each raw text, best first."""
         ...
 
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str]
     ) -> Mapping[str, Sequence[FoundPerson]]:
-        """For each perspective the nearest people, best first."""
+        """Return the nearest people for each perspective, best first."""
         ...
 
     async def near_profile(self, profile_id: str, *, top: int) -> Sequence[FoundPerson]:
@@ -184,12 +199,12 @@ class IntentReader(Protocol):
         ...
 
     def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
-        """As `read`, of a profile without an intent: questions in `barriers`, each with its passage in `quotes`. Raises `Unavailable`."""
+        """Like `read`, of a profile without an intent: questions in `barriers`, each with its passage in `quotes`. Raises `Unavailable`."""
         ...
 
 
 class CallAnswers(Protocol):
-    """What the engines know of answers to model calls, for those that come from outside."""
+    """Checks by the engines of answers to model calls that come from outside."""
 
     def schema(self, step: str) -> Mapping[str, object]:
         """The JSON schema of the answers of a step."""
@@ -221,13 +236,11 @@ class AppContext:
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None
     people_search: PeopleSearch | None = None
-    find_names: FindNames | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
-    program_sentences: Sequence[str] = ()
     temporal_ui: str = ""
     day_budgets: DayBudgets = field(default_factory=DayBudgets)
     signer: Signer | None = None
@@ -252,7 +265,7 @@ class AppContext:
 
     @cached_property
     def backlog_seconds(self) -> SingleFlight[float]:
-        """How long the oldest model step has waited for a worker (`app/quotas.py`)."""
+        """Return the seconds that the oldest model step has waited for a worker (`app/quotas.py`)."""
         return SingleFlight(keep=1, seconds=5.0)
 
     @property

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tongyao.protocol.model.file_kinds import not_text
+from tongyao.protocol.model.messages import KINDS
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.people.profiles import ProfileUnknown
@@ -28,7 +29,7 @@ LIST_SCENES: Final = (
 ADD_PEOPLE: Final = (
     "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
 )
-"""What to do about an unknown scene, and about an empty one."""
+"""Advice in errors about an unknown scene, and about an empty one."""
 
 
 class Problem(Exception):
@@ -49,7 +50,7 @@ class BadInput(Problem):
 
     @classmethod
     def worded(cls, code: str, key: str, /, *, field: str, **values: Any) -> BadInput:
-        """In both languages: the text of `key` in `texts/app`, with these values."""
+        """Make the error with the text of `key` in `texts/app` in both languages, with these values."""
         en, zh = in_both("app", key, **values)
         return cls(code, en, field=field, zh=zh)
 
@@ -142,14 +143,17 @@ def problem_of(error: Exception) -> Problem | None:
 
 def not_valid(error: ValidationError) -> BadInput:
     """A `BadInput` for input that its pydantic model rejects. It says where and why and does not repeat the input."""
-    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors(include_url=False)]
-    message = "; ".join(f"{one['where']}: {one['why']}" if one["where"] else one["why"] for one in wrong[:3])
+    wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors(include_url=False)]
+    message = "; ".join(f"{fault['where']}: {fault['why']}" if fault["where"] else fault["why"] for fault in wrong[:3])
     return BadInput("not_valid", message, field=wrong[0]["where"])
 
 
 def location(error: ErrorDetails) -> str:
-    """The path of the rejected value, its parts joined by dots."""
-    return _encodable(".".join(str(part) for part in error["loc"]))
+    """The path of the rejected value, its parts joined by dots. The kind of a message is no part of it."""
+    inside = error["loc"][1:] if error["loc"][:1] == ("body",) else error["loc"]
+    of_kind = len(inside) > 1 and inside[0] in KINDS
+    parts = [part for part in error["loc"] if not of_kind or part != inside[0]]
+    return _encodable(".".join(map(str, parts)))
 
 
 def reason(error: ErrorDetails) -> str:

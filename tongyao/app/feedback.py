@@ -10,6 +10,7 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
+from tongyao.app.messaging.given_names import names_in
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_storage
@@ -17,6 +18,7 @@ from tongyao.app.writing import writing
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.profiles import ProfileUnknown
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
 
 MOST_CHARS: Final = 100_000
@@ -39,15 +41,17 @@ class FeedbackBody(FeedbackGiven):
 
 
 class Feedback(Value):
-    """What was stored. `profile`: the profile that has the text as well, and its version."""
+    """The stored feedback. `profile`: the profile that has the text as well, and its version."""
 
     revision: int
     profile: tuple[str, int] | None = None
 
 
 async def read_feedback(context: AppContext, process_id: str, alias: str) -> tuple[FeedbackRow, str] | None:
-    """What somebody of the process said last of what became of it, and in which words; None when they said nothing."""
-    rows = [one for one in await context.repositories.feedback.of_process(process_id) if one.alias == alias]
+    """Return the last feedback of somebody of the process with its words; None if they gave none."""
+    rows = [
+        feedback for feedback in await context.repositories.feedback.of_process(process_id) if feedback.alias == alias
+    ]
     if not rows:
         return None
     return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)
@@ -75,14 +79,23 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
         async with writing(context.repositories, caller):
             await check_storage(context, caller, caller.person, chars=len(body.text))
             stored = await context.repositories.feedback.put(process_id, row, words=body.text)
+            if stored.text_id is not None:
+                await _share(context, process_id, stored, body.text)
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
     profile = await _add_to_profile(context, caller, process_id, stored) if body.to_profile else None
     return Feedback(revision=stored.revision, profile=profile)
 
 
+async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
+    shared = context.repositories.shared
+    await shared.hide(process_id, [[name] for name in await names_in(words, None)], author=row.alias)
+    new = NewText(row.text_id or "", row.person, "feedback", words)
+    await shared.put(process_id, [new], aliases={new.id: row.alias})
+
+
 async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:
-    """As `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
+    """Like `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
     if body.to_profile and caller.role is not Role.PERSON:
         raise NotAllowed("this token is for one process: use a token of the person to add words to their profile")

@@ -131,19 +131,26 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
     """One process; with the names of those outside who answered model calls of it, which all in it are shown."""
-    manifest = await context.repositories.seats.manifest(access.process.id)
-    names = tuple(sorted(manifest.get("answerers", {})))
-    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names or None})
+    names = await _answerers(context, access.process.id)
+    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names})
+
+
+async def _answerers(context: Reading, process_id: str) -> tuple[str, ...] | None:
+    """Who has answered model calls from outside, by name; None where nobody has."""
+    manifest = await context.repositories.seats.manifest(process_id)
+    return tuple(sorted(manifest.get("answerers", {}))) or None
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
-    """In the order given, with as many questions to the records for many as for one."""
+    """Summaries in the order of `accesses`. The number of queries does not depend on their number."""
     asks: dict[str, list[InboxRow]] = {}
-    for ask in await context.repositories.inbox.open_in([one.process.id for one in accesses]):
+    for ask in await context.repositories.inbox.open_in([access.process.id for access in accesses]):
         asks.setdefault(ask.process_id, []).append(ask)
-    answered = [one.process.id for one in accesses if _reads_answers(one)]
+    answered = [access.process.id for access in accesses if _reads_answers(access)]
     decisions = await context.repositories.plans.decisions(answered) if answered else {}
-    return [_summary(one, asks.get(one.process.id, []), decisions.get(one.process.id, {})) for one in accesses]
+    return [
+        _summary(access, asks.get(access.process.id, []), decisions.get(access.process.id, {})) for access in accesses
+    ]
 
 
 def _reads_answers(access: ProcessAccess) -> bool:
@@ -168,16 +175,16 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "waiting": row.waiting,
             "waits": [
                 WaitsFor(
-                    id=one.ask_id,
-                    alias=one.alias,
-                    ask=one.ask,
-                    en=does(one, "en"),
-                    zh=does(one, "zh"),
-                    round=one.round,
-                    subject=_shown(one),
-                    due_at=one.due_at,
+                    id=ask.ask_id,
+                    alias=ask.alias,
+                    ask=ask.ask,
+                    en=does(ask, "en"),
+                    zh=does(ask, "zh"),
+                    round=ask.round,
+                    subject=_shown(ask),
+                    due_at=ask.due_at,
                 )
-                for one in open_asks
+                for ask in open_asks
             ],
             "root": row.root_id,
             "depth": row.depth,
@@ -211,9 +218,9 @@ def _shown(ask: InboxRow) -> str:
 
 async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
     """The process as this party may see it now. `access`: whose row was just read."""
-    record = await context.repositories.record(access.process)
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
+    record = await context.repositories.record(access.process, own=[alias])
     view = await view_of(record, role=role, alias=alias, person=access.author_id)
     return view.model_copy(update={"said_now": await _said_now(context.repositories, view)}) if alias else view
 
@@ -230,7 +237,7 @@ async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
-    """As `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
+    """Like `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()
@@ -253,9 +260,10 @@ def _chars(value: object) -> int:
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:
-    return await party_view(
-        context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
-    )
+    """As `party_view`, with the names of those outside who answered model calls of it."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
+    view = await party_view(context, access)
+    return view.model_copy(update={"answered_by": await _answerers(context, process_id)})
 
 
 async def read_candidates(context: Reading, caller: Caller, process_id: str) -> list[CandidateRow]:

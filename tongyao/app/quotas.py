@@ -1,4 +1,4 @@
-"""How much one person may keep and use here: open processes, versions of a profile, tokens, characters, model calls of a day.
+"""Quotas of one person: open processes, versions of a profile, tokens, characters, model calls of a day.
 
 Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine. A check that counts
 rows stands in the block of `writing` that stores the next one: two requests that count before either has stored would both be let through.
@@ -33,7 +33,7 @@ async def check_open_processes(context: AppContext, caller: Caller, demander: st
 
 async def check_chosen(context: AppContext, caller: Caller, demander: str, choices: Iterable[Choice]) -> None:
     """Nobody's inbox is filled by choosing them. Raises `QuotaReached` where somebody is chosen as `human` or `agent` once too often."""
-    by_hand = [one.profile_id for one in choices if one.endpoint is not EndpointKind.PROXY]
+    by_hand = [choice.profile_id for choice in choices if choice.endpoint is not EndpointKind.PROXY]
     if caller.on_the_machine or not by_hand:
         return
     quotas = context.consent_quotas
@@ -70,7 +70,7 @@ async def check_tokens(context: AppContext, caller: Caller, person: str) -> None
     if caller.operator:
         return
     tokens = await context.repositories.tokens.list(person=person)
-    good = [one for one in tokens if one.kind == "bearer" and not one.expired and not one.revoked_at]
+    good = [token for token in tokens if token.kind == "bearer" and not token.expired and not token.revoked_at]
     if len(good) >= most:
         raise QuotaReached("too_many_tokens", f"you have {most} tokens: revoke one (`DELETE /tokens/{{id}}`)")
 

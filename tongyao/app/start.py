@@ -72,15 +72,15 @@ _NOT_SETTABLE: Final = frozenset({"strategy"})
 
 
 class StartProcessBody(Body):
-    """What you want, in a sentence or a few; with the people to ask, or the scene to find them in."""
+    """Start of a process: your intent in one or a few sentences, with the people to ask, or the scene to find them in."""
 
     intent: str = Field(min_length=1, max_length=MAX_INTENT_CHARS)
     scene: Id | None = None
     participants: Participants = Field(default=(), max_length=20)
     tension: TensionBody | None = Field(default=None, description="Formulated already, by you or your own agent.")
-    strategy: str = Field(default="", max_length=2_000, description="What the catalyst should attend to.")
+    strategy: str = Field(default="", max_length=2_000, description="Text that directs the catalyst's attention.")
     settings: dict[str, Any] = Field(default_factory=dict, max_length=50)
-    demander: Id | None = Field(default=None, description="Of whom; for operators only.")
+    demander: Id | None = Field(default=None, description="The demander; for operators only.")
 
 
 async def start_process(context: AppContext, caller: Caller, body: StartProcessBody, *, key: str | None) -> str:
@@ -248,7 +248,9 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
     """The installation's defaults with the changes of the body, and with budgets unless the caller is on the machine. Raises `BadInput`."""
     unknown = sorted(set(body.settings) - set(ProcessSettings.model_fields))
     if unknown:
-        near = [one for name in unknown for one in difflib.get_close_matches(name, ProcessSettings.model_fields)]
+        near = [
+            setting for name in unknown for setting in difflib.get_close_matches(name, ProcessSettings.model_fields)
+        ]
         meant = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
         raise BadInput(
             "unknown_setting",

@@ -1,4 +1,4 @@
-"""Work on many people or processes, of which one may fail without holding up those behind it."""
+"""Work on many people or processes: if one fails, the others are still done."""
 
 from __future__ import annotations
 

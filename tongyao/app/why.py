@@ -1,4 +1,4 @@
-"""What a process waits for: asked of the workflow itself, told to each party as far as it may know."""
+"""Why a process waits: read from the workflow itself, and shown to each party as far as it may know."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Why(Value):
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
-    """As `why_for`, of a caller."""
+    """Like `why_for`, of a caller."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     return await why_for(context, access, language=language)
 
@@ -61,7 +61,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
     reasons = (
-        *(Reason(waits_for="a worker", moved_by=one) for one in missing),
+        *(Reason(waits_for="a worker", moved_by=role) for role in missing),
         *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
     )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
@@ -72,8 +72,8 @@ async def _state(context: AppContext, process_id: str) -> State:
 
 
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:
-    """Which of the roles of these queues nobody has, each with what to do; none where the server does not say."""
+    """Return the roles of these queues without a worker, each with advice; none if the server does not answer."""
     try:
-        return [one.missing for one in await read_roles(client, sorted(queues)) if one.missing]
+        return [role.missing for role in await read_roles(client, sorted(queues)) if role.missing]
     except RPCError:
         return []

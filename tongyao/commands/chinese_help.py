@@ -69,7 +69,7 @@ def chinese_screens() -> Iterator[None]:
 
 
 def error_in_chinese(message: str) -> str:
-    """What was wrong with what was typed; the message itself where there is no Chinese for it."""
+    """Return the message of a usage error in Chinese, or the message itself if there is no Chinese for it."""
     for pattern, key in _VALUES:
         if found := pattern.fullmatch(message):
             return catalogue("commands")[key][1].format(*found.groups())
@@ -93,7 +93,7 @@ def in_chinese(command: Any) -> Any:
         if (said := getattr(param, "help", None)) in words:
             param.help = words[said]
     if subcommands := getattr(command, "commands", None):
-        made.commands = {name: in_chinese(one) for name, one in subcommands.items()}
+        made.commands = {name: in_chinese(command) for name, command in subcommands.items()}
     return made
 
 

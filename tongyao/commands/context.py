@@ -1,4 +1,4 @@
-"""What the commands share of the product: the settings, the caller, the context of the use cases. Each is imported when it is used."""
+"""The parts of the product that commands share: the settings, the caller, the context of the use cases. Each is imported when it is used."""
 
 from __future__ import annotations
 
@@ -48,10 +48,9 @@ async def records_context() -> AsyncIterator[RecordsContext]:
     """The records of the installation that runs, for commands that only read. Raises `NotRunning`."""
     from tongyao.app.reading import RecordsContext
     from tongyao.runtime import installation
-    from tongyao.runtime.names import find_names
 
     async with installation.records(settings()) as repositories:
-        yield RecordsContext(repositories, find_names)
+        yield RecordsContext(repositories)
 
 
 def validated(model: Any, given: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What the demo prints: progress of the servers, three of the people, a line for each round, what was found, and how to go on."""
+"""The output of the demo: progress of the servers, three of the people, a line for each round, what was found, and how to go on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PHASES_SHOWN: Final = (Phase.PLANNING, Phase.COMPLETED)
 
 @asynccontextmanager
 async def progress(console: Console) -> AsyncIterator[Callable[[str], None]]:
-    """Yields what is told of each part that is started now; every twenty seconds a line says what is still waited for.
+    """Yields the callback that reports each part as it starts; every twenty seconds a line names the part that is still starting.
 
     With an empty part nothing is waited for any more.
     """
@@ -145,7 +145,7 @@ def _words_behind(sources: tuple[str, ...], items: Mapping[str, Item]) -> list[s
 
 
 def sources_of(view: PartyView) -> int:
-    """How many numbered sources the plan lists."""
+    """Return the number of sources that the plan lists."""
     return len(plan_page(view.plan).notes) if view.plan is not None else 0
 
 
@@ -154,7 +154,7 @@ def _heading(words: str) -> Text:
 
 
 def _lines(text: str, width: int, *, before: str = "", rows: int) -> Text:
-    """At most `rows` lines of a terminal that is `width` wide, indented like their first line."""
+    """Return at most `rows` lines of a terminal that is `width` wide, indented like their first line."""
     indent = " " * min(cell_len(before) or 2, 4)
     line = Text.assemble((before, "dim"), " ".join(text.split()))
     line.truncate((width - len(indent)) * rows - 6 * (rows - 1), overflow="ellipsis")

@@ -1,4 +1,4 @@
-"""What is present, what is missing, what to do: `tongyao doctor`, for this machine and for a running deployment.
+"""Checks of an installation with advice: `tongyao doctor`, for this machine and for a running deployment.
 
 It starts nothing, changes nothing, asks no model anything, and prints no secret.
 """
@@ -58,7 +58,7 @@ SKEW_SECONDS: Final = 2.0
 """Deadlines are in Temporal's time, tokens and leases in the database's: more than this between two clocks is worth mending."""
 RETENTION_DAYS: Final = 30
 WAITING_SECONDS: Final = 900.0
-"""As the gateway's `most_backlog_seconds` by default: then no process is started any more."""
+"""Seconds of backlog from which no process is started: the default of the gateway's `most_backlog_seconds`."""
 UNDELIVERED_SECONDS: Final = 60.0
 DISK_FREE: Final = 0.1
 """Share of a disk that should be free."""
@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 
 class Finding(StrEnum):
-    """How a row of the report stands."""
+    """The state of a row of the report."""
 
     OK = "ok"
     OPTIONAL = "optional"  # missing, and nothing but a named extra needs it
@@ -219,7 +219,9 @@ def _engines(settings: Settings) -> Iterator[Row]:
             yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_models", engine="models", models=asked))
         except SettingsError as error:
             yield Row(say("doctor.engine"), Finding.MISSING, "models", str(error))
-    if all(":" in name or name == "models" for name in used):
+    if "delegated" in used:
+        yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_delegated", engine="delegated"))
+    if all(":" in name or name in ("models", "delegated") for name in used):
         return
     if settings.anthropic_api_key is not None:
         yield Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))

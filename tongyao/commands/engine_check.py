@@ -8,7 +8,7 @@ from decimal import Decimal
 from tongyao.commands.doctor import Finding, Row
 from tongyao.commands.words import language, say
 from tongyao.llm.engine import Call, CallKey, Engine
-from tongyao.llm.errors import EngineError, Transient, Unreadable
+from tongyao.llm.errors import AnswerPending, EngineError, Transient, Unreadable
 from tongyao.llm.example import example_request
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
@@ -42,6 +42,8 @@ async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[
             answer = await engine.answer(kind, request, call)
         except Transient:  # a process, too, asks again
             answer = await engine.answer(kind, request, call)
+    except AnswerPending:
+        return Row(step, Finding.OK, say("doctor.engine_delegated", engine=named)), Decimal(0)
     except EngineError as error:
         key = "doctor.engine_unreadable" if isinstance(error, Unreadable) else "doctor.engine_failed"
         advice = say("doctor.engine_unreadable_advice") if isinstance(error, Unreadable) else ""

@@ -160,8 +160,8 @@ async def _run_case(installed: Installation, case: Case, cap: float | None = Non
     """Run one case to its end; returns the process and, by alias, who of the case sat there."""
     from tongyao.app.people.registration import register_profile
     from tongyao.app.start import StartProcessBody, start_process
+    from tongyao.protocol.identity.names import name_in_heading
     from tongyao.protocol.rules.consent import Origin
-    from tongyao.protocol.rules.identity.names import name_in_heading
 
     context = installed.context
     mark = secrets.token_hex(3)

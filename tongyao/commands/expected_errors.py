@@ -46,7 +46,7 @@ def exit_code_of(error: Exception) -> int | None:
 
 
 def message_of(error: Exception) -> str:
-    """What was wrong and what to do, for an error that has an exit code."""
+    """Return the message of an error that has an exit code: what was wrong, and what to do."""
     if isinstance(error, Refused):
         notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
         worded = str(error.details["zh"]) if language() == "zh" else error.worded

@@ -16,8 +16,6 @@ from tongyao.commands.words import say
 if TYPE_CHECKING:
     from tongyao.protocol.model.plan import Plan
     from tongyao.protocol.model.record import Record
-    from tongyao.protocol.rules.identity.anonymity import Anonymizer
-    from tongyao.records.process.feedback import FeedbackRow
     from tongyao.records.repositories import Repositories
 
 app = CommandGroup()
@@ -68,11 +66,9 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
     from tongyao.commands.process_view import audited
     from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
     from tongyao.protocol.documents.plan_machine import machine_of
-    from tongyao.protocol.model.process import DEMANDER
     from tongyao.protocol.rules import read_access
 
     record = await repositories.record(process)
-    names = read_access.anonymizer(record)
     folder.mkdir(parents=True, exist_ok=True)
 
     def write(name: str, text: str) -> None:
@@ -84,21 +80,21 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
         write(name, json.dumps(value, ensure_ascii=False, indent=2))
 
     if record.tension is not None:
-        write("tension.md", tension_markdown(names.model(record.tension, author=DEMANDER), record.language))
-        dump("tension.json", names.model(record.tension, author=DEMANDER).model_dump(mode="json"))
+        write("tension.md", tension_markdown(record.tension, record.language))
+        dump("tension.json", record.tension.model_dump(mode="json"))
     for projection in record.projections:
         write(
             f"rounds/R{projection.round}-{projection.alias}.md",
-            projection_markdown(names.model(projection, author=projection.alias), record.language),
+            projection_markdown(projection, record.language),
         )
     for seen in record.observations:
-        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(names.model(seen), record.language))
+        write(f"rounds/R{seen.round}-catalyst.md", observation_markdown(seen, record.language))
     shown = read_access.for_export(record)
     if shown.stands is not None:
         dump("stands.json", shown.stands.model_dump(mode="json"))
-    _plans(record, shown.plan, names, write, dump)
+    _plans(record, shown.plan, write, dump)
     aliases = [row.alias for row in record.participants]
-    latest = names.model(record.plans[-1]) if record.plans else None
+    latest = record.plans[-1] if record.plans else None
     for name, picture in pictures(aliases, shown.stands, latest, language=record.language).items():
         write(f"pictures/{name}", picture)
     if latest is not None:
@@ -108,7 +104,7 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
             [
                 {
                     **row.model_dump(mode="json", exclude={"text_id"}),
-                    "words": await _feedback(repositories, process, row, names),
+                    "words": await repositories.feedback.words(process, row.alias, row.revision, shared=True),
                 }
                 for row in await repositories.feedback.of_process(process)
             ],
@@ -116,10 +112,10 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
     for delivery in record.deliveries:
         write(
             f"deliveries/{delivery.plan_revision}-{delivery.alias}.md",
-            names.text(delivery.markdown, author=delivery.alias),
+            delivery.markdown,
         )
     if record.answers:
-        dump("answers.json", _answers(record, names))
+        dump("answers.json", _answers(record))
     for revision in sorted({row.revision for row in record.earlier_answers}):
         dump(
             f"answers-{revision}.json",
@@ -135,23 +131,15 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
     dump("audit.json", [finding.model_dump(mode="json") for finding in await audited(repositories, process)])
 
 
-async def _feedback(repositories: Repositories, process: str, row: FeedbackRow, names: Anonymizer) -> str:
-    said = await repositories.feedback.words(process, row.alias, row.revision)
-    return names.text(said, author=row.alias)
-
-
-def _answers(record: Record, names: Anonymizer) -> dict[str, dict[str, str]]:
+def _answers(record: Record) -> dict[str, dict[str, str]]:
     """By alias what was answered to the plan that holds, and what was said with it."""
     words = record.answer_words
-    return {
-        alias: {"answer": answer, "words": names.text(words.get(alias, ""), author=alias)}
-        for alias, answer in record.answers.items()
-    }
+    return {alias: {"answer": answer, "words": words.get(alias, "")} for alias, answer in record.answers.items()}
 
 
-def _plans(record: Record, latest: Plan | None, names: Anonymizer, write: Any, dump: Any) -> None:
+def _plans(record: Record, latest: Plan | None, write: Any, dump: Any) -> None:
     """The plan that holds, with how it was answered, and those before it under their numbers."""
-    earlier = {f"-{plan.revision}": names.model(plan) for plan in record.plans[:-1]}
+    earlier = {f"-{plan.revision}": plan for plan in record.plans[:-1]}
     for suffix, plan in {**earlier, **({"": latest} if latest is not None else {})}.items():
         write(f"plan{suffix}.md", plan.markdown)
         dump(f"plan{suffix}.json", plan.model_dump(mode="json", exclude={"markdown"}))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tongyao.protocol.model.tension import Tension
 
 LARGE: Final = 1_000
-"""From so many people on an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
+"""Number of people from which an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
 
 app = CommandGroup()
 field = CommandGroup(help="The search for people: import, search and index scenes.", no_args_is_help=True)

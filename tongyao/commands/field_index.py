@@ -162,7 +162,7 @@ def _lines(what: str) -> Callable[[int, int], None]:
 
 
 async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
-    """What the workflow does, in this process."""
+    """Run the steps of the workflow in this process."""
     from tongyao.protocol.contracts.reindex import BATCH
 
     progress = await indexer.open(what.scene, what.kind, model=what.model, refit=what.refit)

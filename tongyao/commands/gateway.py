@@ -140,7 +140,7 @@ async def list_tokens(
 
 @token.command("revoke")
 async def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
-    """From now on this token opens nothing."""
+    """Revoke a token."""
     from tongyao.app.people import tokens
 
     async with app_context() as context:
@@ -164,7 +164,7 @@ async def link_of(context: AppContext, config: Settings, person: str | None) -> 
 
 
 def gateway_address(config: Settings) -> str:
-    """Where people reach the gateway: the public address where one is set, else this machine.
+    """Return the address of the gateway for people: the public address if one is set, else this machine.
 
     A gateway that took any free port wrote its address into the home: it counts unless a port is set for this command.
     While none runs that will take any free port, the word PORT stands for it: `tongyao up` prints it.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tongyao.records.privacy.master_keys import MasterKeyUse
 
 MARGIN: Final = timedelta(hours=1)
-"""How long after a new key's first use a worker may still have written with the one before: a rolling restart."""
+"""Time after a new key's first use during which a worker may still have written with the one before: a rolling restart."""
 
 app = CommandGroup()
 keys = CommandGroup(help="Master keys: show, rotate, retire.", no_args_is_help=True)

@@ -317,13 +317,13 @@ async def leave(process: Process, who: Who, key: Key = None) -> None:
 
 async def _rename(process: str, hide: list[str], show: list[str]) -> None:
     """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
-    from tongyao.app.messaging.given_names import parts_of_line
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.sending import deliver, stop_if_waiting
+    from tongyao.protocol.identity.listed import parts_of_line
     from tongyao.protocol.model.process import DEMANDER
 
     async with records_context() as context:
-        tension = (await context.repositories.record(process)).tension
+        tension = (await context.repositories.record(process, own=(DEMANDER,))).own_tension
     if tension is None:
         fail(words.say("sent.no_tension_yet", process=process))
     given = {name["name"]: name for name in map(parts_of_line, hide)}

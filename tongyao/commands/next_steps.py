@@ -1,4 +1,4 @@
-"""What a process waits for, in words, and the commands that would move it, filled in."""
+"""The asks of a process in words, and the commands that answer them, filled in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say
-from tongyao.protocol.life.asks import Body, does
+from tongyao.protocol.life.asks import Body, does, whom
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
@@ -19,7 +19,7 @@ from tongyao.records.repositories import Repositories
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
-    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias, ask.alias)
+    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias) or whom(ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
     who = say("waits.answerer") if ask.ask == "calls" else who
     line = say("waits.line", who=who, what=does(ask, language()) + reason)
@@ -48,7 +48,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
 def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
     """A message that answers an ask, as a command. `people`: profile ids that are to be named in it."""
     id, text = ask.process_id, ' --text "…"' if message.get("text") else ""
-    named = "".join(f" --participant {one}" for one in people)
+    named = "".join(f" --participant {person}" for person in people)
     match message["kind"]:
         case "confirm_tension" | "conclude" | "resume":
             return f"tongyao {message['kind'].removesuffix('_tension')} {id}"
@@ -66,8 +66,8 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
             limit = f" --tokens {message['tokens']}" if message["decision"] == "raise_budget" else ""
             return f"tongyao decide {id} {message['decision']}{named}{limit}"
         case "replan":
-            without = "".join(f" --without {one}" for one in message["without"])
-            return f"tongyao replan {id}{without}{''.join(f' --proposal {one}' for one in message['proposals'])}"
+            without = "".join(f" --without {alias}" for alias in message["without"])
+            return f"tongyao replan {id}{without}{''.join(f' --proposal {alias}' for alias in message['proposals'])}"
         case "approve_residual":
             return f"tongyao branch {id} {shlex.quote(ask.subject)}{'' if message['approve'] else ' --no'}"
         case "consent":
@@ -78,20 +78,20 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
 
 
 async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
-    """Who would be taken if nobody chose; of people who may be added, those whom the field proposes."""
+    """Return the people who would be taken without a choice; of people who may be added, those whom the field proposes."""
     if message["kind"] == "select_participants":
         return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
     if message.get("decision") == "add_participants":
         proposed = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
-        return list(dict.fromkeys(one.profile_id for one in proposed)) or ["PROFILE_ID"]
+        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or ["PROFILE_ID"]
     return ()
 
 
 async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[str, str]]:
     """Of each tension that stayed open in a process that has ended its id with its title, and the command that starts a process for it."""
     return [
-        (f"{one.id}: {one.title}", f"tongyao branch {row.id} {shlex.quote(one.id)}")
-        for one in await open_residuals(repositories, row)
+        (f"{residual.id}: {residual.title}", f"tongyao branch {row.id} {shlex.quote(residual.id)}")
+        for residual in await open_residuals(repositories, row)
     ]
 
 

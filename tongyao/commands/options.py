@@ -35,7 +35,7 @@ def complete_process(incomplete: str) -> list[str]:
 
 
 def complete_person(incomplete: str) -> list[str]:
-    """As `complete_process`, of profiles."""
+    """Like `complete_process`, of profiles."""
     from tongyao.commands import references
 
     try:

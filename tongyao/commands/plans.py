@@ -82,11 +82,10 @@ async def machine(
 ) -> None:
     """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
     from tongyao.protocol.documents.plan_machine import machine_of
-    from tongyao.protocol.rules import read_access
 
     async with records_context() as context:
         record = await context.repositories.record(process)
-    chosen = read_access.anonymizer(record).model(_revision(record.plans, process, revision))
+    chosen = _revision(record.plans, process, revision)
     print_json(machine_of(chosen, process).model_dump(mode="json"))
 
 

@@ -23,7 +23,7 @@ from tongyao.commands.terminal import console, print_table
 from tongyao.commands.words import language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.sizes import shortened
 from tongyao.protocol.model.tension import Tension
@@ -46,11 +46,11 @@ _STEPS = (
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
 SHOWN_UNITS: Final = 24
-"""So much of a part of the tension stands beside a person who was found, and in a short tension."""
+"""Characters of a part of the tension that are shown beside a person who was found, and in a short tension."""
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Of everything that waits (for `alias`) a line that says so, then the commands that answer it, indented and whole."""
+    """Return for each open ask (to `alias`) a line that describes it, then the commands that answer it, indented and whole."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
@@ -64,7 +64,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Of a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    """Return lines about a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
     return (
         [say("waits.left_open"), *lines]
@@ -74,7 +74,7 @@ async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Those whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
+    """Return lines about the participants whose proxy spoke and who may answer the plan themselves (docs/protocol.md §7.5)."""
     record = await repositories.record(row)
     lines = []
     for alias in (seat.alias for seat in record.participants if own_answer(record, seat.alias) == "possible"):
@@ -84,7 +84,7 @@ async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
-    """What `watch` shows now; what is wider than the screen is cut. Raises `ProcessUnknown`."""
+    """Return the picture of `watch`, cut to the width of the screen. Raises `ProcessUnknown`."""
     row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
@@ -166,7 +166,7 @@ async def follow(repositories: Repositories, process_id: str, *, quiet: bool = F
 
 
 async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
-    """For a log: a line for each phase and round as it begins, the picture once at the end."""
+    """Print the course for a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
     while True:
         row = await repositories.processes.get(process_id)
@@ -221,7 +221,7 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
 
 
 async def _of_demander(context: Reading, process_id: str) -> PartyView:
-    """What the demander may see: on the machine it is read for them."""
+    """Return the demander's view: on the machine it is read for them."""
     row = await context.repositories.processes.get(process_id)
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
@@ -229,18 +229,19 @@ async def _of_demander(context: Reading, process_id: str) -> PartyView:
 async def print_before_plan(context: Reading, process_id: str) -> None:
     """The tension, and what the demander is asked about before the rounds: the tension as a whole, the people that were found."""
     repositories = context.repositories
-    record = await repositories.record(process_id)
+    record = await repositories.record(process_id, own=(DEMANDER,))
+    tension = record.demanders_tension or record.own_tension
     if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
-        if record.tension is not None and not record.plans:
-            _print_shortened(record.tension)
+        if tension is not None and not record.plans:
+            _print_shortened(tension)
         return
-    if record.tension is not None:
-        console.print(markdown(tension_markdown(record.tension, language())))
-        if record.phase is Phase.CONFIRMING and record.tension.names:
+    if tension is not None:
+        console.print(markdown(tension_markdown(tension, language())))
+        if record.phase is Phase.CONFIRMING and tension.names:
             console.print(say("show.hidden"), markup=False, highlight=False, soft_wrap=True)
-            for name in record.tension.names:
+            for name in tension.names:
                 console.print(f"- {name.name} ({name.kind})", markup=False)
-        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, record.tension.spans)):
+        if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, tension.spans)):
             console.print(say("show.not_quoted"))
             for sentence in left:
                 console.print(f"- {sentence}", markup=False)
@@ -255,7 +256,7 @@ def _print_shortened(tension: Tension) -> None:
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
-    """Whom the field found, from which side, and why; those who would be taken are marked."""
+    """Print the people whom the field found, with side and reason; those who would be taken are marked."""
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
@@ -282,7 +283,7 @@ def _because(reason: Because) -> list[str]:
 
 
 async def print_choices(repositories: Repositories, process_id: str) -> None:
-    """What the demander may choose among now: at a limit what is open and who could be added, after a plan its residuals."""
+    """Print the demander's options: at a limit what is open and who could be added, after a plan its residuals."""
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
         given = await choices_of(repositories, ask)
         if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
@@ -325,7 +326,7 @@ async def print_plan(context: Reading, process_id: str) -> None:
 
 
 def print_view(view: PartyView) -> None:
-    """What one person reads: the tension or their delivery, what they or their proxy said, and the observations."""
+    """Print one person's view: the tension or their delivery, what they or their proxy said, and the observations."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:

@@ -192,7 +192,7 @@ async def _print_why(process_id: str) -> None:
 
 
 async def _titles_and_people(repositories: Repositories, ids: list[str]) -> dict[str, tuple[str, str]]:
-    """By process: its title as the console has it, and the profiles of those who sit in it."""
+    """Return for each process its title as the console shows it, and the profiles of those who sit in it."""
     from tongyao.gateway.console.reading import title_of_words
     from tongyao.protocol.model.tension import Tension
 
@@ -245,7 +245,10 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 
 
 def _asked(ask: WaitsFor) -> str:
-    return f"{ask.alias or say('waits.operator')}: {ask.zh if language() == 'zh' else ask.en}"
+    from tongyao.protocol.life.asks import whom
+
+    who = whom(ask.alias, language()) or say("waits.operator")
+    return f"{who}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

@@ -14,9 +14,9 @@ from tongyao.commands.context import operator, validated
 from tongyao.commands.references import digest_of_file, find_person
 from tongyao.commands.terminal import errors
 from tongyao.commands.words import say
+from tongyao.protocol.identity.names import name_in_heading, problem_with
+from tongyao.protocol.model.profile_ids import stem_id
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
-from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 LOCAL_SCENE: Final = "local"
 """The scene of profiles that are given as files without a scene."""

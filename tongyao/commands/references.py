@@ -1,4 +1,4 @@
-"""How commands name processes and people: by an id, by a part of it that is unique, or by the file of a profile.
+"""References to processes and people in commands: by an id, by a part of it that is unique, or by the file of a profile.
 
 The completion of the shell offers the same ids (`options.py`).
 """
@@ -17,8 +17,8 @@ from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.context import records_context
 from tongyao.commands.words import say
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.profile_ids import stem_id
 from tongyao.protocol.model.unicode_text import normalized
-from tongyao.protocol.rules.identity.profile_ids import stem_id
 
 if TYPE_CHECKING:
     from tongyao.app.reading import Reading
@@ -29,7 +29,7 @@ _SHOWN: Final = 5
 
 
 def digest_of_file(path: Path) -> str:
-    """What is kept of a file's path, to know the file again without keeping the names of folders."""
+    """Return a digest of a file's path, which recognises the file without keeping the names of folders."""
     return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -176,7 +176,7 @@ def _has_screen() -> bool:
 
 
 def _addresses(installed: Installation, gateway_url: str) -> dict[str, str]:
-    """Where everything is, the console first."""
+    """Return the addresses of all parts, the console first."""
     return {
         say("up.console"): f"{gateway_url}/console/",
         "Temporal UI": installed.addresses.temporal_ui or say("up.own_temporal"),

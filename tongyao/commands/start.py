@@ -50,7 +50,7 @@ async def suggest(person: Annotated[str, typer.Argument(help="The person: a prof
 
 
 async def _print_sample_intents(context: AppContext) -> None:
-    """What is shown where no model suggests anything: what people of the sample scenes could ask for."""
+    """Print sample intents of the scenes if no model suggests any."""
     from tongyao.app.people.scenes import list_scenes
 
     console.print(say("started.no_model"))

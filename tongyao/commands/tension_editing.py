@@ -14,6 +14,7 @@ from typing import Any, Final
 from tongyao.app.errors import BadInput
 from tongyao.commands.context import app_context
 from tongyao.commands.words import say
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import MISSING
 
 _LETTERS: Final = {"transition": "T", "initial_state": "I", "barriers": "B", "exchange": "E"}
@@ -29,15 +30,15 @@ async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     Raises `BadInput` where there is no tension yet, `ProcessUnknown`.
     """
     async with app_context() as context:
-        record = await context.repositories.record(process)
-    if record.tension is None:
+        record = await context.repositories.record(process, own=(DEMANDER,))
+    if record.own_tension is None:
         raise BadInput("no_tension_yet", say("sent.no_tension_yet", process=process), field="process")
-    present = record.tension.model_dump(include=set(_LETTERS))
+    present = record.own_tension.model_dump(include=set(_LETTERS))
     return _without_missing({**present, **changes})
 
 
 def tension_as_text(tension: Mapping[str, Any]) -> str:
-    """What the editor opens: a heading for each part, a line for each barrier."""
+    """Return the text for the editor: a heading for each part, a line for each barrier."""
     parts = [f"<!-- {say('file.edit_note')} -->"]
     for name, letter in _LETTERS.items():
         value = tension.get(name, "")
@@ -58,7 +59,7 @@ def tension_of_text(text: str) -> dict[str, Any]:
 
 
 def edited(text: str) -> str:
-    """What somebody made of `text` in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
+    """Return `text` as somebody changed it in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tension.md"

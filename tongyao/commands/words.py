@@ -1,4 +1,4 @@
-"""What commands print, in the language of the terminal: `tongyao/texts/commands`, and behind them the texts of the console."""
+"""Texts of commands in the language of the terminal: `tongyao/texts/commands`, and behind them the texts of the console."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def say(key: str, /, **values: Any) -> str:
 
 
 def say_in(chosen: Language, key: str, /, **values: Any) -> str:
-    """As `say`, in a language that is given: that of a process."""
+    """Like `say`, in a language that is given: that of a process."""
     return worded(catalogue("console", "commands"), chosen, key, **values)
 
 

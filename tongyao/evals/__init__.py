@@ -1,0 +1,1 @@
+"""Evaluation on written cases (docs/evaluation.md). Public: `cases`, `measure`, `judge`, `field`."""

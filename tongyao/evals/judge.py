@@ -104,7 +104,7 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
     """The prompt of the judge: the people and the expected findings of the case, and the record under aliases."""
     language = record.language
-    rounds = request_access.exchange(record, read_access.anonymizer(record), until=record.round)
+    rounds = request_access.exchange(record, until=record.round)
     parts = [
         rendering.data("people", "\n".join(f"{alias}: {name}" for alias, name in sorted(names.items()))),
         rendering.data("answer", json.dumps(_answer_of(case), ensure_ascii=False, indent=1), by="author"),

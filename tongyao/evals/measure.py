@@ -84,7 +84,7 @@ class Measures(Value):
         return {number: rounds.count(number) for number in dict.fromkeys(rounds)}
 
     def found(self, *kinds: str) -> tuple[int, int]:
-        """How many links of these kinds (none: all) were found, and how many were there."""
+        """Return the number of links of these kinds (none: all) that were found, and the number expected."""
         chosen = [link for link in self.links if not kinds or link.kind in kinds]
         return sum(link.round > 0 for link in chosen), len(chosen)
 
@@ -161,7 +161,7 @@ def measure(
 
 
 def _repeated_later(record: Record) -> list[bool]:
-    """For every item after a person's first turn: whether it repeats an earlier one."""
+    """Return for every item after a person's first turn whether it repeats an earlier one."""
     before: dict[str, list[frozenset[str]]] = {}
     repeated: list[bool] = []
     for said in sorted(record.projections, key=lambda said: said.round):
@@ -275,7 +275,7 @@ def evidence_overlap(
 
 
 def _quoted_terms(record: Record, names: Mapping[str, str], rounds: int | None) -> dict[str, frozenset[str]]:
-    """By person: the terms of every passage that an item quotes."""
+    """Return the terms of every quoted passage, by person."""
     found: dict[str, frozenset[str]] = {}
     for said in record.projections:
         if rounds is None or said.round <= rounds:

@@ -30,7 +30,7 @@ class TermCounts:
 
     @classmethod
     def of(cls, matrix: csr_matrix) -> TermCounts:
-        """From a sparse matrix of counts (documents, features)."""
+        """Make an index from a sparse matrix of counts (documents, features)."""
         documents = matrix.shape[0]
         rows = np.repeat(np.arange(documents), np.diff(matrix.indptr))
         often = matrix.data.astype(np.float64)
@@ -40,7 +40,7 @@ class TermCounts:
     def sorted(
         cls, features: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], often: Array, lengths: Array
     ) -> TermCounts:
-        """From entries in the order of documents."""
+        """Make an index from entries in the order of documents."""
         order = np.argsort(features, kind="stable")
         return cls(features[order], rows[order], often[order], lengths)
 

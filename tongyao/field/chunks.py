@@ -53,7 +53,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _soft_cut(text: str, start: int, limit: int) -> int:
-    """Where to cut at or before `limit`: after the last comma or space of the second half, else at `limit`."""
+    """Return the place of a cut at or before `limit`: after the last comma or space of the second half, else at `limit`."""
     middle = start + (limit - start) // 2
     found = [match.end() for match in _SOFT.finditer(text, middle, limit)]
     return found[-1] if found else limit

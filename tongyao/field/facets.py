@@ -1,4 +1,4 @@
-"""What of a profile a person offers, moves toward, and needs or refuses: by field name, in prose by rule (docs/field.md §2)."""
+"""The sides of a profile (offers, moves, needs): by field name, in prose by rule (docs/field.md §2)."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class IntentField:
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> list[list[Match]]:
-        """For each raw text the nearest people, best first. Raises `SceneUnknown`."""
+        """Return the nearest people for each raw text, best first. Raises `SceneUnknown`."""
         return await (await self._scene(scene, strict=True)).relevant(needs, top=top, excluded=excluded)
 
     async def perspectives(
@@ -101,7 +101,7 @@ class IntentField:
         return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
     async def near_profile(self, profile_id: str, *, top: int) -> list[Match]:
-        """Who is near a profile, in its own scene, without itself. Raises `ProfileUnknown`."""
+        """Return the people near a profile in its own scene, without itself. Raises `ProfileUnknown`."""
         profile = await self._profiles.get(profile_id)
         text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
         [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
@@ -146,7 +146,7 @@ class IntentField:
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
-        """What is kept of the scene under `key`. It goes on being made when whoever asked no longer waits, and the next who asks gets it."""
+        """Return the cached data of the scene under `key`. It is made to the end if its caller no longer waits, and the next caller gets it."""
 
         async def made() -> InMemoryScene | IndexedScene:
             found: InMemoryScene | IndexedScene = await make()

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
+from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.model.file_kinds import not_text
-from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.unicode_text import normalized, without_controls
-from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import name_in_heading, problem_with
-from tongyao.protocol.rules.identity.profile_ids import (
+from tongyao.protocol.model.profile_ids import (
     PROFILE_ID,
     PROFILE_ID_RULE,
     PROFILE_ID_RULE_ZH,
     id_of_text,
     stem_id,
 )
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.unicode_text import normalized, without_controls
+from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown

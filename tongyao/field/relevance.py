@@ -16,7 +16,7 @@ SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 def relevant(
     scene: Scene, needs: Sequence[str], *, top: int, excluded: Sequence[str] = (), encoded: EncodedQueries | None = None
 ) -> list[list[Match]]:
-    """For each need the nearest `top` people, best first, each with their nearest chunk.
+    """Return the nearest `top` people for each need, best first, each with their nearest chunk.
 
     All facets but `identity` are compared: what people need also tells what they move toward.
     """

@@ -1,4 +1,4 @@
-"""What of a long profile an endpoint sees: the chunks nearest to each part of the tension (docs/field.md §9)."""
+"""Retrieval from a long profile: the chunks nearest to each part of the tension (docs/field.md §9)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tongyao.field.encoders.lexical import LexicalEncoder
 from tongyao.heavy_work import READINGS
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
+from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
 from tongyao.single_flight import SingleFlight
 
@@ -26,10 +27,10 @@ BUDGET_CHARS: Final = 15_000
 """Most that an endpoint is shown of a profile over 50,000 characters; 700,000 / 3,888 is the seed's 180:1."""
 
 PIECE_CHARS: Final = 400
+CHINESE_PIECE_CHARS: Final = 120
+"""A piece of so many characters says about one thing: 70 English words, or three Chinese sentences."""
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
-TENSION_EVERY: Final = 3
-"""In a later round the tension chooses in every third turn only: what answers its lines was shown in round 1."""
 
 
 class ChunkRetriever:
@@ -47,11 +48,10 @@ class ChunkRetriever:
         self._fitted = SingleFlight[Fitted](keep=keep)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text` nearest to T, I, each barrier, E, and each text of `focus`, in text order, each with the parts of the
-        tension it was found for.
+        """Pieces of `text` nearest to each text of `focus`, or without any to T, I, each barrier and E, in text order, each with the
+        parts of the tension it was found for.
 
-        They take turns choosing, best first, until the budget is spent, with `focus` the parts in every third turn only. Chosen
-        pieces that touch are joined.
+        They take turns choosing, best first, until the budget is spent. Chosen pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
         fitted = await self._fitted.get(key, lambda: READINGS.run(partial(fit, text)))
@@ -74,7 +74,8 @@ class Fitted:
 
 def fit(text: str) -> Fitted:
     """`text` cut into pieces, with an encoder that is fitted on them."""
-    spans = list(windows(text, chars=PIECE_CHARS))
+    is_chinese = language_of(text) == "zh"
+    spans = list(windows(text, chars=CHINESE_PIECE_CHARS if is_chinese else PIECE_CHARS))
     texts = [text[start:end] for start, end in spans]
     encoder = LexicalEncoder.fit(texts, dimension=SVD_DIMENSION, max_features=30_000)
     return Fitted(spans, encoder, encoder.encode(texts), TermCounts.of(count_features(texts, words)))
@@ -92,13 +93,9 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
     orders = np.argsort(-scores, axis=1, kind="stable")
     chosen: dict[tuple[int, int], set[str]] = {}
     left = budget
-    every = TENSION_EVERY if any(map(str.isdigit, targets)) else 1
-    for turn in range(orders.shape[1] * every):
+    for turn in range(orders.shape[1]):
         for label, order in zip(targets, orders, strict=True):
-            place = turn if label.isdigit() else turn // every
-            if place >= len(order) or (not label.isdigit() and turn % every):
-                continue
-            span = fitted.spans[order[place]]
+            span = fitted.spans[order[turn]]
             if span not in chosen:
                 if span[1] - span[0] > left:
                     if not chosen:  # a budget below one piece: its beginning is better than nothing
@@ -110,12 +107,15 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
 
 
 def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
-    """What a profile is searched for, by label: the lines of the tension, then the texts of `focus` under numbers."""
-    return tension.targets() | {str(number): text for number, text in enumerate(focus, 1) if text.strip()}
+    """What a profile is searched for, by label: the texts of `focus` under numbers, or without any the lines of the tension.
+
+    What answers the tension was shown in round 1.
+    """
+    return {str(number): text for number, text in enumerate(focus, 1) if text.strip()} or tension.targets()
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Those of `labels` that are lines of the tension, in order."""
+    """Return those of `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 

@@ -39,10 +39,12 @@ class WirePayloads(BaseModel):
     payloads: Annotated[list[WirePayload], Field(max_length=10_000)] = Field(default_factory=list)
 
     def read(self) -> list[Payload]:
-        return [Payload(metadata=one.metadata, data=one.data) for one in self.payloads]
+        return [Payload(metadata=payload.metadata, data=payload.data) for payload in self.payloads]
 
 
 def wired(payloads: Iterable[Payload]) -> WirePayloads:
     return WirePayloads.model_construct(
-        payloads=[WirePayload.model_construct(metadata=dict(one.metadata), data=one.data) for one in payloads]
+        payloads=[
+            WirePayload.model_construct(metadata=dict(payload.metadata), data=payload.data) for payload in payloads
+        ]
     )

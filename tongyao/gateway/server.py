@@ -52,7 +52,11 @@ def application(context: AppContext) -> FastAPI:
 
 def _same_site_only(context: AppContext) -> TransportSecuritySettings:
     """A web page of another site may not call tools with what a browser knows."""
-    hosts = [one for host in accepted_hosts(context.public_url, context.gateway_host) for one in (host, f"{host}:*")]
+    hosts = [
+        host_name
+        for host in accepted_hosts(context.public_url, context.gateway_host)
+        for host_name in (host, f"{host}:*")
+    ]
     origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 

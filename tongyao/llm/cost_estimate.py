@@ -1,4 +1,4 @@
-"""What a process will cost, estimated before it starts (docs/models.md, estimate)."""
+"""Estimate of the cost of a process before it starts (docs/models.md, estimate)."""
 
 from __future__ import annotations
 

@@ -63,19 +63,19 @@ class DelegatedEngine:
         )
 
     def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
-        """What is asked, as a JSON object of texts: `instructions`, `input`, and of a repair `previous` and `repair`."""
+        """Return the request as a JSON object of texts: `instructions`, `input`, and of a repair `previous` and `repair`."""
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         blocks = rendering.blocks(request, prompt.parts)
         asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
         if call.reask is not None:
             told = prompts.reask(step.name, request.language, folder=self._folder)
             asked["previous"] = call.reask.previous
-            asked["repair"] = "\n".join((told, "", *(f"- {line(one)}" for one in call.reask.complaints)))
+            asked["repair"] = "\n".join((told, "", *(f"- {line(complaint)}" for complaint in call.reask.complaints)))
         return json.dumps(asked, ensure_ascii=False)
 
 
 class DelegatedAnswers:
-    """What doors need to know of answers that come from outside."""
+    """Checks of answers that come from outside, for the doors."""
 
     def schema(self, step: str) -> dict[str, object]:
         """The JSON schema of the answers of a step."""

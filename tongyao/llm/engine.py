@@ -37,7 +37,7 @@ class OutsideReply:
 
 @dataclass(frozen=True)
 class Call:
-    """What goes with a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
+    """The circumstances of a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
 
     `seconds`: the caller gives up then; None leaves the time-out to the engine. `hear`: told of the answer's text while it comes,
     each time from its beginning; an engine that has it at once need not call it. `reply`: the answer of an earlier `AnswerPending`.
@@ -75,7 +75,7 @@ class Answer(Generic[AnswerT]):
 
 @runtime_checkable
 class Engine(Protocol):
-    """What answers the model steps (`tongyao.protocol.model.steps`).
+    """An engine answers the model steps (`tongyao.protocol.model.steps`).
 
     An engine keeps no state between calls that would change an answer: everything it may use is in the request.
     `answer` calls `call.beat` at least every few seconds while an answer is on its way. It raises the errors of
@@ -84,7 +84,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the ledger and the manifest call it."""
+        """The name of the engine in the ledger and the manifest."""
         ...
 
     def model_for(self, step: str) -> str:

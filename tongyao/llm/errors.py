@@ -1,4 +1,4 @@
-"""How an engine fails, and what each way of failing means for the process.
+"""Failures of an engine, and the effect of each on the process.
 
 This file is the only place where a failure of a service becomes an outcome (docs/models.md, the table of
 errors): `of_failure` reads the table below; it knows no client library, so that activities may import it.
@@ -26,7 +26,7 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """Only an operator can remove the cause (expired key, no credit, no server): the process is suspended."""
+    """A failure whose cause only an operator can remove (expired key, no credit, no server): the process is suspended."""
 
     reason = "operator_needed"
 

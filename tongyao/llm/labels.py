@@ -6,60 +6,14 @@ in both languages; the Chinese prompts give each with its label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.requests import Language
+from tongyao.protocol.rules.standing import Asked
 
-_CHINESE: Final = {
-    "capability": "能力",
-    "direction": "方向",
-    "boundary": "边界",
-    "inferred": "推断",
-    "nothing new": "没有新的",
-    "complementary": "互补",
-    "aligned": "同向",
-    "offsetting": "对冲",
-    "translation": "翻译",
-    "gap": "缺口",
-    "ignored": "被忽略",
-    "framework": "框架",
-    "third_party": "第三方",
-    "asks": "问",
-    "open": "还没到答的时候",
-    "answered": "答了",
-    "replied": "用自己的话说了，答没答到你来看",
-    "unanswered": "没答",
-    "contributors": "发过言的人",
-    "not looked at yet": "还没看过的配对",
-    "replaces": "替换",
-    "replaced": "已替换",
-    "rests on a replaced item": "有一条依据已替换",
-    "stays": "还不能动",
-    "lapsed": "失效",
-    "declined": "已拒绝的人",
-    "rounds": "各轮",
-    "date": "要紧的日子",
-    "possible": "现在可能的",
-    "role": "角色",
-    "benefits": "得到",
-    "conditions": "条件",
-    "against": "与它相抵的",
-    "task": "任务",
-    "agreed": "双方都说过",
-    "for whoever brought this to decide": "由提出这件事的人来定",
-    "a question to them": "向他提的问题",
-    "offered by one side": "只有一方提出",
-    "offered by nobody": "没有人提出过",
-    "after": "之前要做完",
-    "when": "时间",
-    "residual": "残余",
-    "unsupported": "没有出处",
-    "concluded": "推论",
-    "speak only of": "只说这些",
-    "never disclose": "绝不透露",
-    "the person adds": "本人补充",
-}
+_LABELS: Final = table("labels")
 
 
 def line(text: str) -> str:
@@ -74,8 +28,21 @@ def with_sources(text: str, sources: Iterable[str]) -> str:
 
 
 def label(word: str, language: Language) -> str:
-    """`word`, which is an English label, in `language`. Raises `KeyError` for a label that has no Chinese one."""
-    return word if language == "en" else _CHINESE[word]
+    """`word`, which is an English label, in `language`. Raises `KeyError` for one that `texts.toml` does not have."""
+    return _LABELS[language][word]
+
+
+def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -> Iterator[str]:
+    """What is known of a gap, as marks: whom it asks and what came of that, and the ids of the `answers`, whoever gave them."""
+    english, ids = language == "en", ", ".join(answers)
+    if asked is not None and asked.outcome == "open":
+        yield f"asks {asked.alias}, not asked yet" if english else f"问 {asked.alias}，还没问"
+    elif asked is not None:
+        was = f"{asked.alias} was asked in round {asked.round}" if english else f"第 {asked.round} 轮问了 {asked.alias}"
+        no_answer, own_words = (", no answer", ", spoke in own words") if english else ("，没答", "，用自己的话说了")
+        yield was + {"unanswered": no_answer, "replied": own_words}.get(asked.outcome, "")
+    if ids:
+        yield f"answered by {ids}" if english else f"答它的是 {ids}"
 
 
 def why_ended(language: Language, *, rounds: int, converged: bool) -> str:

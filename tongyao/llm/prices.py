@@ -1,4 +1,4 @@
-"""What a call costs: a dated table of prices, which an operator may replace (docs/models.md, prices)."""
+"""Costs of calls: a dated table of prices, which an operator may replace (docs/models.md, prices)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PriceTable(Value):
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
-        """What one request cost, in US dollars; None, never 0, for a model that the table does not know.
+        """Return the cost of one request in US dollars; None, never 0, for a model that the table does not know.
 
         `usage` must be that of one request: some models have other rates for long prompts.
         """

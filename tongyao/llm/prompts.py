@@ -46,7 +46,7 @@ class Prompt:
 
     @property
     def sha256(self) -> str:
-        """Of the text and the parts, for the manifest."""
+        """Hash of the text and the parts, for the manifest."""
         return sha256(self.whole.encode()).hexdigest()
 
 
@@ -74,7 +74,7 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: bool = True) -> str:
-    """What every step is told, without what is said of fields that its answer does not have."""
+    """The frame of every step's prompt, without the parts about fields that its answer does not have."""
     body, parts = split_parts(split_front_matter(_file(language, "frame", folder))[1])
     named = (*(("ids",) if ids else ()), *(("markdown",) if "markdown" in draft.model_fields else ()))
     told = (parts[name] for name in named if name in parts)
@@ -82,7 +82,7 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """What the engine of formulations is told, in place of that step's own prompt, when it reads a profile to suggest what to ask for."""
+    """The prompt of the engine of formulations when it suggests intents from a profile, in place of that step's own prompt."""
     return _file(language, "suggest", folder)
 
 

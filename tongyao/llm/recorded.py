@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -146,7 +146,9 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'line'}: {one['msg']}" for one in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'line'}: {fault['msg']}" for fault in error.errors()
+        )
         raise RecordingError(f"{path}:{number}: {problems}") from error
 
 
@@ -198,27 +200,3 @@ class RecordedEngine:
             usage=Usage(**row.usage.model_dump()),
             labels=tuple(dict.fromkeys(marks)),
         )
-
-
-def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
-    """A settled answer as a row of a recording."""
-    return Row(
-        step=key.step,  # pydantic refuses any other
-        round=key.round,
-        alias=key.alias,
-        revision=key.revision,
-        reask=key.reask,
-        input_hash=input_hash,
-        draft=answer.draft.model_dump(mode="json"),
-        text=answer.text,
-        engine=answer.engine,
-        model=answer.model,
-        usage=Tokens(
-            input_tokens=answer.usage.input_tokens,
-            cache_write_tokens=answer.usage.cache_write_tokens,
-            cache_read_tokens=answer.usage.cache_read_tokens,
-            output_tokens=answer.usage.output_tokens,
-        ),
-        cost=answer.cost,
-        labels=answer.labels,
-    )

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tongyao.llm.labels import label, line, why_ended, with_sources
+from tongyao.llm.labels import label, line, what_came, why_ended, with_sources
 from tongyao.llm.plan_rendering import plan_text
-from tongyao.protocol.model.observation import Relation, Statement
+from tongyao.protocol.model.observation import NoteKind, Relation, Statement
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.projection import Item, Outcome
 from tongyao.protocol.model.requests import (
@@ -156,7 +156,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """What code tells of the round; each line is explained in the step's prompt."""
+    """Return the code's lines about the round; each line is explained in the step's prompt."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
@@ -208,7 +208,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
 
 
 def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """What the plan rests on, the tension first, and the plan: the same for every delivery."""
+    """Return the tension, the sources of the plan, and the plan: the same for every delivery."""
     plan = request.plan
     sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
     holds = {"without_part": not plan.has_part(request.alias)}
@@ -260,28 +260,28 @@ def _item(item: Item, language: Language) -> str:
 
 
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
-    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1, asks P03: text [sources]`."""
+    """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
+
+    Whom a gap asks is told to that endpoint in its task, and to the catalyst with what came of it (`_marked`).
+    """
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
-    asks = (
-        f", {label('asks', language)} {statement.asks}"
-        if not isinstance(statement, Relation) and statement.asks
-        else ""
-    )
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
-    return f"{statement.id} {label(statement.kind, language)} {about}{asks}: {text}"
+    return f"{statement.id} {label(statement.kind, language)} {about}: {text}"
 
 
 def _marked(statement: Statement, state: Standing, language: Language, *, protected: bool = False) -> str:
     """A statement with its sources and what code knows of it: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
-    asked = state.asked.get(statement.id)
     marks = [
         *(["inferred"] if state.rests_on_inference(statement) else []),
         *(["rests on a replaced item"] if state.rests_on_replaced(statement) else []),
         *(["stays"] if protected and state.is_protected(statement) else []),
-        *([asked.outcome] if asked else []),
     ]
-    told = _statement(statement, language, sources=True)
-    return f"{told} ({'; '.join(label(mark, language) for mark in marks)})" if marks else told
+    told = [label(mark, language) for mark in marks]
+    if statement.kind is NoteKind.GAP:
+        answers = [item.id for item in state.valid_items if statement.id in item.about]
+        told += what_came(state.asked.get(statement.id), answers, language)
+    text = _statement(statement, language, sources=True)
+    return f"{text} ({'; '.join(told)})" if told else text
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC
 from typing import Final
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
 from tongyao.protocol.model.requests import Language, Mandate
-from tongyao.protocol.model.tension import NumberedName, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.budgets import Budgets
 from tongyao.records.database import Pool, as_json, fetch_one
 from tongyao.records.model_calls import Ledger
@@ -31,7 +30,8 @@ from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
 from tongyao.records.privacy.drafts import Drafts
-from tongyao.records.privacy.texts import Texts, text_id
+from tongyao.records.privacy.shared_texts import SharedTexts, shared_text_id
+from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.changes import Changes
 from tongyao.records.process.contacts import Contacts
 from tongyao.records.process.events import Events
@@ -53,12 +53,11 @@ ERASED: Final = "[erased]"
 
 
 class _RecordRows(Value):
-    """The rows of a process that its record is made of. `found`: whom the field found; `revised`: whether the tension was."""
+    """The rows of a process that its record is made of. `revised`: whether the tension was."""
 
     seats: list[SeatRow]
     projections: list[ProjectionRow]
     observations: list[ObservationRow]
-    found: list[str]
     revised: bool
     plans: tuple[PlanRow, ...] = ()
     deliveries: tuple[DeliveryRow, ...] = ()
@@ -68,7 +67,6 @@ class _RecordRows(Value):
 
 _OF_TURNS: Final = f"""SELECT {as_json(SEATS)} AS seats, {as_json(PROJECTIONS)} AS projections,
     {as_json(OBSERVATIONS)} AS observations,
-    ARRAY(SELECT DISTINCT profile_id FROM candidates WHERE process_id = %(process)s) AS found,
     EXISTS (SELECT 1 FROM events WHERE process_id = %(process)s AND NOT superseded AND kind = 'tension_revised') AS revised"""
 _OF_WHOLE_RECORD: Final = f"""{_OF_TURNS}, {as_json(PLANS)} AS plans, {as_json(DELIVERIES)} AS deliveries,
     {as_json(ANSWERS)} AS answers,
@@ -84,6 +82,7 @@ class Repositories:
         self.drafts = Drafts(pool)
         self.scenes = Scenes(pool)
         self.profiles = Profiles(pool)
+        self.shared = SharedTexts(pool, self.texts, self.profiles)
         self.processes = Processes(pool)
         self.lineage = Lineage(pool)
         self.seats = Seats(pool)
@@ -109,10 +108,16 @@ class Repositories:
         self.overview = Overview(pool)
 
     async def record(
-        self, process: str | ProcessRow, *, turns_of: Sequence[str] | None = None, before_plan: int | None = None
+        self,
+        process: str | ProcessRow,
+        *,
+        own: Collection[str] = (),
+        turns_of: Sequence[str] | None = None,
+        before_plan: int | None = None,
     ) -> Record:
-        """The whole record of a process, given by its id or by its row.
+        """The whole record of a process, given by its id or by its row, as others may read it.
 
+        `own`: aliases whose own texts are read as they wrote them, with the intent where the demander is among them.
         `turns_of`: only what the turns of these aliases may use, without the projections of others and without plans.
         `before_plan`: as it stood before this revision of the plan, with the answers to the one before.
         Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
@@ -129,31 +134,34 @@ class Repositories:
         plans = [one for one in rows.plans if before_plan is None or one.revision < before_plan]
         deliveries, answers = (rows.deliveries, rows.answers) if plans else ((), ())
         contacts = rows.contacts if plans else {}
-        wanted = [row.intent_text_id, row.tension_text_id, *(one.text_id for one in projections), *contacts.values()]
-        wanted += [one.text_id for one in observations] + [one.text_id for one in plans]
-        wanted += [one.text_id for one in deliveries] + [one.text_id for one in answers]
-        everybody = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
-        found = set(rows.found) - {seat.person for seat in seats}
-        known = [(one, None) for one in sorted(found - {row.demander})]
-        summaries = await self.profiles.summaries([*everybody, *known])
-        aliases = [DEMANDER, *(seat.alias for seat in seats)]
-        named = {identities_text_id(row.id, alias): alias for alias in aliases}
-        of_found = {found_text_id(row.id, one): one for one, _ in known}
-        numbers = [names_text_id(row.id, seat.alias) for seat in seats]
+        people = [(row.demander, None), *((seat.person, seat.profile_version) for seat in seats)]
+        summaries = await self.profiles.summaries(people)
+
+        def read_as(alias: str, text_id: str | None) -> str:
+            return text_id or "" if not text_id or alias in own else shared_text_id(text_id)
+
+        tension_id = row.tension_text_id or ""
+        said = [read_as(one.alias, one.text_id) for one in projections]
+        said += [read_as(one.alias, one.text_id) for one in answers]
+        wanted = [*contacts.values(), *(one.text_id for one in observations), *(one.text_id for one in plans)]
+        wanted += [one.text_id for one in deliveries]
+        demanders = [row.intent_text_id, tension_id] if DEMANDER in own else []
         texts = await self.texts.get_many(
-            [one for one in wanted if one], erased="", known=[*named, *of_found, *numbers]
+            [one for one in (*wanted, *demanders) if one],
+            erased="",
+            known=[one for one in (*said, read_as("", tension_id)) if one],
         )
-        kept = {id: texts[id] for id in (*named, *of_found, *numbers) if id in texts}
-        frozen = {named[id]: IDENTITIES.validate_json(kept.pop(id)) for id in named if id in kept}
-        others = {of_found[id]: IDENTITIES.validate_json(kept.pop(id)) for id in of_found if id in kept}
-        tension = texts.get(row.tension_text_id or "")
+        shared, original = texts.get(read_as("", tension_id)), texts.get(tension_id) if demanders else None
+        apart = _participant(DEMANDER, row.demander, summaries.get((row.demander, None)))
         seated = tuple(
-            _named(_seated(seat, summaries.get((seat.person, seat.profile_version)), row.language), frozen)
-            for seat in seats
+            _seated(seat, summaries.get((seat.person, seat.profile_version)), row.language) for seat in seats
         )
-        apart = _named(_participant(DEMANDER, row.demander, summaries.get((row.demander, None))), frozen)
         latest = plans[-1].revision if plans else 0
-        read = Tension.model_validate_json(tension) if tension else None
+        tension = Tension.model_validate_json(shared) if shared else None
+        own_tension = Tension.model_validate_json(original) if original else None
+        tension_is_own = row.parent_id is None or rows.revised
+        words = {(one.revision, one.alias): texts.get(read_as(one.alias, one.text_id), "") for one in answers}
+        read = tension or own_tension
         return Record(
             process_id=row.id,
             began=row.created_at.astimezone(UTC).date(),
@@ -162,33 +170,25 @@ class Repositories:
             phase=Phase(row.phase),
             round=row.round,
             open_record=row.open_record,
-            intent=texts.get(row.intent_text_id or "", "") or ERASED,
+            intent=(texts.get(row.intent_text_id or "", "") or ERASED) if demanders else "",
             title=(read.lineage.title or read.transition) if read is not None and read.lineage is not None else "",
-            tension=read,
-            names=(
-                *(numbered(read.names, after=marks_in(read)) if read else ()),
-                *(name for text in kept.values() for name in NAMES.validate_json(text)),
-            ),
-            tension_is_own=row.parent_id is None or rows.revised,
+            tension=tension,
+            own_tension=own_tension,
+            tension_is_own=tension_is_own,
             demander=next((one for one in seated if one.alias == DEMANDER), apart),
             participants=seated,
-            others=tuple(
-                name for one in known if one in summaries for name in others.get(one[0], summaries[one].identities)
-            ),
-            projections=tuple(_projection(one, texts.get(one.text_id or "", "")) for one in projections),
+            projections=tuple(_projection(one, texts.get(read_as(one.alias, one.text_id), "")) for one in projections),
             observations=tuple(read_observation(texts[one.text_id]) for one in observations if texts[one.text_id]),
             plans=tuple(read_plan(texts[one.text_id]) for one in plans if texts[one.text_id]),
             deliveries=tuple(_delivery(one, texts[one.text_id]) for one in deliveries),
             answers={one.alias: one.decision for one in answers if one.revision == latest},
-            answer_words={
-                one.alias: said for one in answers if one.revision == latest and (said := texts.get(one.text_id or ""))
-            },
+            answer_words={alias: said for (revision, alias), said in words.items() if revision == latest and said},
             earlier_answers=tuple(
                 EarlierAnswer(
                     revision=one.revision,
                     alias=one.alias,
                     decision=one.decision,
-                    words=texts.get(one.text_id or "", ""),
+                    words=words[one.revision, one.alias],
                 )
                 for one in answers
                 if one.revision < latest
@@ -237,34 +237,6 @@ class Repositories:
             id: Mandate(may_speak=rows[id].may_speak, **words) if words is not None else Mandate(may_speak=False)
             for id, words in said.items()
         }
-
-
-NAMES: Final = TypeAdapter(tuple[NumberedName, ...])
-"""How the names found in a profile are stored."""
-
-
-def names_text_id(process_id: str, alias: str) -> str:
-    """The id of the names that were found in the profile of somebody who is seated."""
-    return text_id("names", process_id, alias)
-
-
-IDENTITIES: Final = TypeAdapter(tuple[str, ...])
-"""How the strings that name somebody are stored, as they were when the room was seated."""
-
-
-def identities_text_id(process_id: str, alias: str) -> str:
-    """The id of what names whoever sits under an alias, or the demander: a name that is changed later changes no record."""
-    return text_id("identities", process_id, alias)
-
-
-def found_text_id(process_id: str, person: str) -> str:
-    """The id of what names somebody whom the field found, as they were named then."""
-    return text_id("identities", process_id, f"found/{person}")
-
-
-def _named(one: Participant, frozen: Mapping[str, tuple[str, ...]]) -> Participant:
-    """Under the names that were frozen, where there are any."""
-    return one.model_copy(update={"identities": frozen[one.alias]}) if one.alias in frozen else one
 
 
 def _delivery(row: DeliveryRow, text: str) -> Delivery:

@@ -1,4 +1,4 @@
-"""What may be wrong with an installation and its servers. The messages say what to do. Nothing else is imported here."""
+"""Errors of an installation and its servers. Their messages contain advice. Nothing else is imported here."""
 
 from __future__ import annotations
 

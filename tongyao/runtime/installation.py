@@ -39,7 +39,7 @@ class Installation:
 
 @asynccontextmanager
 async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Installation]:
-    """What runs already: the servers that the settings name, or the service of this home.
+    """The running part of an installation: the servers that the settings name, or the service of this home.
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
     """
@@ -123,7 +123,7 @@ async def _context(
 
 
 def _addresses(settings: Settings) -> ServiceAddresses:
-    """Where the servers are that the settings name, or those of the service of this home. Raises `NotRunning`."""
+    """Return the addresses of the servers of the settings, or of the service of this home. Raises `NotRunning`."""
     found = _named(settings) or find_running(settings.home)
     if found is None:
         raise NotRunning(settings.home)

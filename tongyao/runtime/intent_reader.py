@@ -88,7 +88,7 @@ class EngineIntentReader:
 
 
 def _so_far(text: str) -> TensionDraft:
-    """What of an answer that is still being written can be read: quotes that are complete."""
+    """Return the complete quotes of an answer that is still being written."""
     begin = text.find("{")
     try:
         draft = from_json(text[begin:], allow_partial=True) if begin >= 0 else {}

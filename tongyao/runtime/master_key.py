@@ -22,5 +22,5 @@ def keyring(settings: Settings) -> Keyring:
 
 
 def key_file(settings: Settings) -> Path:
-    """Where the master keys stand when no setting gives them."""
+    """The file of the master keys if no setting names one."""
     return settings.home / MASTER_KEY_FILE

@@ -1,4 +1,4 @@
-"""How programs that have used the Temporal SDK end."""
+"""Exit of programs that have used the Temporal SDK."""
 
 from __future__ import annotations
 

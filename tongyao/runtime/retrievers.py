@@ -19,7 +19,7 @@ from tongyao.runtime.start_recitation import Recite
 from tongyao.single_flight import SingleFlight
 
 ASK_SECONDS: Final = 5
-"""How long a turn waits for a re-indexing to be queued; the next search asks again."""
+"""Seconds that a turn waits for a re-indexing to be queued; the next search asks again."""
 _log = structlog.get_logger(__name__)
 
 

@@ -18,7 +18,6 @@ from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring
 from tongyao.runtime.installation import Installation
 from tongyao.runtime.local.addresses import GATEWAY_FILE
-from tongyao.runtime.names import find_names
 from tongyao.runtime.settings import Settings
 
 
@@ -28,7 +27,6 @@ def gateway_context(installation: Installation) -> AppContext:
     return replace(
         context,
         people_search=wiring.intent_field(settings, context.repositories),
-        find_names=find_names,
         intent_reader=wiring.intent_reader(settings, context.repositories),
         models_cost=wiring.models_cost(settings),
         notifiers=notifiers_of(settings),

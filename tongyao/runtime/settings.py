@@ -56,7 +56,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default=Path(".tongyao"), description="Directory of all local state.")
     language: Literal["en", "zh"] | None = Field(
-        default=None, description="What commands print: en or zh; unset: by LC_ALL, LC_MESSAGES, LANG."
+        default=None, description="Language of commands: en or zh; unset: by LC_ALL, LC_MESSAGES, LANG."
     )
 
     database_url: SecretStr | None = Field(
@@ -80,16 +80,16 @@ class Settings(BaseSettings):
         default="default",
         min_length=1,
         validation_alias=also("TEMPORAL_NAMESPACE"),
-        description="Where processes live on that server; `tongyao prepare` registers it.",
+        description="Namespace of the processes on the Temporal server; `tongyao prepare` registers it.",
     )
     temporal_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=also("TEMPORAL_API_KEY"),
-        description="For Temporal Cloud; turns TLS on.",
+        description="API key of Temporal Cloud; turns TLS on.",
     )
     temporal_tls: bool = Field(default=False, description="TLS to `temporal_address`.")
     temporal_tls_ca: Path | None = Field(
-        default=None, description="File of the authorities that the server's certificate must be of; turns TLS on."
+        default=None, description="File of the authorities that may have signed the server's certificate; turns TLS on."
     )
     temporal_tls_cert: Path | None = Field(default=None, description="File of our certificate, for mTLS.")
     temporal_tls_key: Path | None = Field(default=None, description="File of its private key.")
@@ -119,13 +119,15 @@ class Settings(BaseSettings):
     )
     temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
     temporal_port: int | None = Field(
-        default=None, ge=1, le=65535, description="Of the dev server; unset: any free one."
+        default=None, ge=1, le=65535, description="Port of the Temporal dev server; unset: any free one."
     )
     temporal_ui_url: str = Field(
         default="",
         description="List of workflows in the Web UI of a Temporal of your own: `https://HOST/namespaces/NAMESPACE/workflows`.",
     )
-    temporal_ui_port: int | None = Field(default=None, ge=1, le=65535, description="Of its web pages; likewise.")
+    temporal_ui_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Port of Temporal's web UI; unset: any free one."
+    )
 
     anthropic_api_key: SecretStr | None = Field(
         default=None,
@@ -161,7 +163,8 @@ class Settings(BaseSettings):
         default=FieldSettings(), description="The field's encoder with weights (docs/field.md §5)."
     )
     retriever: Literal["chunks", "highway", "both"] = Field(
-        default="chunks", description="What finds, in a profile of over 50,000 characters, what bears on a tension."
+        default="chunks",
+        description="Retriever of the passages of a profile of over 50,000 characters that matter to a tension.",
     )
     highway: HighwaySettings = Field(default=HighwaySettings(), description="Long memories (docs/highway.md).")
     prices: Path | None = Field(default=None, description="A price table over the shipped one (docs/models.md §5).")
@@ -170,15 +173,17 @@ class Settings(BaseSettings):
     process: ProcessSettings = Field(
         default=ProcessSettings(), description="Defaults of new processes (docs/protocol.md §10)."
     )
-    most: Ceilings = Field(default=Ceilings(), description="What people may set for a process at most.")
+    most: Ceilings = Field(
+        default=Ceilings(), description="Upper limits of the settings that people may choose for a process."
+    )
     consent: ConsentQuotas = Field(
-        default=ConsentQuotas(), description="How often people are asked whether a proxy may speak for them."
+        default=ConsentQuotas(), description="Quotas of questions for consent, and of choices of one person."
     )
     profile_max_chars: int = Field(default=2_000_000, ge=1, description="A longer profile is refused.")
     maintenance: MaintenanceSettings = Field(
         default=MaintenanceSettings(), description="Duties by Temporal Schedules (docs/operations.md §11)."
     )
-    day: DayBudgets = Field(default=DayBudgets(), description="What model calls may use in a day (UTC).")
+    day: DayBudgets = Field(default=DayBudgets(), description="Budgets of all model calls of a day (UTC).")
 
     worker_activities: int = Field(default=200, ge=1, description="Activities at a time in one worker.")
     worker_workflow_tasks: int = Field(default=40, ge=2, description="Workflow tasks at a time in one worker.")
@@ -197,10 +202,12 @@ class Settings(BaseSettings):
     )
     fair_by: FairBy = Field(
         default="demander",
-        description="Whose processes share the workers evenly where tasks wait: each demander's, or each scene's.",
+        description="Fairness when tasks wait: the processes of each demander, or of each scene, share the workers evenly.",
     )
     worker_pollers: int = Field(default=5, ge=2, description="Polls in flight per task queue and kind.")
-    shutdown_seconds: int = Field(default=20, ge=0, description="What activities get to end in when a worker stops.")
+    shutdown_seconds: int = Field(
+        default=20, ge=0, description="Seconds that activities have to end when a worker stops."
+    )
 
     gateway_host: str = Field(default="127.0.0.1", description="Address that the API and MCP are bound to.")
     gateway_port: int = Field(default=8700, ge=0, le=65535, description="0: any free one.")
@@ -208,15 +215,17 @@ class Settings(BaseSettings):
         default=False,
         description="A reverse proxy is in front of the gateway, which may then listen beyond loopback (docs/deployment.md).",
     )
-    gateway: GatewayOptions = Field(default=GatewayOptions(), description="Who may come in, and how often.")
-    public_url: str = Field(default="", description="Where people find this installation; stands in notifications.")
+    gateway: GatewayOptions = Field(default=GatewayOptions(), description="Limits of requests to the gateway.")
+    public_url: str = Field(default="", description="Public address of this installation, for links in notifications.")
     mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")
-    mail_port: int = Field(default=587, ge=1, le=65535, description="Of that server.")
+    mail_port: int = Field(default=587, ge=1, le=65535, description="Port of the mail server.")
     mail_encryption: Literal["starttls", "tls", "none"] = Field(
         default="starttls", description="`tls` from the first byte on, `starttls` before anything is said."
     )
-    mail_username: str | None = Field(default=None, description="Unset: the server asks for none.")
-    mail_password: SecretStr | None = Field(default=None, description="Goes with `mail_username`.")
+    mail_username: str | None = Field(
+        default=None, description="User name at the mail server; unset: it asks for none."
+    )
+    mail_password: SecretStr | None = Field(default=None, description="Password of `mail_username` at the mail server.")
     mail_from: str = Field(default="tongyao@localhost", description="Sender of notifications.")
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
@@ -375,7 +384,7 @@ def _unknown_variables() -> list[str]:
 
 @dataclass(frozen=True)
 class Variable:
-    """What can be set: its names in the environment, and what it holds when it is not set (a secret has no default).
+    """One setting: its names in the environment, and its default (a secret has none).
 
     `files` name a file whose content is the value, instead.
     """

@@ -17,7 +17,7 @@ PROVIDERS = (
     "google-cloud", "groq", "heroku", "huggingface", "litellm", "mistral", "moonshotai", "nebius", "ollama", "openai",
     "openai-chat", "openai-responses", "openrouter", "ovhcloud", "sambanova", "together", "vercel", "vllm", "xai", "zai",
 )  # fmt: skip
-"""What stands before the colon of a model that pydantic-ai asks. In `qwen3:8b` it is no provider: that is a model's own name."""
+"""The prefix of a model that pydantic-ai asks, before the colon. In `qwen3:8b` it is no provider: that is a model's own name."""
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
@@ -32,7 +32,7 @@ EngineName = Annotated[str, AfterValidator(_engine_name)]
 
 
 class Models(BaseModel):
-    """Which model answers each step: a strong Claude where all is read, a middle one for the rest; `provider:model` for others."""
+    """The model of each step: a strong Claude where all is read, a middle one for the rest; `provider:model` for others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,8 +50,8 @@ class FieldSettings(BaseModel):
 
     model: str | None = Field(default=None, description="A model hub's name or a folder; unset: lexical only.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
-    query_prompt: str | None = Field(default=None, description="Before every query; unset: what the model brings.")
-    document_prompt: str | None = Field(default=None, description="Before every profile; unset: what the model brings.")
+    query_prompt: str | None = Field(default=None, description="Text before every query; unset: the model's own.")
+    document_prompt: str | None = Field(default=None, description="Text before every profile; unset: the model's own.")
     languages: tuple[str, ...] = Field(default=(), description="JSON list of the queries' languages, zh or en.")
     threads: int = Field(default=1, ge=1, le=64, description="Batches encoded at a time in one worker.")
 
@@ -62,7 +62,7 @@ class HighwaySettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     encoder: Literal["none", "model"] = Field(
-        default="none", description="What gives a seek a weak direction; `model`: the field's encoder with weights."
+        default="none", description="Weak direction of a seek; `model`: from the field's encoder with weights."
     )
     most_passes: int = Field(
         default=6, ge=1, le=100, description="Times a profile is recited at most, where a seek finds too little."
@@ -74,13 +74,17 @@ class MaintenanceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sweep_minutes: int = Field(default=5, ge=0, description="Between sweeps; 0: no schedule.")
-    reconcile_minutes: int = Field(default=30, ge=0, description="Between reconciliations; 0: no schedule.")
+    sweep_minutes: int = Field(default=5, ge=0, description="Minutes between sweeps; 0: no schedule.")
+    reconcile_minutes: int = Field(default=30, ge=0, description="Minutes between reconciliations; 0: no schedule.")
     erasures_minutes: int = Field(
-        default=15, ge=0, description="Between looks at erasures that were interrupted; 0: no schedule."
+        default=15, ge=0, description="Minutes between looks at erasures that were interrupted; 0: no schedule."
     )
-    retention_minutes: int = Field(default=24 * 60, ge=0, description="Between deletions of old rows; 0: no schedule.")
-    backup_minutes: int = Field(default=60, ge=0, description="Between checks of the last backup; 0: no schedule.")
+    retention_minutes: int = Field(
+        default=24 * 60, ge=0, description="Minutes between deletions of old rows; 0: no schedule."
+    )
+    backup_minutes: int = Field(
+        default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule."
+    )
     keep_days: int = Field(
         default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
     )
@@ -92,7 +96,7 @@ class MaintenanceSettings(BaseModel):
     def every(self) -> dict[Duty, timedelta]:
         """Interval by duty; those that are turned off are left out."""
         minutes = {duty: getattr(self, f"{duty.value}_minutes") for duty in Duty}
-        return {duty: timedelta(minutes=one) for duty, one in minutes.items() if one}
+        return {duty: timedelta(minutes=interval) for duty, interval in minutes.items() if interval}
 
     @property
     def most_backup_age(self) -> timedelta | None:

@@ -1,4 +1,4 @@
-"""Where settings are read from: the names of their variables, and files that variables name."""
+"""Sources of settings: the names of their variables, and files that variables name."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class TemporalProfile(PydanticBaseSettingsSource):
 def temporal_profile(
     name: str | None, file: Path | None, *, environment: Mapping[str, str] | None = None
 ) -> ClientConfigProfile:
-    """What Temporal's own configuration says: its file where one of both is given, and the variables `TEMPORAL_…`.
+    """Return Temporal's own configuration: its file if it is named, and the variables `TEMPORAL_…`.
 
     `environment`: read in place of that of this process. Raises `SettingsError`.
     """

@@ -1,4 +1,4 @@
-"""Which implementation stands behind which interface. Only here, in `worker.py` and in the CLI is this known.
+"""Choice of the implementation of each interface. Only this module, `worker.py` and the CLI make it.
 
 Implementations are imported where they are made: most commands need the records and nothing else.
 """
@@ -52,10 +52,9 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 
 
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
-    """What every use case is given. `temporal_ui`: of a server that was started here, where the settings name none."""
+    """Make the context of the use cases. `temporal_ui`: of a server that was started here, where the settings name none."""
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
-    from tongyao.llm.extractive.steps import OWN_SENTENCES
     from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
 
@@ -71,7 +70,6 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         profile_max_chars=settings.profile_max_chars,
         request_recitation=reciting(client) if uses_highway else None,
         personal_data_stores=personal_data_stores(repositories),
-        program_sentences=OWN_SENTENCES,
         temporal_ui=(settings.temporal_ui_url or temporal_ui).rstrip("/"),
         day_budgets=settings.day,
         signer=Signer(repositories.pool),
@@ -85,7 +83,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
-    """What stores something of people besides the records: the Highway, whether or not its extra is installed here."""
+    """Return the stores of people's data besides the records: the Highway, whether or not its extra is installed here."""
     from crystalline_highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)
@@ -117,7 +115,7 @@ def deps(
     recite: Recite | None = None,
     client: Client | None = None,
 ) -> Deps:
-    """What the activities are given. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
+    """Make the dependencies of the activities. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
 
     `client`: for duties of maintenance; None: this worker has none of them.
     """
@@ -127,7 +125,6 @@ def deps(
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
     from tongyao.llm import prompts
-    from tongyao.llm.extractive.names_in_text import names_in_text
     from tongyao.runtime.engines import engines
 
     chosen = using or engines(settings)
@@ -151,7 +148,6 @@ def deps(
         reciting=reciting,
         consent_quotas=settings.consent,
         duties=duties(settings, app_context(settings, records, client)) if client is not None else {},
-        find_names=names_in_text,
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},
@@ -167,7 +163,7 @@ def deps(
 
 
 def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
-    """What each duty of maintenance does."""
+    """The function of each duty of maintenance."""
     from tongyao.app.operators import maintenance
 
     chosen = settings.maintenance
@@ -177,7 +173,7 @@ def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
 def long_profiles(
     settings: Settings, records: Repositories, recite: Recite | None = None
 ) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
-    """What reads long profiles. The Highway's compiled code is loaded only where it is chosen."""
+    """Make the retriever for long profiles. The Highway's compiled code is loaded only where it is chosen."""
     if settings.retriever == "chunks":
         from tongyao.field.retriever import ChunkRetriever
 
@@ -202,7 +198,7 @@ def intent_field(settings: Settings, records: Repositories) -> IntentField:
 
 
 def intent_reader(settings: Settings, records: Repositories) -> IntentReader | None:
-    """What reads intents with the engine of formulations; None where no model formulates."""
+    """Make the reader of intents with the engine of formulations; None if no model formulates."""
     name = settings.engine_of(FORMULATE.name)
     if name in ("extractive", "recorded", "delegated"):
         return None

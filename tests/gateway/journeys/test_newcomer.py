@@ -81,6 +81,8 @@ async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarne
     assert nothing.json()["detail"] == "body: say which one it is: 'kind'"
     wrong = await send(gateway, pid, demander, kind="confirm")
     assert wrong.json()["detail"].startswith("body: 'confirm' is no kind; one of 'revise_tension', 'confirm_tension'")
+    yes = await send(gateway, pid, demander, kind="answer_plan", revision=1, answer="yes")
+    assert yes.json()["detail"] == "body.answer: Input should be 'commit', 'decline' or 'propose'"
     demand = {"intent": "x", "participants": [{"profile_id": "p-1", "endpoint": "person"}]}
     errors = (await gateway.ask("POST", "/processes", demander, json=demand)).json()["errors"]
     assert [(one["where"], one["why"]) for one in errors] == [

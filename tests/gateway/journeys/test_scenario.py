@@ -39,7 +39,7 @@ async def spoken(
     """(name, round) → author, outcome, words, of everybody."""
     seats = {seat.alias: seat.person for seat in await served.repositories.seats.seats(pid)}
     names = {person.id: name for name, person in people.items()}
-    record = await served.repositories.record(pid)
+    record = await served.repositories.record(pid, own=set(seats))
     return {
         (names[seats[said.alias]], said.round): (said.author.value, said.outcome.value, said.text)
         for said in record.projections

@@ -71,11 +71,19 @@ class Admission(Oracle):
             "confirm_tension": f"confirm/{self.counted['tension_revised'] + 1}",
             "select_participants": f"select/{self.counted['consenting'] + 1}",
             "decide": f"decide/{self.counted['decision_needed']}",
-            "replan": f"replan/{self.counted['plan_ready']}",
+            "replan": f"replan/{self.counted['plan_ready']}" if self._points(state) else "",
             "conclude": moment,
             "extend_deadline": f"{moment}/{message.alias}" if isinstance(message, m.ExtendDeadline) else "",
         }[message.kind]
         return set() if message.ask == open_now or open_now.startswith(f"{message.ask}/") else {"ask_over"}
+
+    def _points(self, state: State) -> bool:
+        """Whether a decline or a proposal is left that the demander has not answered in another way."""
+        revision = self.counted["plan_ready"]
+        holes = {alias: state.residuals.get(f"plan/{revision}/hole/{alias}") for alias in state.answers}
+        decided = {alias for alias, hole in holes.items() if hole is not None and hole.status != "open"}
+        left = {alias for alias, given in state.answers.items() if given == "decline"} - decided
+        return not state.replanned and (bool(left) or "propose" in state.answers.values())
 
     def refused(self, world: World, message: m.Message, code: str) -> None:
         check(code in self.reasons, f"refused as {code}, expected", self.reasons or "acceptance", message)

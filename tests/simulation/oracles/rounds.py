@@ -1,4 +1,4 @@
-"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5.1, §5.5)."""
+"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5, §5.5)."""
 
 from __future__ import annotations
 
@@ -83,9 +83,10 @@ class Rounds(Oracle):
             found = [[one.profile_id, one.perspective, round(one.score, 4)] for one in output.candidates]
             told = (K.FIELD_ACTIVATED, {"candidates": found, "round": before["round"]})
             check(told in [(one.kind, one.data) for one in events], "who was found is not told", events)
-        if isinstance(output, DiscoverOutput) and before["deciding_cause"] is not None:
-            check(state.phase == "deciding" or before["phase"] != "crystallizing", "asked once the field has answered")
-        if isinstance(output, Failure) and running.step.optional and before["deciding_cause"] is not None:
+        stopped = before["deciding_cause"] is not None and before["phase"] == "crystallizing"
+        if isinstance(output, DiscoverOutput) and stopped:
+            check(state.phase == "deciding", "asked once the field has answered")
+        if isinstance(output, Failure) and running.step.optional and stopped:
             check(state.phase == "deciding", "a field that cannot be asked keeps nobody from deciding")
         observed = output if isinstance(output, ObserveOutput) and not before["gate_open"] else None
         self._look(world, before, events, observed)

@@ -9,16 +9,13 @@ from typing import Final
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.reading import FindNames, Reading
+from tongyao.app.reading import Reading
 from tongyao.heavy_work import READINGS, one_at_a_time
 from tongyao.protocol.guards.support import terms
-from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.tension import NameFound
-from tongyao.protocol.rules import read_access
+from tongyao.protocol.identity.marks import Marker
+from tongyao.protocol.identity.proposer import without_proposed
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.formulation import SENTENCE
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.identity.pseudonyms import marks_in, numbered
 from tongyao.records.process.seats import CandidateRow
 
 Reason = tuple[str, int, int, str]
@@ -30,7 +27,7 @@ _EDGE: Final = re.compile(
     r"[。！？]{1,8}[”’」』）]{0,4}|[.!?]{1,8}[”’\")]{0,4}(?=\s)|\n[ \t]{0,40}(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$",
     re.M,
 )
-"""Where a sentence ends, or a paragraph, an item of a list, or a heading."""
+"""The end of a sentence, a paragraph, an item of a list, or a heading."""
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
 """The name of a field, in a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own."""
 _TELLING: Final = 6
@@ -38,8 +35,6 @@ _TELLING: Final = 6
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 _LONGEST_SENTENCE: Final = 2_000
 """Characters before and behind a span in which the edges of its sentences are looked for."""
-_BLOCK_CHARS: Final = 10_000
-"""The names of a profile are looked for in blocks of so many characters: those in which the span stands, and one more on either side."""
 
 
 async def matching_sentences(
@@ -53,58 +48,45 @@ async def matching_sentences(
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories = context.repositories
-    ids = list(dict.fromkeys(one.profile_id for one in candidates))
+    ids = list(dict.fromkeys(candidate.profile_id for candidate in candidates))
     standing = await repositories.consents.standing(ids, access.process.scene_id or "")
     mandates = await repositories.mandate_rows.get_many(ids)
     open_to_read = [
-        one
-        for one in ids
-        if one in standing
-        and standing[one].consent is Consent.ALLOW
-        and (standing[one].own or standing[one].origin is not Origin.FILE)
-        and mandates[one].may_speak
-        and mandates[one].text_id is None
+        profile
+        for profile in ids
+        if profile in standing
+        and standing[profile].consent is Consent.ALLOW
+        and (standing[profile].own or standing[profile].origin is not Origin.FILE)
+        and mandates[profile].may_speak
+        and mandates[profile].text_id is None
     ]
     versions = await repositories.profiles.versions([(one, None) for one in open_to_read])
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
-    if context.find_names is None:  # whom a profile names could not be told
-        return {}
-    record = await repositories.record(access.process)
+    marker = await repositories.shared.marker(process_id, {})
     found: dict[Reason, str] = {}
     async with one_at_a_time(f"candidates/{caller.person}"):
         for version in unchanged:
             text = (await repositories.texts.get_many([version.text_id], erased=""))[version.text_id]
             reasons = [
                 (version.profile_id, int(reason["start"]), int(reason["end"]), str(reason["part"]))
-                for one in candidates
-                if one.profile_id == version.profile_id
-                for reason in one.reasons
+                for candidate in candidates
+                if candidate.profile_id == version.profile_id
+                for reason in candidate.reasons
             ]
-            make = partial(_sentences, text, reasons, record, parts, context.find_names)
+            make = partial(_sentences, text, reasons, marker, parts)
             found |= await READINGS.run(make, person=caller.person)
     return found
 
 
-def _sentences(
-    text: str, reasons: Sequence[Reason], record: Record, parts: Mapping[str, str], find_names: FindNames
-) -> dict[Reason, str]:
-    """The sentences of one profile. Takes tenths of a second: not for the event loop."""
-    hidden: dict[tuple[int, int], Anonymizer] = {}
+def _sentences(text: str, reasons: Sequence[Reason], marker: Marker, parts: Mapping[str, str]) -> dict[Reason, str]:
+    """The sentences of one profile, without the names of the process and what looks like a name. Not for the event loop."""
     found: dict[Reason, str] = {}
     for reason in dict.fromkeys(reasons):
         _, start, end, part = reason
         begin, stop = whole_sentences(text, start, end)
-        around = max(0, begin // _BLOCK_CHARS - 1) * _BLOCK_CHARS, (stop // _BLOCK_CHARS + 2) * _BLOCK_CHARS
-        if around not in hidden:
-            hidden[around] = _anonymizer(record, find_names(text[slice(*around)]))
-        found[reason] = nearest_sentence(hidden[around].text(text[begin:stop]), parts.get(part, ""))
+        shown = marker.text(without_proposed(text[begin:stop]))
+        found[reason] = nearest_sentence(shown, parts.get(part, ""))
     return found
-
-
-def _anonymizer(record: Record, named: Sequence[NameFound]) -> Anonymizer:
-    """Hides the names of the process and these."""
-    names = numbered(named, record.names, after=marks_in(record.tension) if record.tension else 0)
-    return read_access.anonymizer(record.model_copy(update={"names": (*record.names, *names)}))
 
 
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:

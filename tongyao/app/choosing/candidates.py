@@ -7,6 +7,7 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.reading import Reading
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
 
@@ -39,12 +40,12 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
     found = await repositories.seats.candidates(process_id, round_number=0)
     order = await nearest_first(repositories, process_id)
     nearest = order[: ProcessSettings.model_validate(row.settings).max_others]
-    record = await repositories.record(row)
-    parts = record.tension.targets() if record.tension is not None else {}
+    tension = (await repositories.record(row, own=(DEMANDER,))).demanders_tension
+    parts = tension.targets() if tension is not None else {}
     sentences = await matching_sentences(context, caller, process_id, found, parts)
     shown = []
     for person in order:
-        rows = [one for one in found if one.profile_id == person]
+        rows = [candidate for candidate in found if candidate.profile_id == person]
         because = {
             (reason["part"], reason["facet"]): Because(
                 part=reason["part"],
@@ -52,14 +53,14 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
                 facet=reason["facet"],
                 sentence=sentences.get((person, int(reason["start"]), int(reason["end"]), str(reason["part"]))),
             )
-            for one in rows
-            for reason in one.reasons
+            for row in rows
+            for reason in row.reasons
         }
         shown.append(
             Candidate(
                 profile_id=person,
                 taken=person in nearest,
-                perspectives=tuple(one.perspective for one in rows),
+                perspectives=tuple(row.perspective for row in rows),
                 because=tuple(because.values()),
             )
         )

@@ -1,4 +1,4 @@
-"""What taking a residual tension back to the field would cost: told to the demander before they decide."""
+"""The cost of a child process, shown to the demander before they decide on a residual tension."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CENT = Decimal("0.01")
 
 
 class ChildCost(Value):
-    """In US dollars. A child runs the same steps, so its parent's cost is the estimate."""
+    """Return the estimate in US dollars. A child runs the same steps, so its parent's cost is the estimate."""
 
     usual: Decimal = Field(description="What the parent has cost so far.")
     left: Decimal | None = Field(description="What the budget of the tree has left; None: it has no limit.")

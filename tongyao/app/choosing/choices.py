@@ -1,4 +1,4 @@
-"""What a demander may choose among when a process asks them to decide."""
+"""The options of a demander whom a process asks to decide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
@@ -26,14 +25,14 @@ _NOBODY: Final = "the field proposes nobody: name any profile you know"
 
 
 class OpenPoint(Value):
-    """What no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
+    """Something that no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
 
     id: str
     text: str
 
 
 class Near(Value):
-    """What a person's side (`facet`: `offers`, `moves` or `needs`) is near to. `part`: of the tension, or what is open."""
+    """A match: the side of a person (`facet`: `offers`, `moves` or `needs`), and what it is near to. `part`: of the tension, or what is open."""
 
     part: str
     facet: str
@@ -50,7 +49,7 @@ class Proposal(Value):
 
     @classmethod
     def of(cls, found: CandidateRow) -> Proposal:
-        near = dict.fromkeys((one["part"], one["facet"]) for one in found.reasons)
+        near = dict.fromkeys((reason["part"], reason["facet"]) for reason in found.reasons)
         return cls(
             profile_id=found.profile_id,
             perspective=found.perspective,
@@ -61,7 +60,7 @@ class Proposal(Value):
 
 
 class Choices(Value):
-    """What may be chosen. `proposals`: whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
+    """The options of a choice. `proposals`: people whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
     to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
     """
 
@@ -98,10 +97,10 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         return None
     row = await repositories.processes.get(ask.process_id)
     record = await repositories.record(ask.process_id)
-    lack, names = lacking(record), read_access.anonymizer(record)
+    lack = lacking(record)
     opened = dict(zip(lack.open.values(), lack.tension.barriers, strict=False)) if lack else {}
     settings = ProcessSettings.model_validate(row.settings)
-    present = [one.alias for one in record.participants if one.active]
+    present = [participant.alias for participant in record.participants if participant.active]
     others = sum(alias != DEMANDER for alias in present)
     free = settings.max_others - others
     refused = {Decision.ADD_PARTICIPANTS} if free < 1 else set()
@@ -110,7 +109,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     found = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
-        open=tuple(OpenPoint(id=id, text=names.text(text, author=DEMANDER)) for id, text in opened.items()),
+        open=tuple(OpenPoint(id=id, text=text) for id, text in opened.items()),
         proposals=tuple(Proposal.of(one) for one in found),
         note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
         needed=settings.quorum,
@@ -138,8 +137,8 @@ async def takes_up_proposals(repositories: Repositories, process_id: str) -> boo
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
     """The people who were found before the rounds, in the order in which they would be taken."""
     found: dict[str, CandidateRow] = {}
-    for one in await repositories.seats.candidates(ask.process_id, round_number=0):
-        found.setdefault(one.profile_id, one)
+    for candidate in await repositories.seats.candidates(ask.process_id, round_number=0):
+        found.setdefault(candidate.profile_id, candidate)
     order = await nearest_first(repositories, ask.process_id)
     return Choices(
         options=("select_participants",),

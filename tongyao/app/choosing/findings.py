@@ -1,4 +1,4 @@
-"""Which engine works for a process; whether it found any relation, and what to say where it found none."""
+"""The engine of a process, whether it found any relation, and the sentence to show if it found none."""
 
 from __future__ import annotations
 

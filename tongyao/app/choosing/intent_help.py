@@ -1,4 +1,4 @@
-"""What an intent still lacks, before anything is started: read by the engine that will formulate it, where somebody asks for it."""
+"""Help with writing an intent before a process starts: it is read by the engine that will formulate it, where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tongyao.protocol.model.value import Value
 
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
-"""Of the profile, from its beginning: an answer is wanted while somebody writes."""
+"""Characters of the profile, from its beginning, that are read: the answer is needed while somebody writes."""
 MOST_SUGGESTIONS: Final = 4
 LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
@@ -37,7 +37,7 @@ class Found(Value):
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """What is said already, at most one sentence for each lens: each time the engine has found more, and at last all that it found.
+    """Yield the sentences that the intent has already, at most one for each lens: each time the engine has found more, and at last all that it found.
 
     The engine is the one that will formulate the intent. It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
     known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.
@@ -60,7 +60,7 @@ class Suggestion(Value):
 
 
 async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Suggestion]:
-    """What the caller could ask for: at most four questions, each from a passage of their own profile. Nothing is kept of them.
+    """Suggest intents to the caller: at most four questions, each from a passage of their own profile. Nothing is kept of them.
 
     Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` where no model formulates here, `QuotaReached`, `Unavailable`.
     """
@@ -126,9 +126,11 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
         sources["profile"] = request.material.pieces[0].text
     found = []
     for lens in LENSES:
-        quotes = [one.quote.strip() for one in draft.quotes if one.line.startswith(lens) and one.quote.strip()]
+        quotes = [
+            quoted.quote.strip() for quoted in draft.quotes if quoted.line.startswith(lens) and quoted.quote.strip()
+        ]
         for source, text in sources.items():
-            if (quote := next((one for one in quotes if one in text), None)) is not None:
+            if (quote := next((words for words in quotes if words in text), None)) is not None:
                 found.append(Found(lens=lens, source=source, text=quote))
                 break
     return found

@@ -12,5 +12,5 @@ async def nearest_first(repositories: Repositories, process_id: str) -> list[str
     """The people that were found before the rounds, in the order in which they would be taken, without who was erased since."""
     events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
     found: Any = events[0].data.get("candidates", ()) if events else ()
-    left = {one.profile_id for one in await repositories.seats.candidates(process_id, round_number=0)}
-    return [one for one in dict.fromkeys(str(one[0]) for one in found) if one in left]
+    left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}
+    return [person for person in dict.fromkeys(str(row[0]) for row in found) if person in left]

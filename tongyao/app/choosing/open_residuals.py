@@ -18,7 +18,7 @@ Closed = Literal["", "off", "depth", "budget"]
 
 
 async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """Of the plan that holds, with the holes of those who declined it. Empty while the process runs.
+    """Return the residuals of the current plan, with the holes of those who declined it. Empty while the process runs.
 
     Left out is what has a child, and what is nearly the same as the tension of a child: none is started for it.
     """
@@ -27,7 +27,7 @@ async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Re
     record = await repositories.record(row)
     if not record.plans:
         return []
-    left = [await residual_of(repositories, row.id, one.id) for one in record.plans[-1].residuals]
+    left = [await residual_of(repositories, row.id, residual.id) for residual in record.plans[-1].residuals]
     left += await _holes(repositories, row, record)
     return await not_asked_before(repositories, row.id, left)
 

@@ -1,4 +1,4 @@
-"""Which of the demander's own words each line of their tension rests on. For the demander alone."""
+"""The demander's own words behind each line of their tension. For the demander alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import Source
 from tongyao.protocol.model.value import Value
 
@@ -26,14 +27,14 @@ async def words_of_tension(context: AppContext, access: ProcessAccess) -> list[L
     """In the order of the lines; empty where the tension was not formulated here. Raises `NotAllowed`."""
     if access.role is not Role.DEMANDER:
         raise NotAllowed("the words behind a tension are for whoever asked")
-    record = await context.repositories.record(access.process)
-    if record.tension is None or not record.tension.spans:
+    record = await context.repositories.record(access.process, own=(DEMANDER,))
+    if record.own_tension is None or not record.own_tension.spans:
         return []
     texts = {"intent": record.intent}
     if record.demander.profile is not None:
         texts["profile"] = await context.repositories.profile_text(record.demander.profile)
     return [
         LineWords(line=one.line, source=one.source, start=one.start, end=one.end, text=words)
-        for one in record.tension.spans
+        for one in record.own_tension.spans
         if (words := texts.get(one.source, "")[one.start : one.end].strip())
     ]

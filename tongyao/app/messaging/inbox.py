@@ -71,14 +71,14 @@ async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False,
 
 
 async def find_ask(context: AppContext, caller: Caller, process_id: str, id: str) -> Ask | None:
-    """What a process asks of the caller under this id, with a view; None where it does not wait."""
+    """Return the open ask of a process with this id, with the caller's view; None if it is not open."""
     rows = await _rows(context, caller)
     found = next((row for row in rows if (row.process_id, row.ask_id) == (process_id, id)), None)
     return await _ask(context, caller, found, with_view=True) if found is not None else None
 
 
 async def count_waiting(context: AppContext, caller: Caller) -> int:
-    """How much waits for the caller."""
+    """Return the number of open asks to the caller."""
     return len(await _rows(context, caller))
 
 
@@ -126,7 +126,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
 def _gaps(view: PartyView, alias: str) -> tuple[OpenPoint, ...]:
     if (stands := view.stands) is None:
         return ()
-    asked = {id for id, one in stands.asked.items() if one.alias == alias and one.outcome == "open"}
+    asked = {id for id, gap in stands.asked.items() if gap.alias == alias and gap.outcome == "open"}
     return tuple(OpenPoint(id=note.id, text=note.text) for note in stands.notes if note.id in asked)
 
 
@@ -135,6 +135,10 @@ async def answers_of(repositories: Repositories, row: InboxRow, options: Sequenc
     given: dict[str, str] = {}
     if row.ask == "replan":
         answered = await repositories.plans.answers(row.process_id)
-        given = {one.alias: one.decision for one in answered if one.revision == row.round and one.alias != DEMANDER}
+        given = {
+            answer.alias: answer.decision
+            for answer in answered
+            if answer.revision == row.round and answer.alias != DEMANDER
+        }
     subject = row.subject if row.ask != "consent" else ""
     return answers(AskName(row.ask), row.ask_id, number=row.round, subject=subject, options=options, given=given)

@@ -36,24 +36,24 @@ from tongyao.texts.catalogue import in_both
 log = structlog.get_logger()
 
 RETRY_SECONDS: Final = (0.5, 1, 2, 5, 10, 30, 60)
-"""How long after a failed delivery the next is tried, by the number of tries; the last one repeats."""
+"""Seconds between a failed delivery and the next try, by the number of tries; the last value repeats."""
 
 SET_ASIDE_AFTER: Final = 20
 """How often the workflow may answer a message with something that is no verdict, before later ones of its lane go first: about a
 quarter of an hour, longer than workers of two versions run side by side."""
 
 SET_ASIDE_SECONDS: Final = 600.0
-"""How long after each try what was set aside is tried again."""
+"""Seconds between two tries of a message that was set aside."""
 
 DELIVERY_SECONDS: Final = 10.0
 AT_ONCE: Final = 20
 """Deliveries of one relay at the same time."""
 
 MOST_PAUSE_SECONDS: Final = 0.5
-"""How often, at least, a sender looks whether what goes before its message is through."""
+"""Longest pause, in seconds, between two looks of a sender whether the message before its own is delivered."""
 
 SENDER_FIRST_SECONDS: Final = 0.1
-"""How long the relay waits before it looks: a sender delivers its own message at once."""
+"""Seconds that the relay leaves a new message to its sender, which delivers it at once."""
 
 _WITHOUT_RECORDS_SECONDS: Final = 2.0
 _OUTCOME_SECONDS: Final = 2.0
@@ -202,7 +202,7 @@ class MessageRelay:
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
             known = await self._repositories.profiles.known(named)
-            if unknown := [one for one in named if one not in known]:
+            if unknown := [lane for lane in named if lane not in known]:
                 en, zh = in_both("app", "refusal.unknown_in_message", ids=", ".join(unknown))
                 raise BadInput("unknown_profiles", en, field="participants", ids=unknown, zh=zh)
 
@@ -271,7 +271,7 @@ class MessageRelay:
                 log.error("message refused: a later one was applied", **_named(earlier))
 
     async def _outcome(self, stored: StoredMessage) -> Verdict | None:
-        """What became of an earlier try that nobody waited for; None: the workflow never had it."""
+        """Return the outcome of an earlier try that nobody waited for; None if the workflow never had it."""
         update = self.client.get_workflow_handle(stored.process_id).get_update_handle(stored.id, result_type=Verdict)
         try:
             verdict: Verdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))

@@ -40,6 +40,6 @@ def message_span(message_id: str, *, process_id: str, kind: str) -> Iterator[Non
 
 
 def _root(message_id: str) -> SpanContext:
-    """What all spans of a message stand under; no span is sent for it."""
+    """The common parent of all spans of a message; no span is sent for it."""
     number = UUID(message_id).int
     return SpanContext(number, number & (2**64 - 1) or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))

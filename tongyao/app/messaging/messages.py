@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from tongyao.app.choosing.choices import takes_up_proposals
 from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
-from tongyao.app.messaging.given_names import check_names
+from tongyao.app.messaging.given_names import check_names, names_in
 from tongyao.app.messaging.refusal_details import in_detail
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
@@ -49,11 +50,12 @@ from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, Ex
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
-from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 from tongyao.records.database import BadValue
+from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
 from tongyao.records.process.processes import ProcessRow
 from tongyao.texts.catalogue import catalogue, in_both
@@ -62,7 +64,7 @@ _MILLIONTH: Final = Decimal("0.000001")
 
 
 class Receipt(Value):
-    """What became of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
+    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
 
     id: str
     process_id: str
@@ -146,7 +148,7 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
-    """As `send_message`, for a caller whose access to the process is known already."""
+    """Like `send_message`, for a caller whose access to the process is known already."""
     lineage = None
     if isinstance(body, SubmitProjectionBody) and body.items:
         await _check_agent_speaks(context, access)
@@ -163,12 +165,20 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
             no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
             raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
+    names: Sequence[NameFound] = ()
+    if text is not None and isinstance(body, SubmitProjectionBody | AnswerPlanBody):
+        names = await names_in(body.words, body.names)
     async with writing(context.repositories, access.caller, access.person):
         if text is not None:
             await check_storage(context, access.caller, access.person, chars=len(text.text))
+        await context.repositories.shared.hide(access.process.id, [[name] for name in names], author=access.alias)
         kept = await context.relay.store(
             access.process.id, message, author_id=access.author_id, via=via, login=access.login, text=text
         )
+        if text is not None and isinstance(body, AnswerPlanBody):
+            id = message_text_id(access.process.id, access.author_id, key)
+            new = NewText(id, text.owner, text.kind, text.text)
+            await context.repositories.shared.put(access.process.id, [new], aliases={id: access.alias})
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""
@@ -183,7 +193,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
-    """Only an agent hands in items: what a person says has no kinds and no quotes. Raises `BadInput`, and `Unavailable` without a worker.
+    """Check items that an agent hands in. A person's words have no kinds and no quotes, so only an agent may. Raises `BadInput`, and `Unavailable` without a worker.
 
     The process is asked itself: the records follow it.
     """
@@ -208,7 +218,7 @@ async def _shown_ask(context: AppContext, process: ProcessRow, message: Message)
         return asks.moment(message.kind, Phase(process.phase), process.round, revision, alias)
     answered = asks.answered_by(message.kind)
     rows = await context.repositories.inbox.of_process(process.id, open_only=True)
-    return next((row.ask_id for row in rows if row.ask in answered), asks.never_open(message.kind))
+    return next((row.ask_id for row in rows if row.ask in answered), asks.NEVER_OPEN)
 
 
 async def _with_checked_names(
@@ -218,8 +228,8 @@ async def _with_checked_names(
 
     Raises `BadInput` for what is no name.
     """
-    record = await context.repositories.record(access.process)
-    before = record.tension
+    record = await context.repositories.record(access.process, own=(DEMANDER,))
+    before = record.own_tension
     lineage = before.lineage if before is not None else None
     found = before.names if before is not None else ()
     if body.tension.names is None:
@@ -283,7 +293,7 @@ def build_message(
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:
-    """Whose seat a message is about: the caller's own, or for operators the one they name."""
+    """Return the alias that a message is about: the caller's own, or for operators the one they name."""
     if access.role is not Role.OPERATOR:
         if alias not in (None, access.alias):
             raise NotAllowed(f"you are {access.alias} here: leave `alias` out")
@@ -309,7 +319,7 @@ async def _start_child_of_ended(context: AppContext, access: ProcessAccess, mess
 
 
 async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:
-    """What became of a message of the caller's own. Raises `NotFound` for those of others."""
+    """Return the receipt of a message of the caller's own. Raises `NotFound` for those of others."""
     if caller.anonymous:
         permit(caller, Action.READ_MESSAGE)
     unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
@@ -359,7 +369,7 @@ def _counts_in(stored: StoredMessage) -> int | None:
 
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
-    """What an applied message means. `later`: the round in which words count whose own round had closed; else 0."""
+    """Return the sentence of an applied message in both languages. `later`: the round in which words count whose own round had closed; else 0."""
     key, values = stored.kind, dict[str, object]()
     if later:
         key, values = "later_round", {"sent": stored.payload["round"], "round": later}

@@ -1,38 +1,47 @@
 """What others will read of what somebody is about to say.
 
-Names of other people stay in a preview. A mark in the place of one would tell its author who is in the room.
+Names are proposed by the words alone. A mark in the place of somebody whom only the room knows would tell its author who is there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
+from tongyao.app.messaging.given_names import names_in
 from tongyao.app.messaging.wire import MAX_TEXT
+from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide, seat
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules import read_access
 
 
 class Preview(Value):
-    """`text`: as the catalyst gets it. `named`: whether the author's name is known here. `open_record`: whether the others read it
-    after the plan, too.
+    """`text`: as others get it. `named`: whether the author's name is known here. `open_record`: whether the others read it
+    after the plan, too. `names`: what is taken for names of persons; the author confirms or changes them.
     """
 
     text: str
     named: bool
     open_record: bool
+    names: tuple[str, ...] = ()
 
 
-async def preview(context: AppContext, caller: Caller, process_id: str, text: str) -> Preview:
-    """What others would read of these words: the author's own names, addresses and markup are replaced as `views` does."""
+async def preview(
+    context: AppContext, caller: Caller, process_id: str, text: str, names: Sequence[str] | None = None
+) -> Preview:
+    """What others would read of these words: the author's own names, `names`, addresses and markup are replaced. None: proposed names."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
-    record = await context.repositories.record(access.process)
-    seats = (record.demander, *record.participants)
+    found = await names_in(text, names)
+    faces = await context.repositories.profiles.summaries([(access.person, None)])
+    own = [name for face in faces.values() for name in face.identities]
+    hidden = Hidden(forms=forms_to_hide(Hidden(), [[name] for name in found], authors=[seat(process_id, access.alias)]))
     return Preview(
-        named=any(one.identities for one in seats if one.alias == access.alias),
-        text=read_access.own_anonymizer(record, access.alias).text(text, author=access.alias),
+        named=bool(own),
+        text=Marker(hidden, {access.alias: own}, process_id).text(text, author=access.alias),
         open_record=access.process.open_record,
+        names=tuple(name.name for name in found),
     )

@@ -51,7 +51,7 @@ class PartyEvents:
     def __init__(self, events: Events, access: ProcessAccess) -> None:
         self._events, self._access = events, access
         self._read: list[EventCursor] = []
-        """Of every event that the party has read, where it stands in the records."""
+        """The positions in the records of all events that the party has read."""
         self._cursor = START
 
     @property
@@ -77,7 +77,7 @@ class PartyEvents:
         return self._rewound_unless(len(self._read) == number)
 
     async def read(self, limit: int | None = _PAGE) -> tuple[list[PartyEvent], str | None]:
-        """What has come since, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
+        """Return the events since the last call, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
         more = True
@@ -87,8 +87,8 @@ class PartyEvents:
                 lost = await self._go_back()
                 return [], rewound if lost is None else lost
             for event in page:
-                if (one := self._take(event)) is not None:
-                    shown.append(one)
+                if (readable := self._take(event)) is not None:
+                    shown.append(readable)
                     if len(shown) == limit:
                         break
         return shown, rewound
@@ -100,7 +100,7 @@ class PartyEvents:
         first = await self._events.superseded_from(self._access.process.id, self._cursor.epoch)
         if first is None or first > self._cursor.seq:
             return None
-        kept = [one for one in self._read if one.seq < first]
+        kept = [event for event in self._read if event.seq < first]
         lost = len(kept) < len(self._read)
         self._read = kept
         self._cursor = EventCursor(epoch=self._cursor.epoch, seq=first - 1)

@@ -17,7 +17,7 @@ from tongyao.records.process.messages import MessageUnknown, StoredMessage
 _MOST_BEHIND: Final = timedelta(minutes=2)
 """An older message is taken as shown: what it changed may have been changed again since."""
 _SKEW: Final = timedelta(minutes=1)
-"""Of the clocks of the records and the process."""
+"""Largest difference of the clocks of the records and the process."""
 
 
 async def wait_for_records(context: AppContext, message_id: str, *, seconds: float) -> None:
@@ -68,7 +68,7 @@ async def _behind(context: AppContext, stored: StoredMessage) -> bool:
             return process.phase == Phase.CONFIRMING and not await _extended(context, stored)
         case "resume":
             resumed = await context.repositories.events.of_kind(stored.process_id, EventKind.RESUMED)
-            return bool(process.suspended) and not any(one.at >= stored.created_at - _SKEW for one in resumed)
+            return bool(process.suspended) and not any(process.at >= stored.created_at - _SKEW for process in resumed)
         case "approve_residual":
             return not await _child_decided(context, stored)
     return False
@@ -78,14 +78,18 @@ async def _extended(context: AppContext, stored: StoredMessage) -> bool:
     """Whether the confirmation that waits is due no earlier than this message asked for."""
     least = stored.created_at + timedelta(seconds=int(stored.payload["seconds"])) - _SKEW
     waiting = await context.repositories.inbox.of_process(stored.process_id, open_only=True)
-    return not any(one.ask == Ask.CONFIRM_TENSION and one.due_at is not None and one.due_at < least for one in waiting)
+    return not any(
+        step.ask == Ask.CONFIRM_TENSION and step.due_at is not None and step.due_at < least for step in waiting
+    )
 
 
 async def _child_decided(context: AppContext, stored: StoredMessage) -> bool:
     """Whether the residual of this message has its process, or the records say that it gets none."""
     residual = stored.payload["residual"]
     children = await context.repositories.lineage.children(stored.process_id)
-    if any(one.id == child_id(stored.process_id, residual) for one in children):
+    if any(child.id == child_id(stored.process_id, residual) for child in children):
         return True
     refused = await context.repositories.events.of_kind(stored.process_id, EventKind.CHILD_REFUSED)
-    return any(one.at >= stored.created_at - _SKEW and one.data.get("residual") == residual for one in refused)
+    return any(
+        refusal.at >= stored.created_at - _SKEW and refusal.data.get("residual") == residual for refusal in refused
+    )

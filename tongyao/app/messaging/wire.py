@@ -19,14 +19,14 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import MAX_FIRST_ITEMS, AgentSubmission, EndpointKind, ItemDraft
 from tongyao.protocol.model.settings import Fallback
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import MISSING, MOST_NAMES, TENSION_CHARS, NameFound, Tension
+from tongyao.protocol.model.tension import MISSING, MOST_NAME_CHARS, MOST_NAMES, TENSION_CHARS, NameFound, Tension
 from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
-"""Of what somebody says in a turn, or with an answer: as of an intent. Longer descriptions belong into a profile."""
+"""Longest text of a turn or an answer, in characters; the same as of an intent. Longer descriptions belong into a profile."""
 MAX_CONTACT: Final = 2_000
-"""Of what somebody tells those who committed."""
+"""Longest contact, in characters."""
 _DEEPEST: Final = 50
 """Levels of lists and objects in a body: reading them calls one function once for each level."""
 MAX_TOKENS: Final = 10**12
@@ -48,7 +48,7 @@ def checked_key(key: str | None) -> str:
 
 
 def stored_key(key: str) -> str:
-    """What is kept of an Idempotency-Key: its digest, for people write words and names into their keys."""
+    """Return the digest of an Idempotency-Key, which is stored in its place: people write names into their keys."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
@@ -130,19 +130,24 @@ Participants = tuple[ParticipantOrId, ...]
 def chosen(participants: Participants) -> tuple[Choice, ...]:
     """The participants of a body as the protocol's choices."""
     return tuple(
-        Choice(profile_id=one) if isinstance(one, str) else Choice.model_validate(one.model_dump(exclude_none=True))
-        for one in participants
+        Choice(profile_id=participant)
+        if isinstance(participant, str)
+        else Choice.model_validate(participant.model_dump(exclude_none=True))
+        for participant in participants
     )
 
 
 def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]) -> Participants:
     """The participants of a body. Where it says nothing of who speaks for somebody, it is what `spoke` has for them."""
-    bodies = [ParticipantBody(profile_id=one) if isinstance(one, str) else one for one in participants]
+    bodies = [
+        ParticipantBody(profile_id=participant) if isinstance(participant, str) else participant
+        for participant in participants
+    ]
     return tuple(
-        one.model_copy(update={"endpoint": spoke[one.profile_id]})
-        if one.endpoint is None and one.profile_id in spoke
-        else one
-        for one in bodies
+        body.model_copy(update={"endpoint": spoke[body.profile_id]})
+        if body.endpoint is None and body.profile_id in spoke
+        else body
+        for body in bodies
     )
 
 
@@ -154,6 +159,15 @@ class AnswerBody(Body):
         max_length=200,
         description="What you saw and answer, as the inbox gives it; refused where that is over. Left out: what is open now.",
     )
+
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=MOST_NAME_CHARS)], ...] | None,
+    Field(
+        max_length=MOST_NAMES,
+        description="All names of persons in your words that others read as marks. Left out: those that a small program takes for names.",
+    ),
+]
 
 
 class ReviseTensionBody(AnswerBody):
@@ -189,9 +203,17 @@ class SubmitProjectionBody(Body):
     kind: Literal["submit_projection"]
     round: int = Field(ge=1, le=1_000)
     text: Text = ""
-    items: tuple[ItemDraft, ...] = Field(default=(), max_length=MAX_FIRST_ITEMS, description="Of an agent alone.")
+    items: tuple[ItemDraft, ...] = Field(
+        default=(), max_length=MAX_FIRST_ITEMS, description="Items; only a person's own agent sends them."
+    )
     shown: Text = Field(default="", description="With `items`: what their quotes are taken from, verbatim.")
+    names: Names = None
     nothing_new: bool = False
+
+    @property
+    def words(self) -> str:
+        """What others will read of it."""
+        return self.text or "\n\n".join(item.text for item in self.items)
 
     def whole_text(self) -> str:
         """`text`, or `items` as a submission of an agent. Raises `BadInput` for both, and for too much."""
@@ -212,20 +234,20 @@ class SwitchEndpointBody(Body):
     kind: Literal["switch_endpoint"]
     endpoint: EndpointKind
     fallback: Fallback | None = None
-    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
 
 
 class ExtendDeadlineBody(AnswerBody):
     """More time: for a participant's turn, once for your own turn, or for yourself as the demander with `P00`."""
 
     kind: Literal["extend_deadline"]
-    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
 
 
 class LeaveBody(Body):
     kind: Literal["leave"]
-    alias: Alias | None = Field(default=None, description="Of whom; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
 
 
 class DecideBody(AnswerBody):
@@ -248,11 +270,17 @@ class AnswerPlanBody(Body):
     revision: int = Field(ge=1, le=1_000)
     answer: Literal["commit", "decline", "propose"]
     text: Text = ""
+    names: Names = None
     contact: str = Field(
         default="",
         max_length=MAX_CONTACT,
         description="With `commit`: how the demander and those who commit too reach you. Only they read it.",
     )
+
+    @property
+    def words(self) -> str:
+        """What others will read of it."""
+        return self.text
 
 
 class ApproveResidualBody(Body):
@@ -265,8 +293,10 @@ class ReplanBody(AnswerBody):
     """Have the plan made anew, once: without some who declined, with what some proposed; at least one must be named."""
 
     kind: Literal["replan"]
-    without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Who declined.")
-    proposals: tuple[Alias, ...] = Field(default=(), max_length=20, description="Whose proposal the new plan follows.")
+    without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Aliases of participants who declined.")
+    proposals: tuple[Alias, ...] = Field(
+        default=(), max_length=20, description="Aliases whose proposals the new plan follows."
+    )
 
 
 class ConsentBody(Body):

@@ -62,7 +62,7 @@ class ChannelView(Value):
 
 async def list_channels(context: AppContext, caller: Caller, person: str) -> list[ChannelView]:
     authorize_for_profile(caller, person, Action.CHANNELS)
-    return [_view(one) for one in await context.repositories.notifications.channels(person)]
+    return [_view(channel) for channel in await context.repositories.notifications.channels(person)]
 
 
 async def set_mail(context: AppContext, caller: Caller, person: str, body: MailBody, *, language: str) -> ChannelView:
@@ -92,7 +92,7 @@ async def send_code(
     async with writing(context.repositories, caller, person):
         known = await context.repositories.notifications.channels(person)
         await context.repositories.notifications.set_channel(channel, code=code)
-        if any(one.kind == "mail" and one.address != address for one in known):
+        if any(channel.kind == "mail" and channel.address != address for channel in known):
             await context.repositories.tokens.revoke_links(person)
     subject, text = notification_texts.code_mail(code, language)
     await notifier.send(
@@ -115,7 +115,7 @@ async def set_channel(
     authorize_for_profile(caller, person, Action.CHANNELS)
     notifier = context.notifiers.get(kind)
     if notifier is None or kind == LOG:
-        known = ", ".join(sorted(one for one in context.notifiers if one != LOG)) or "none"
+        known = ", ".join(sorted(kind for kind in context.notifiers if kind != LOG)) or "none"
         raise BadInput(
             "no_such_channel", f"there is no kind of channel {kind!r} here; there are: {known}", field="kind"
         )
@@ -157,7 +157,7 @@ async def confirm(context: AppContext, caller: Caller, person: str, kind: Channe
     except WrongCode as error:
         raise BadInput("wrong_code", str(error), field="code") from None
     found = await context.repositories.notifications.channels(person)
-    return next(_view(one) for one in found if one.kind == kind)
+    return next(_view(channel) for channel in found if channel.kind == kind)
 
 
 async def set_webhook(context: AppContext, caller: Caller, person: str, body: WebhookBody) -> ChannelView:

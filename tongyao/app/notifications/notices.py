@@ -1,4 +1,4 @@
-"""Which people are told of what happened in a process, made from its events and from the inbox."""
+"""Notifications of a process: to whom and about what, made from its events and from the inbox."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def create_notices(repositories: Repositories) -> None:
     for process_id, cursor in await notifications.behind(within=STALE):
         try:
             events = await repositories.events.events(process_id, cursor, 500)
-            notices = [one for event in events for one in await _notices(repositories, process_id, event)]
+            notices = [notice for event in events for notice in await _notices(repositories, process_id, event)]
             await notifications.from_events(process_id, events, notices)
         except RecordsError:
             raise

@@ -12,7 +12,7 @@ from tongyao.texts.catalogue import catalogue, worded
 
 
 def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
-    """What is told, in one sentence. `ask`: of what waits for somebody; its sentence is that of the table of asks."""
+    """Return the sentence of a notification. `ask`: of what waits for somebody; its sentence is that of the table of asks."""
     if ask is not None and what in KINDS_OF_ASKS:
         sentence = does(ask, language)
         return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]

@@ -41,7 +41,7 @@ class Notifier(Protocol):
 
 
 class LogNotifier:
-    """For people without a channel, and for operators: a line in the log, with ids alone."""
+    """The channel of people without one, and of operators: a line in the log, with ids alone."""
 
     async def send(self, outgoing: Outgoing) -> None:
         import structlog  # late: every command loads the contracts of the application, and most log nothing

@@ -35,7 +35,7 @@ def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """For receivers: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
+    """Check a signature as a receiver: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()
@@ -45,7 +45,7 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | 
     if age > TOLERANCE_SECONDS:
         raise BadSignature(f"this was signed {age:.0f} s ago or ahead; at most {TOLERANCE_SECONDS}")
     expected = f"v1,{_mac(secret, id, timestamp, body)}".encode()
-    if not any(hmac.compare_digest(expected, one.encode()) for one in signatures):
+    if not any(hmac.compare_digest(expected, signature.encode()) for signature in signatures):
         raise BadSignature("no signature fits")
     return id
 

@@ -1,4 +1,4 @@
-"""What each duty of maintenance does (docs/operations.md §11). All of them are bounded and may be repeated at any time."""
+"""The duties of maintenance (docs/operations.md §11). All of them are bounded and may be repeated at any time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta |
 
 def _counts(report: ReconcileReport, *names: str) -> DutyReport:
     found = {name: getattr(report, name) for name in names}
-    return DutyReport(counts={name: one if isinstance(one, int) else len(one) for name, one in found.items()})
+    return DutyReport(
+        counts={name: counted if isinstance(counted, int) else len(counted) for name, counted in found.items()}
+    )
 
 
 async def check_backup(backups: Backups, most_age: timedelta | None) -> DutyReport:

@@ -1,4 +1,4 @@
-"""What operators see of a whole installation: states and figures, no text of a person."""
+"""The operators' view of a whole installation: states and figures, no text of a person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tongyao.records.overview import (
 )
 
 HOURS: Final = 24
-"""How far back the figures go."""
+"""Hours that the figures cover."""
 
 
 class Suspension(Value):

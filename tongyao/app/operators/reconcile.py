@@ -20,7 +20,7 @@ _ENDED = {
     WorkflowExecutionStatus.TIMED_OUT: Phase.EXPIRED,
     WorkflowExecutionStatus.FAILED: Phase.FAILED,
 }
-"""How a process ended whose workflow could not tell of its end."""
+"""The end of a process whose workflow could not report it."""
 
 _GRACE_SECONDS = 30.0
 """A process whose row changed more recently than this is left alone: an update may be on its way."""
@@ -67,7 +67,7 @@ async def _would_repair(context: AppContext, older_than: float) -> ReconcileRepo
     drift = await mend_drift(context, older_than=older_than, dry_run=True)
     return drift.model_copy(
         update={
-            "started": tuple(one.id for one in await found.never_started(older_than)),
+            "started": tuple(process.id for process in await found.never_started(older_than)),
             "orphaned_calls": await found.calls_to_orphan(),
             "erased": tuple(await erasing.unfinished()),
             "histories_deleted": tuple(await erasing.histories()),

@@ -1,4 +1,4 @@
-"""Which roles of workers are there, as Temporal knows it: who polls the task queue of each, and how long work waits there."""
+"""Roles of workers as Temporal reports them: the pollers of each task queue, and the age of its oldest task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RoleState(Value):
 
     @property
     def missing(self) -> str:
-        """What to do where nobody polls; empty where somebody does."""
+        """Advice for a role without a poller; empty if somebody polls."""
         if self.workers:
             return ""
         return f"nobody polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"

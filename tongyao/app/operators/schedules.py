@@ -29,7 +29,7 @@ from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.model.value import Value
 
 LONGEST_RUN: Final = timedelta(hours=2)
-"""Of a run with all its tries; also where no worker takes it. Until then it holds up the next ones of its duty."""
+"""Longest time of a run with all its tries, also if no worker takes it. Until then the next run of its duty waits."""
 CATCH_UP: Final = timedelta(minutes=10)
 """A run that was due while Temporal was away is made up for within this time only: the next one does the same work."""
 MOST_JITTER: Final = timedelta(minutes=2)
@@ -97,7 +97,7 @@ def _schedule(duty: Duty, every: timedelta, state: ScheduleState) -> Schedule:
 
 
 async def read_schedules(client: Client) -> list[ScheduleLine]:
-    """Those that are there, by duty."""
+    """Return the schedules that exist, by duty."""
     lines = []
     for duty in Duty:
         try:

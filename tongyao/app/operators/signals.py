@@ -68,4 +68,4 @@ async def _speaker(context: AppContext, row: ProcessRow, payload: dict[str, Any]
         return asked.person or "" if asked is not None else ""
     alias = payload.get("alias", DEMANDER)
     seats = await context.repositories.seats.seats(row.id)
-    return next((one.person for one in seats if one.alias == alias), row.demander if alias == DEMANDER else "")
+    return next((seat.person for seat in seats if seat.alias == alias), row.demander if alias == DEMANDER else "")

@@ -17,7 +17,7 @@ AT_ONCE: Final = 8
 """Messages that are sent side by side."""
 
 WAIT_SECONDS: Final = 8.0
-"""How long each is waited for. It is stored before, so that the relay brings it later."""
+"""Seconds that each process is waited for. The message is stored before, so the relay delivers it later."""
 
 
 class Upgraded(Value):
@@ -39,7 +39,7 @@ async def upgrade(
     message = Upgrade(key=key, author=Author(role="operator"))
     free = asyncio.Semaphore(AT_ONCE)
 
-    async def one(process_id: str, phase: str) -> Upgraded:
+    async def upgrade_process(process_id: str, phase: str) -> Upgraded:
         result = "would be upgraded"
         if not dry_run:
             async with free:
@@ -56,7 +56,9 @@ async def upgrade(
     cursor: str | None = None
     while True:
         page = await context.repositories.processes.list(open=True, limit=200, cursor=cursor)
-        done += await asyncio.gather(*(one(row.id, row.phase) for row in page.rows if only in (None, row.id)))
+        done += await asyncio.gather(
+            *(upgrade_process(row.id, row.phase) for row in page.rows if only in (None, row.id))
+        )
         if (cursor := page.next) is None:
             return done
 

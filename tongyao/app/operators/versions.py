@@ -1,4 +1,4 @@
-"""Which builds work, and which open processes need them (docs/operations.md §5). All of it is Temporal's own knowledge."""
+"""Builds that work, and the open processes that need them (docs/operations.md §5), as Temporal reports them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def versions(client: Client, this_build: str, *, now: datetime | None = No
     alone: Counter[str] = Counter()
     async for execution in client.list_workflows(_OPEN, page_size=1_000):
         found = execution.search_attributes.get("BuildIds", ())
-        builds = {str(one).removeprefix(_UNVERSIONED) for one in found if str(one).startswith(_UNVERSIONED)}
+        builds = {str(build).removeprefix(_UNVERSIONED) for build in found if str(build).startswith(_UNVERSIONED)}
         touched.update(builds)
         if len(builds) == 1:
             alone.update(builds)
@@ -81,9 +81,9 @@ async def versions(client: Client, this_build: str, *, now: datetime | None = No
         for logic, count in sorted((await _rules(client)).items())
     ]
     newest = max(CARRIED_LOGIC)
-    behind = sum(one.processes for one in rules if one.logic < newest)
+    behind = sum(version.processes for version in rules if version.logic < newest)
     found_builds = []
-    for build in sorted(workers.keys() | touched.keys(), key=lambda one: (one != this_build, one)):
+    for build in sorted(workers.keys() | touched.keys(), key=lambda build: (build != this_build, build)):
         stands, needed_by = _stands(build, this_build, workers, touched[build], behind)
         found_builds.append(
             Build(

@@ -25,7 +25,7 @@ from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
-"""Whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
+"""People whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
 
 
 class SourceBody(Body):
@@ -154,6 +154,6 @@ async def _renewing(context: AppContext, agent: SourceRow) -> AsyncIterator[dict
 async def _view(context: AppContext, row: SourceRow) -> SourceView:
     turns = await context.repositories.sources.turns(row.person)
     shown = tuple(
-        SourceTurnView.model_validate(one.model_dump(include=set(SourceTurnView.model_fields))) for one in turns
+        SourceTurnView.model_validate(turn.model_dump(include=set(SourceTurnView.model_fields))) for turn in turns
     )
     return SourceView(kind=row.kind, config=row.config, created_at=row.created_at, turns=shown)

@@ -11,12 +11,10 @@ from tongyao.app.messaging.wire import Body
 from tongyao.app.people.invitation import Invitation, invitation_to
 from tongyao.app.reading import Reading
 from tongyao.app.writing import writing
-from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
-from tongyao.records.process.announcements import START
 from tongyao.records.process.inbox import InboxRow
 from tongyao.texts.catalogue import in_both
 
@@ -28,7 +26,7 @@ class ConsentBody(Body):
 
 
 class ConsentView(Value):
-    """What holds in one scene. `own`: decided by the person; else it follows from how the profile came in."""
+    """The consent in one scene. `own`: decided by the person; else it follows from how the profile came in."""
 
     scene: str
     consent: Consent
@@ -37,7 +35,7 @@ class ConsentView(Value):
 
 
 class ConsentQuestion(Value):
-    """What somebody is asked, before they have a seat: by whom, about which tension, and what of them others would get to read."""
+    """The question for consent, before the person has a seat: by whom, about which tension, and what of them others would get to read."""
 
     invitation_en: Invitation
     invitation_zh: Invitation
@@ -50,7 +48,7 @@ class ConsentQuestion(Value):
 
 
 async def read_consents(context: AppContext, caller: Caller, profile_id: str) -> list[ConsentView]:
-    """What holds in the profile's own scene, and in every other scene for which its owner decided something."""
+    """Return the consents in the profile's own scene, and in every other scene for which its owner decided something."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)
@@ -78,11 +76,6 @@ async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None
         return None
     repositories = context.repositories
     record = await repositories.record(row.process_id)
-    start = ProcessInput.model_validate((await repositories.seats.manifest(row.process_id))[START])
-    asks = await repositories.inbox.of_process(row.process_id)
-    chosen = {*(one.profile_id for one in start.participants), *(one.person for one in asks if one.ask == "consent")}
-    known = await repositories.profiles.summaries([(one, None) for one in chosen if one and one != row.person])
-    names = [name for summary in known.values() for name in summary.identities]
     others = row.others or 0
     parts = {"disclosed": True, "open_record": record.open_record, "alone": not others}
     said = [in_both("app", f"invitation.{part}") for part, holds in parts.items() if holds]
@@ -92,8 +85,8 @@ async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None
         invitation_en=await invitation_to(repositories, process, "en"),
         invitation_zh=await invitation_to(repositories, process, "zh"),
         scene=record.scene,
-        title=read_access.title_for_invited(record, names),
-        tension=read_access.tension_for_invited(record, names),
+        title=read_access.title_for_invited(record),
+        tension=read_access.tension_for_invited(record),
         others=others,
         discloses_en=en,
         discloses_zh=zh,

@@ -31,11 +31,11 @@ from tongyao.records.privacy import erasure
 log = structlog.get_logger()
 
 PATIENCE_SECONDS = 180.0
-"""How long running steps are waited for: a little longer than a proxy's own limit."""
+"""Seconds that running steps are waited for: a little longer than a proxy's own limit."""
 
 
 class Erased(Value):
-    """What was done. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
+    """Result of an erasure. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
 
     `histories` were deleted now, `histories_later` are deleted when their processes have ended.
     """
@@ -61,7 +61,7 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
 
 
 class Concerned(Value):
-    """What erasing a person would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
+    """Processes that an erasure would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
 
     person: str
     left: tuple[str, ...]
@@ -70,7 +70,7 @@ class Concerned(Value):
 
 
 async def concerned_by_erasure(context: AppContext, caller: Caller, person: str) -> Concerned:
-    """What `erase` would do, without doing it. Raises `NotAllowed`, `PersonUnknown`."""
+    """Return what `erase` would do, and change nothing. Raises `NotAllowed`, `PersonUnknown`."""
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
     records = erasure.Erasing(context.repositories.pool)
     if not await records.knows(person):
@@ -142,11 +142,11 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         await context.relay.send(process_id, no, author_id=invited_author(person), via="erasure")
     for store in context.personal_data_stores:
         await store.forget(person)
-    await records.rewrite(person, program=context.program_sentences)
+    await records.rewrite(person)
     processes = await records.open_in_trees([seat.process_id for seat in seats])
     running = await _wait_for_steps(context.client, processes, datetime.now(UTC), patience)
     await _leave(context, [seat for seat in left if seat.seating])  # the step that seated them has ended
-    await records.rewrite(person, program=context.program_sentences)
+    await records.rewrite(person)
     if running:
         log.warning("erasure waits for steps under way: the duty `erasures` goes on with it", steps=running)
         tombstone = await records.tombstone(person)
@@ -177,7 +177,9 @@ async def _wait_for_steps(client: Client, processes: Sequence[str], since: datet
     """Wait until no step runs that began before `since`; returns how many still run when `patience` ends."""
     loop = asyncio.get_running_loop()
     end = loop.time() + patience
-    while (running := sum([await _running_steps(client, one, since) for one in processes])) and loop.time() < end:
+    while (
+        running := sum([await _running_steps(client, process, since) for process in processes])
+    ) and loop.time() < end:
         await asyncio.sleep(0.25)
     return running
 
@@ -190,9 +192,9 @@ async def _running_steps(client: Client, process_id: str, since: datetime) -> in
             return 0
         raise
     return sum(
-        one.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
-        and one.last_started_time.ToDatetime(tzinfo=UTC) < since
-        for one in description.raw_description.pending_activities
+        pending.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+        and pending.last_started_time.ToDatetime(tzinfo=UTC) < since
+        for pending in description.raw_description.pending_activities
     )
 
 

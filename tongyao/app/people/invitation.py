@@ -1,4 +1,4 @@
-"""What somebody who is invited reads before anything else: who asks, what Tongyao is, and what happens with their answer.
+"""The first text for an invited person: who asks, what Tongyao is, and what happens with their answer.
 
 The console, mails, the API, MCP and the command line show the same words.
 """
@@ -13,7 +13,7 @@ from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 class Invitation(Value):
-    """The paragraphs, in this order. `who` says of whoever asks what they let be known: the scene, and no name."""
+    """The paragraphs, in this order. `who` describes the demander as far as they let it be known: the scene, and no name."""
 
     who: str
     what: str

@@ -32,7 +32,7 @@ class ProfileSource(Protocol):
     """A person's agent. Both methods raise `SourceError` and no other error on purpose."""
 
     async def get_profile(self) -> str:
-        """What the platform knows of the person, as Markdown or plain text."""
+        """Return the platform's profile of the person, as Markdown or plain text."""
         ...
 
     async def chat(self, messages: Sequence[ChatMessage]) -> str:

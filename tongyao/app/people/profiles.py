@@ -43,7 +43,7 @@ Line = Annotated[str, Field(max_length=500)]
 
 
 class RegisterBody(Body):
-    """Who somebody is, in their own words. With an address they can be told when something waits for them."""
+    """A registration: a person in their own words. With an address they are notified of open asks."""
 
     scene: Id
     name: str = Field(min_length=1, max_length=200)
@@ -169,7 +169,7 @@ async def _offer_mail(context: AppContext, caller: Caller, profile_id: str, addr
 
 
 async def people_by_scene(context: AppContext) -> dict[str, int]:
-    """How many people each scene holds, by its id. Empty scenes are left out."""
+    """Return the number of people of each scene, by its id. Empty scenes are left out."""
     return await context.repositories.scenes.people()
 
 
@@ -194,7 +194,7 @@ async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> 
 async def list_versions(context: AppContext, caller: Caller, profile_id: str) -> list[VersionView]:
     """Every version, oldest first."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
-    return [version_view(one) for one in await _all_versions(context, profile_id)]
+    return [version_view(version) for version in await _all_versions(context, profile_id)]
 
 
 async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
@@ -233,7 +233,7 @@ class SaidIn(Value):
 
 
 async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict[str, SaidIn]:
-    """By process, newest first."""
+    """Return the words said for a person, by process, newest first."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
     found: dict[str, SaidIn] = {}
@@ -242,7 +242,9 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
         page = await repositories.processes.list(participant=profile_id, cursor=cursor)
         for row in page.rows:
             seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            own = read_access.own_words(await repositories.record(row.id, turns_of=[seat.alias]), seat.alias)
+            own = read_access.own_words(
+                await repositories.record(row.id, own=[seat.alias], turns_of=[seat.alias]), seat.alias
+            )
             answers = await _answers_of(repositories, row.id, seat.alias)
             found[row.id] = SaidIn(version=seat.profile_version, turns=own, answers=answers)
         if (cursor := page.next) is None:
@@ -250,12 +252,12 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
 
 
 async def _answers_of(repositories: Repositories, process_id: str, alias: str) -> tuple[EarlierAnswer, ...]:
-    """What somebody answered to each plan of a process, as they wrote it."""
-    rows = [one for one in await repositories.plans.answers(process_id) if one.alias == alias]
-    texts = await repositories.texts.get_many([one.text_id for one in rows if one.text_id], erased="")
+    """Return a person's answers to each plan of a process, as they wrote them."""
+    rows = [answer for answer in await repositories.plans.answers(process_id) if answer.alias == alias]
+    texts = await repositories.texts.get_many([row.text_id for row in rows if row.text_id], erased="")
     return tuple(
-        EarlierAnswer(revision=one.revision, alias=alias, decision=one.decision, words=texts.get(one.text_id or "", ""))
-        for one in rows
+        EarlierAnswer(revision=row.revision, alias=alias, decision=row.decision, words=texts.get(row.text_id or "", ""))
+        for row in rows
     )
 
 
@@ -277,8 +279,8 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
     profile = await repositories.profiles.get(profile_id)
     kept = await _all_versions(context, profile_id)
     texts: dict[str, str] = {}
-    for one in kept:  # one at a time: each may have two million characters, and others have their turn in between
-        texts |= await repositories.texts.get_many([one.text_id], erased="[erased]")
+    for version in kept:  # one at a time: each may have two million characters, and others have their turn in between
+        texts |= await repositories.texts.get_many([version.text_id], erased="[erased]")
     said = await said_for(context, caller, profile_id)
     return {
         "profile": {
@@ -287,16 +289,20 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
             "name": profile.display_name,
             "contact": profile.contact,
         },
-        "versions": [{**version_view(one).model_dump(mode="json"), "text": texts[one.text_id]} for one in kept],
+        "versions": [
+            {**version_view(version).model_dump(mode="json"), "text": texts[version.text_id]} for version in kept
+        ],
         "mandate": (await repositories.mandate(profile_id)).model_dump(mode="json"),
         "origin": profile.origin.value,
-        "consents": [one.model_dump(mode="json") for one in await repositories.consents.of_person(profile_id)],
+        "consents": [consent.model_dump(mode="json") for consent in await repositories.consents.of_person(profile_id)],
         "channels": [
-            one.model_dump(exclude={"secret"}) for one in await repositories.notifications.channels(profile_id)
+            channel.model_dump(exclude={"secret"}) for channel in await repositories.notifications.channels(profile_id)
         ],
-        "said": {pid: [one.model_dump(mode="json") for one in found.turns] for pid, found in said.items()},
+        "said": {pid: [turn.model_dump(mode="json") for turn in found.turns] for pid, found in said.items()},
         "answers": {
-            pid: [one.model_dump(mode="json") for one in found.answers] for pid, found in said.items() if found.answers
+            pid: [answer.model_dump(mode="json") for answer in found.answers]
+            for pid, found in said.items()
+            if found.answers
         },
         "contacts": await repositories.contacts.of_person(profile_id),
         "asked_for": await _intents_of(context, profile_id),
@@ -304,7 +310,7 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
 
 
 async def _intents_of(context: AppContext, profile_id: str) -> dict[str, str]:
-    """What a person asked for, by process, newest first; empty where it was erased."""
+    """Return the intents of a person, by process, newest first; empty if erased."""
     repositories = context.repositories
     wanted: dict[str, str] = {}
     cursor: str | None = None

@@ -12,11 +12,11 @@ from tongyao.app.errors import BadInput, refuse_file
 from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
 from tongyao.heavy_work import READINGS
+from tongyao.protocol.identity.names import problem_with
+from tongyao.protocol.model.profile_ids import PROFILE_ID, PROFILE_ID_RULE
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import problem_with
-from tongyao.protocol.rules.identity.profile_ids import PROFILE_ID, PROFILE_ID_RULE
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 

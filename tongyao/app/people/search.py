@@ -18,7 +18,7 @@ from tongyao.records.people.profiles import ProfileVersion
 
 
 class SearchBody(Body):
-    """What to search near: exactly one of the three."""
+    """The query of a search: exactly one of the three fields."""
 
     text: str = Field(default="", max_length=5_000, description="A need in plain words: people by relevance.")
     tension: TensionBody | None = Field(default=None, description="Formulated: people from three perspectives.")
@@ -41,7 +41,7 @@ class Reason(Value):
 
 
 class Card(Value):
-    """What is public of a person in a scene: never their text; the name only where the scene says so.
+    """The public part of a person in a scene: never their text; the name only if the scene shows names.
 
     `score` and `reasons` are missing of people who do not allow their proxy to speak in this scene.
     """
@@ -78,10 +78,10 @@ async def search_people(context: AppContext, caller: Caller, scene: str, body: S
         raise BadInput("empty_scene", f"nobody is in scene {scene!r} yet: {ADD_PEOPLE}", field="scene")
     found = await _found(context, context.people_search, caller, scene, body)
     ids = sorted({person.profile_id for perspective in found for person in perspective})
-    people = {one.profile_id: one for one in await context.repositories.profiles.some_of_scene(scene, ids)}
+    people = {profile.profile_id: profile for profile in await context.repositories.profiles.some_of_scene(scene, ids)}
     standing = await context.repositories.consents.standing(ids, scene)
-    allow = {id for id, one in standing.items() if one.consent is Consent.ALLOW}
-    return [card for one in found for card in await _cards_of(context, scene, people, one, allow)]
+    allow = {id for id, consent in standing.items() if consent.consent is Consent.ALLOW}
+    return [card for person in found for card in await _cards_of(context, scene, people, person, allow)]
 
 
 async def _found(
@@ -106,24 +106,24 @@ async def _cards_of(
     found: Sequence[FoundPerson],
     allow: Collection[str],
 ) -> list[Card]:
-    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is told: how well a word matches
+    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is shown: how well a word matches
     their profile, and where, would tell what stands in it.
     """
-    there = [one for one in found if one.profile_id in people]
-    shown = await _shown(context, scene, [people[one.profile_id] for one in there])
+    there = [person for person in found if person.profile_id in people]
+    shown = await _shown(context, scene, [people[person.profile_id] for person in there])
     return [
         card.model_copy(
             update={
-                "perspective": one.perspective,
-                **(_match(one) if one.profile_id in allow else {}),
+                "perspective": found_person.perspective,
+                **(_match(found_person) if found_person.profile_id in allow else {}),
             }
         )
-        for card, one in zip(shown, there, strict=True)
+        for card, found_person in zip(shown, there, strict=True)
     ]
 
 
 def _match(found: FoundPerson) -> dict[str, object]:
-    """How well somebody matches, and which sides of theirs."""
+    """Return the score of a match, and the sides of the person that match."""
     return {
         "score": found.score,
         "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in found.reasons),
@@ -136,14 +136,14 @@ def _labels(reason: dict[str, object]) -> dict[str, object]:
 
 async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:
     public = (await context.repositories.scenes.get(scene)).settings.get("public", [])
-    ids = [one.profile_id for one in versions]
+    ids = [version.profile_id for version in versions]
     names = await context.repositories.profiles.get_many(ids) if "name" in public else {}
     return [
         Card(
-            profile_id=one.profile_id,
-            language=one.language,
-            grade=one.grade,
-            name=(names[one.profile_id].display_name or None) if one.profile_id in names else None,
+            profile_id=version.profile_id,
+            language=version.language,
+            grade=version.grade,
+            name=(names[version.profile_id].display_name or None) if version.profile_id in names else None,
         )
-        for one in versions
+        for version in versions
     ]

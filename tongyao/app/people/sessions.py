@@ -82,7 +82,7 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
 
 
 def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:
-    """How long a token lasts that is made with `root`, or with a session or a link that stands on it. None: without end."""
+    """Return how long a token lasts that is made with `root`, or with a session or a link that depends on it. None: without end."""
     if root is None or root.expires_at is None:
         return lasts
     left = root.expires_at - datetime.now(UTC)

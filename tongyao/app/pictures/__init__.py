@@ -1,0 +1,1 @@
+"""Relations and tasks as SVG and Mermaid. Public: `files`."""

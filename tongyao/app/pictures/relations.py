@@ -67,7 +67,7 @@ def _circle(aliases: list[str]) -> dict[str, Place]:
 
 
 def _kinds(relations: Iterable[Relation]) -> dict[Pair, dict[RelationKind, list[str]]]:
-    """By pair of participants the kinds of its relations, and the items that those of a kind rest on."""
+    """Return, by pair of participants, the kinds of its relations and the items on which they rest."""
     found: dict[Pair, dict[RelationKind, list[str]]] = {}
     for relation in sorted((row for row in relations if row.of_participants), key=lambda row: (row.between, row.id)):
         found.setdefault(relation.between, {}).setdefault(relation.kind, []).extend(relation.sources)

@@ -102,7 +102,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
             rows.append(row[:cut])
             row = row[cut:]
     rows.append(row.strip())
-    rows = [one for one in rows if one]
+    rows = [row for row in rows if row]
     if len(rows) > lines:
         last = rows[lines - 1]
         while _ems(last) > room - 1:
@@ -112,7 +112,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
 
 
 def _pieces(words: str) -> list[str]:
-    """Where a line may break: behind blanks, and around wide characters."""
+    """The places at which a line may break: behind blanks, and around wide characters."""
     pieces, piece = [], ""
     for char in words:
         if _wide(char):

@@ -1,4 +1,4 @@
-"""What is to be done, by whom, after what: a picture of a plan's tasks."""
+"""A picture of a plan's tasks with their assignees and their order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def task_mermaid(plan: Plan) -> str:
 
 
 def _prerequisites(plan: Plan) -> dict[str, list[str]]:
-    """By task the tasks that it waits for."""
+    """Return the prerequisites of each task."""
     ids = {task.id for task in plan.tasks}
     return {task.id: [id for id in dict.fromkeys(task.prerequisites) if id in ids] for task in plan.tasks}
 

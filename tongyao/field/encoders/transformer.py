@@ -59,7 +59,7 @@ class TransformerEncoder:
         return np.asarray(made, dtype=np.float32)
 
     def _digest(self) -> str:
-        """Of the weights' beginnings, the prompts and the dimension: the same on every machine."""
+        """Return a digest of the weights' beginnings, the prompts and the dimension: the same on every machine."""
         made = hashlib.sha256(repr((self.dimension, self._prompts, self._model.prompts)).encode())
         for name, weight in self._model.state_dict().items():
             made.update(f"{name}{tuple(weight.shape)}".encode())

@@ -1,4 +1,4 @@
-"""What fitting on a scene yields: the lexical encoder and document frequencies of words (docs/field.md §6)."""
+"""The result of fitting on a scene: the lexical encoder and document frequencies of words (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FittedScene:
         )  # fmt: skip
 
     def rare(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which of these hashed words are rare: the encoder knows little or nothing of them. bool, one per feature."""
+        """Return for each hashed word whether it is rare, so that the encoder knows little of it: bool, one per feature."""
         return self.statistics(features).frequency <= max(RARE_PEOPLE, RARE_SHARE * self.documents)
 
     def statistics(self, features: npt.NDArray[np.int32]) -> CorpusStatistics:

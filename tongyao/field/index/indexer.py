@@ -68,7 +68,7 @@ class Indexer:
         return found
 
     async def learned(self, index: Index) -> FittedScene:
-        """What the lexical encoder of `index` was fitted to; cached for the four indexes that were loaded last."""
+        """Return the fit of the lexical encoder of `index`; cached for the four indexes that were loaded last."""
         async with self._loading:
             if index.id not in self._learned:
                 held = await self.store.learned(index)
@@ -125,17 +125,17 @@ class Indexer:
         return len(members)
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
-        """As `begin`; returns the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
+        """Like `begin`; returns the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
         await self._scenes.get(scene)
         return await self._progress(await self.begin(scene, kind, model=model, refit=refit))
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
-        """As `fill`; returns the progress. Raises `IndexGone`."""
+        """Like `fill`; returns the progress. Raises `IndexGone`."""
         found = await self.store.index(index)
         return await self._progress(found, batch=await self.fill(found, most=most))
 
     async def switch(self, index: int) -> ReindexProgress:
-        """As `finish`; returns the progress. Raises `IndexGone`."""
+        """Like `finish`; returns the progress. Raises `IndexGone`."""
         await self.finish(await self.store.index(index))
         return await self._progress(await self.store.index(index))
 

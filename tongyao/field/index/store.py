@@ -94,7 +94,7 @@ class IndexStore:
         return found
 
     async def learned(self, index: Index) -> bytes:
-        """What the lexical encoder of `index` learned."""
+        """Return the fit of the lexical encoder of `index`."""
         async with session(self._pool) as connection:
             cursor = await connection.execute("SELECT learned FROM field_indexes WHERE id = %s", [index.id])
             row = await cursor.fetchone()
@@ -134,7 +134,7 @@ class IndexStore:
         return made
 
     async def missing(self, index: Index, *, most: int) -> list[PendingProfile]:
-        """At most `most` profiles of the scene whose current version `index` does not hold."""
+        """Return at most `most` profiles of the scene whose current version `index` does not hold."""
         async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
@@ -148,7 +148,7 @@ class IndexStore:
             return await cursor.fetchall()
 
     async def stale(self, index: Index, profile_ids: Sequence[str]) -> list[PendingProfile]:
-        """Those of `profile_ids` whose current version `index` does not hold."""
+        """Return those of `profile_ids` whose current version `index` does not hold."""
         async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
@@ -160,7 +160,7 @@ class IndexStore:
             return await cursor.fetchall()
 
     async def people(self, scene: str, most: int) -> list[PendingProfile]:
-        """At most `most` people of a scene, chosen deterministically (by hash of the id)."""
+        """Return at most `most` people of a scene, chosen deterministically (by hash of the id)."""
         async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
@@ -341,7 +341,7 @@ class IndexStore:
         )
 
     async def some_people(self, index: Index, most: int) -> list[str]:
-        """At most `most` people of the index, chosen deterministically (by hash of the id)."""
+        """Return at most `most` people of the index, chosen deterministically (by hash of the id)."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT profile_id FROM field_members WHERE index_id = %s ORDER BY md5(profile_id) LIMIT %s",
@@ -361,7 +361,7 @@ def _partition(index: int) -> sql.Identifier:
 
 def _parameters(index: Index, asked: Sequence[NearestQuery], without: Sequence[str]) -> dict[str, Any]:
     return {"index": index.id, "vectors": [query.vector for query in asked], "sides": [query.side.value for query in asked],
-            "without": list(without), "most": [one.most for one in asked], "ef": [one.ef for one in asked]}  # fmt: skip
+            "without": list(without), "most": [row.most for row in asked], "ef": [row.ef for row in asked]}  # fmt: skip
 
 
 def written(vector: npt.NDArray[np.float32]) -> str:

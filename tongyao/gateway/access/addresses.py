@@ -1,4 +1,4 @@
-"""Where a request comes from, and which host name it was sent to."""
+"""The client address of a request, and the host name it was sent to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClientAddresses:
     """The key by which a client is counted. `X-Forwarded-For` is believed from `proxies` alone: addresses or networks."""
 
     def __init__(self, proxies: Sequence[str] = ()) -> None:
-        self._proxies = [ip_network(one) for one in proxies]
+        self._proxies = [ip_network(proxy) for proxy in proxies]
 
     def of(self, scope: Scope) -> str:
         """The address of the client, as it is counted."""

@@ -76,7 +76,7 @@ class Admission:
                 del self._running[name]
 
     async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
-        """Who calls, counted by person, else by address. What is wrong with a token is for the route to say."""
+        """Return the caller, anonymous without a token, or the problem of their token, which the route reports."""
         if scope["path"].startswith(CONSOLE):
             session = await session_of(self._context, HTTPConnection(scope))
             scope["state"]["session"] = session

@@ -1,4 +1,4 @@
-"""From a token, or a session, to a caller."""
+"""Authentication: the caller of a token or a session."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def authenticate(repositories: Repositories, secret: str | None) -> Caller
 
 
 async def session_of(context: AppContext, request: HTTPConnection) -> tuple[Caller, Token | None]:
-    """Who a request is of, by its session. One that is over is no error here: they are anonymous."""
+    """Return the caller of a request by its session. An expired session is no error here: the caller is anonymous."""
     secret = request.cookies.get(SESSION, "")
     if secret:
         token = await find_session(context, secret, place=place_of(request))
@@ -57,7 +57,7 @@ def place_of(request: HTTPConnection) -> str:
 
 
 def caller_of(token: Token | None) -> Caller:
-    """The caller whom this token stands for. Raises `Unauthenticated` when there is none, or it is no longer good."""
+    """Return the caller of this token. Raises `Unauthenticated` when there is none, or it is no longer good."""
     token = check_token(token)
     return Caller(
         role=Role(token.role),

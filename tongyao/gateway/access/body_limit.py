@@ -110,7 +110,7 @@ class Fields:
 
 
 def _structure_of(scope: Scope, caller: object) -> tuple[Structure | Fields, int]:
-    """What counts the parts of the body of a request, and how many there may be. Only operators send many payloads of Temporal."""
+    """Return the counter of the parts of a request's body, and their limit. Only operators send many payloads of Temporal."""
     if _PAYLOADS.fullmatch(scope["path"]):
         operator = isinstance(caller, Caller) and caller.operator
         return Structure(), MOST_PARTS_OF_PAYLOADS if operator else MOST_PARTS

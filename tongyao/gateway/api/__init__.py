@@ -1,0 +1,1 @@
+"""The HTTP API (docs/api.md): one module for each group of routes. Public: `app`."""

@@ -88,8 +88,8 @@ def _headers(path: str) -> Mapping[str, str]:
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:
     """Says where and why. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
-    wrong = [{"where": location(one), "why": reason(one)} for one in error.errors()[:20]]
-    detail = "; ".join(f"{one['where']}: {one['why']}" for one in wrong[:3])
+    wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors()[:20]]
+    detail = "; ".join(f"{fault['where']}: {fault['why']}" for fault in wrong[:3])
     return problem_response(HttpProblem(422, "not_valid", detail, errors=wrong))
 
 

@@ -53,7 +53,7 @@ async def set_channel(
     caller: Caller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
-    """Of a kind that was added to this installation. A code is sent there; the address is used once it came back."""
+    """Set an address of a kind that was added to this installation. A code is sent there; the address is used once it came back."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_channel(context, caller, profile_id, kind, body.address, language=language)
 

@@ -22,7 +22,7 @@ def _context_of(request: Request) -> AppContext:
 async def _caller_of(
     request: Request, _: Annotated[str | None, Header(alias="Authorization")] = None
 ) -> authorization.Caller:
-    """As `Admission` found them, before the body was read."""
+    """Like `Admission` found them, before the body was read."""
     caller: authorization.Caller | Problem = request.state.caller
     if isinstance(caller, Problem):
         raise caller
@@ -44,13 +44,15 @@ Caller = Annotated[authorization.Caller, Depends(_caller_of)]
 Key = Annotated[
     str | None,
     Header(
-        alias="Idempotency-Key", max_length=200, description="Of your own making: the same key is the same request."
+        alias="Idempotency-Key",
+        max_length=200,
+        description="A key of your own making: the same key is the same request.",
     ),
 ]
 
 
 async def known_query(request: Request, _: Caller) -> None:
-    """Refuses query parameters that the operation does not have. After the token: who may not call learns only that."""
+    """Refuses query parameters that the operation does not have. Read after the token: a caller without permission learns nothing else."""
     known = _query_of(request.scope["route"].dependant)
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:
@@ -62,4 +64,4 @@ async def known_query(request: Request, _: Caller) -> None:
 
 def _query_of(dependant: Dependant) -> set[str]:
     own = {field.alias for field in dependant.query_params}
-    return own.union(*(_query_of(one) for one in dependant.dependencies))
+    return own.union(*(_query_of(dependency) for dependency in dependant.dependencies))

@@ -29,7 +29,7 @@ async def read_history(
     after: Annotated[str, Query(max_length=MAX_TOKEN)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
-    """From the records, so also when Temporal's retention is over."""
+    """Stream events from the records, so also after Temporal's retention."""
     return await party_events.read_history(context, caller, process_id, after=after, limit=limit)
 
 

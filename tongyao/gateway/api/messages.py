@@ -28,7 +28,7 @@ async def send_message(
 
 @router.get("/messages/{message_id}")
 async def read_message(message_id: Id, context: Context, caller: Caller) -> messages.Receipt:
-    """What became of a message of one’s own."""
+    """The receipt of a message of one’s own."""
     return await messages.message_state(context, caller, message_id)
 
 

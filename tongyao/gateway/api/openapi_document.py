@@ -50,7 +50,7 @@ _ANSWER: Final[dict[str, Any]] = {
 POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-_STYLE: Final = "body{font:1rem/1.5 system-ui;margin:2rem auto;max-width:60rem;padding:0 1rem}code{white-space:nowrap}td{padding:.2rem .8rem .2rem 0;vertical-align:top}"
+_STYLE: Final = "body{font:1rem/1.5 system-ui;margin:2rem auto;max-width:60rem;padding:0 1rem}code{overflow-wrap:anywhere}td{padding:.2rem .8rem .2rem 0;vertical-align:top}@media(max-width:40rem){td{display:block;padding:.2rem 0}td:first-child{margin-top:.6rem}}"
 
 
 def document(app: FastAPI) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made["components"]["schemas"]
-        for one in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(one, None)
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
         for schema in schemas.values():
             _null_may_be_missing(schema)
         schemas["Problem"] = _PROBLEM
@@ -75,10 +75,10 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _correct(operation: dict[str, Any]) -> None:
-    parameters = [one for one in operation.get("parameters", ()) if one["name"] != "Authorization"]
-    for one in parameters:
-        if one["name"] == "Idempotency-Key":
-            one["required"] = True
+    parameters = [parameter for parameter in operation.get("parameters", ()) if parameter["name"] != "Authorization"]
+    for parameter in parameters:
+        if parameter["name"] == "Idempotency-Key":
+            parameter["required"] = True
     operation["parameters"] = parameters
     operation["responses"].pop("422", None)
     operation["responses"]["default"] = _ANSWER
@@ -106,7 +106,7 @@ def add_reference(app: FastAPI) -> None:
             for method, operation in methods.items()
         ]
         page = (
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Tongyao API</title><style>{_STYLE}</style>'
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Tongyao API</title><style>{_STYLE}</style>'
             '<h1>Tongyao API</h1><p>Bodies and answers: <a href="/openapi.json">openapi.json</a>.</p>'
             f"<table>{''.join(rows)}</table></html>"
         )

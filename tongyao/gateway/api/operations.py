@@ -1,4 +1,4 @@
-"""For operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
+"""Routes for operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ codec = APIRouter(prefix="/codec", tags=["operations"])
 
 @router.get("")
 async def show_operations(context: Context, caller: Caller) -> Operations:
-    """What runs, waits, is suspended by cause, has failed; model calls and messages of the last day. No text of a person."""
+    """Running, waiting, suspended (by cause) and failed processes; model calls and messages of the last day. No text of a person."""
     return await read_operations(context, caller)
 
 

@@ -53,7 +53,7 @@ async def list_processes(
 ) -> processes.ProcessList:
     """Yours, as demander or as participant, newest first; for operators all."""
     return await processes.list_processes(
-        context, caller, role=role, scene=scene, phase=phase and [one.value for one in phase], open=open,
+        context, caller, role=role, scene=scene, phase=phase and [phase_name.value for phase_name in phase], open=open,
         parent=parent, person=person, since=since, until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
 
@@ -78,13 +78,13 @@ async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
 
 @router.put("/{process_id}/feedback")
 async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> Feedback:
-    """What became of the plan for you, also long after the end. It takes the place of what you said of the same plan before."""
+    """Your feedback on the plan, also long after the end. It replaces your earlier feedback on the same plan."""
     return await give_own_feedback(context, caller, process_id, body)
 
 
 @router.put("/{process_id}/contact", status_code=204)
 async def tell_those_who_commit(process_id: Id, body: ContactGiven, context: Context, caller: Caller) -> None:
-    """How the demander and those who commit reach you, and what you tell them. Yours is read once you have committed."""
+    """Your contact for the demander and those who commit, and your words to them. They read it once you have committed."""
     await give_contact(context, caller, process_id, body)
 
 
@@ -96,5 +96,5 @@ async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Del
 
 @router.get("/{process_id}/why", response_model_exclude_defaults=True)
 async def why(process_id: Id, context: Context, caller: Caller) -> Why:
-    """What the process waits for, in a sentence; for operators with everybody who is waited for, since when and until when."""
+    """The reason why the process waits, in a sentence; for operators with everybody who is waited for, since when and until when."""
     return await read_why(context, caller, process_id)

@@ -59,19 +59,19 @@ async def export_profile(profile_id: Id, context: Context, caller: Caller) -> Re
 
 @router.get("/{profile_id}/mandate")
 async def read_mandate(profile_id: Id, context: Context, caller: Caller) -> Mandate:
-    """What one’s proxy may speak of and must not disclose."""
+    """The mandate: topics of one’s proxy, and phrases that it must not disclose."""
     return await profiles.read_mandate(context, caller, profile_id)
 
 
 @router.put("/{profile_id}/mandate")
 async def set_mandate(profile_id: Id, body: profiles.MandateBody, context: Context, caller: Caller) -> Mandate:
-    """What your proxy may say, from its next call on; noted in every open process of yours."""
+    """Set the mandate of your proxy, from its next call on; noted in every open process of yours."""
     return await profiles.set_mandate(context, caller, profile_id, body)
 
 
 @router.get("/{profile_id}/consents")
 async def read_consents(profile_id: Id, context: Context, caller: Caller) -> list[consents.ConsentView]:
-    """Where a proxy may speak for you, scene by scene."""
+    """Your consent to a proxy, scene by scene."""
     return await consents.read_consents(context, caller, profile_id)
 
 
@@ -85,7 +85,7 @@ async def set_consent(
 
 @router.get("/{profile_id}/source")
 async def read_source(profile_id: Id, context: Context, caller: Caller) -> agents.SourceView:
-    """With how it did when it was asked; its credentials are shown to nobody."""
+    """Your own agent with the results of its last turns; its credentials are shown to nobody."""
     return await agents.read_source(context, caller, profile_id)
 
 

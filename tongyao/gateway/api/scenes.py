@@ -36,7 +36,7 @@ async def list_people(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
 ) -> list[search.Card]:
-    """What is public of people: an opaque id, language, grade; names only where the scene says so."""
+    """The people of a scene with what is public: an opaque id, language, grade; names only where the scene says so."""
     return await search.list_people(context, caller, scene, limit=limit, after=after)
 
 
@@ -44,6 +44,6 @@ async def list_people(
 async def search_people(
     scene: Id, body: search.SearchBody, request: Request, context: Context, caller: Caller
 ) -> list[search.Card]:
-    """Who is near a text, a tension or your profile, and why. It changes nothing, so it takes no key."""
+    """Search people near a text, a tension or your profile, with reasons. It changes nothing, so it takes no key."""
     await rate_limits_of(request).count_search(caller)
     return await search.search_people(context, caller, scene, body)

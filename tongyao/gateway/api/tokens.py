@@ -16,7 +16,7 @@ router = APIRouter(tags=["tokens"])
 
 @router.get("/me")
 async def who_am_i(caller: Caller) -> dict[str, str]:
-    """Whose token this is, and what it is for."""
+    """The owner and the purpose of this token."""
     permit(caller, Action.WHO_AM_I)
     seat = {"process_id": caller.process_id, "alias": caller.alias} if caller.alias else {}
     return {"role": caller.role.value, "person": caller.person, **seat}

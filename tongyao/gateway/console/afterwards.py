@@ -1,4 +1,4 @@
-"""What the demander can do with a plan that is there: their own steps, what stayed open, and what came of it."""
+"""The demander's actions on a plan: their own steps, residuals, and feedback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BEFORE_THE_END: Final = (Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING)
 
 @dataclass(frozen=True)
 class ResidualState:
-    """What can be done about a residual, or was: `ask` names it in the message; `child` is the process that took it up."""
+    """State of a residual: `ask` names it in the message; `child` is the process that took it up."""
 
     ask: str = ""
     child: str = ""
@@ -66,12 +66,12 @@ class Afterwards:
 
     @property
     def open(self) -> int:
-        """How many points can go back to the field now."""
-        return sum(bool(one.ask) for one in self.states.values())
+        """The number of residuals that can go back to the field now."""
+        return sum(bool(state.ask) for state in self.states.values())
 
     @property
     def numbers(self) -> list[int]:
-        return [one.number for one in self.steps]
+        return [step.number for step in self.steps]
 
     @property
     def may_tell(self) -> bool:
@@ -80,32 +80,34 @@ class Afterwards:
 
 
 async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Afterwards | None:
-    """None for everybody but the demander, and where there is no plan."""
+    """Return the demander's actions; None for everybody else, and without a plan."""
     plan = view.plan
     if plan is None or access.role is not Role.DEMANDER:
         return None
     repositories, row = visit.context.repositories, access.process
     ever = await repositories.inbox.of_process(row.id)
     waiting = await repositories.inbox.of_process(row.id, open_only=True)
-    asked = [one.subject for one in waiting if one.ask in ("residual", "hole")]
-    asked += [one.id for one in await open_residuals(repositories, row)]
+    asked = [ask.subject for ask in waiting if ask.ask in ("residual", "hole")]
+    asked += [residual.id for residual in await open_residuals(repositories, row)]
     closed = await closed_because(repositories, row)
     left = await holes(repositories, row)
     points = [*plan.residuals, *left]
     return Afterwards(
         steps=own_steps(plan),
         states=residual_states(
-            [one.id for one in points],
+            [ask.id for ask in points],
             asked=[] if closed else asked,
             taken=await taken_up(repositories, row.id, points),
         ),
         holes=tuple(left),
-        last=next((one.subject for one in waiting if one.ends_answers), ""),
+        last=next((ask.subject for ask in waiting if ask.ends_answers), ""),
         closed=closed,
         cost=await child_cost(visit.context, access) if asked else None,
-        named=sum(one == "commit" for one in (view.answers or {}).values()),
+        named=sum(answer == "commit" for answer in (view.answers or {}).values()),
         may_commit=view.phase in _BEFORE_THE_END,
-        unasked=view.phase not in _BEFORE_THE_END and not view.answers and not any(one.ask == "answer" for one in ever),
+        unasked=view.phase not in _BEFORE_THE_END
+        and not view.answers
+        and not any(answer.ask == "answer" for answer in ever),
         told=await read_feedback(visit.context, row.id, access.alias),
     )
 
@@ -122,17 +124,19 @@ def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
 def residual_states(
     residuals: Sequence[str], *, asked: Sequence[str], taken: Mapping[str, str]
 ) -> Mapping[str, ResidualState]:
-    """By the residual's id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
+    """Return the states of residuals by id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
     return {
-        one: ResidualState(ask=one if one in asked and one not in taken else "", child=taken.get(one, ""))
-        for one in residuals
+        residual: ResidualState(
+            ask=residual if residual in asked and residual not in taken else "", child=taken.get(residual, "")
+        )
+        for residual in residuals
     }
 
 
 async def answered_until(visit: Visit, process_id: str) -> datetime | None:
     """Until when the plan is answered; None where nobody is asked, or no longer."""
     waiting = await visit.context.repositories.inbox.of_process(process_id, open_only=True)
-    return max((one.due_at for one in waiting if one.ask == "answer" and one.due_at), default=None)
+    return max((ask.due_at for ask in waiting if ask.ask == "answer" and ask.due_at), default=None)
 
 
 async def tell_those_who_commit(visit: Visit, process_id: str, form: FormData) -> None:

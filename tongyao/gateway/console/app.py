@@ -49,7 +49,7 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
+"""Headers of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
 """The page that most look at first: routes are compared one after the other."""
@@ -83,7 +83,7 @@ def _answer(request: Request, problem: Problem) -> Response:
 
 
 def _told(problem: Problem, language: Language) -> str:
-    """What the page says besides its heading; nothing where the heading of this code says it all."""
+    """Return the text of an error page besides its heading; empty if the heading of this code is enough."""
     return "" if known(f"error.{problem.code}") else told(problem, language)
 
 

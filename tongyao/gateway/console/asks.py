@@ -71,7 +71,7 @@ class Answering:
 
 
 def place_of(ask: Ask) -> str:
-    """Where the ask is answered, below the console's base."""
+    """Return the path at which the ask is answered, below the console's base."""
     page = PAGE_OF.get(ask.ask)
     return f"/processes/{ask.process_id}/{page}" if page else _path(ask)
 
@@ -81,12 +81,12 @@ def _path(ask: Ask) -> str:
 
 
 def draft_id(ask: Ask) -> str:
-    """As the records name the ask."""
+    """The id of the ask in the records."""
     return f"{ask.process_id}/{ask.id}"
 
 
 async def waiting(visit: Visit) -> tuple[list[Answering], int]:
-    """What waits for the visitor, the most urgent first, `SHOWN` at most; and how much there is."""
+    """Return the open asks to the visitor, the most urgent first, at most `SHOWN`, and their total number."""
     asks = await inbox(visit.context, visit.caller, with_view=True, most=SHOWN)
     total = len(asks) if len(asks) < SHOWN else await count_waiting(visit.context, visit.caller)
     return [await _prepared(visit, ask) for ask in asks], total
@@ -94,15 +94,15 @@ async def waiting(visit: Visit) -> tuple[list[Answering], int]:
 
 async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
     """Raises `NotFound` when it does not wait, or no longer."""
-    if (one := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
-        return await _prepared(visit, one)
+    if (found := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
+        return await _prepared(visit, found)
     if (again := await _answered(visit, process_id, id)) is not None:
         return again
     raise NotFound("not_waiting", "this does not wait for you, or no longer")
 
 
 async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
-    """A turn of the visitor's own that they have answered and may correct: in the round that goes on. None: it is not so."""
+    """A turn of the visitor's own that they have answered and may correct: in the round that goes on; None if there is none."""
     try:
         access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
     except (NotFound, NotAllowed):
@@ -131,7 +131,7 @@ async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
 
 
 def own_turn(access: ProcessAccess, number: int) -> Waiting:
-    """What somebody is asked, or was asked, in this round: their turn, or without a seat the gaps that ask them."""
+    """Return the ask of somebody in this round, open or over: their turn, or without a seat the gaps that ask them."""
     id = ask_id("say", number, access.alias) if access.seated else ask_id("gap", number)
     return Waiting(id=id, ask=AskName.PROJECTION if access.seated else AskName.GAP, alias=access.alias, round=number)
 
@@ -180,7 +180,7 @@ async def scenes_there(visit: Visit) -> list[SceneView]:
 
 
 async def scene_titles(visit: Visit) -> dict[str, str]:
-    """What people call each scene, by its id."""
+    """Return the title of each scene, by its id."""
     return {scene.id: scene.title or scene.id for scene in await scenes_there(visit)}
 
 

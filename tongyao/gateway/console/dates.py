@@ -42,7 +42,7 @@ def day(at: datetime | str, language: Language, place: tzinfo) -> str:
 
 
 def duration(seconds: float, language: Language) -> str:
-    """In its greatest unit: `3 days`, `1 hour`, `20 minutes`."""
+    """Return a duration in its greatest unit: `3 days`, `1 hour`, `20 minutes`."""
     for size, en, zh in ((86_400, "day", "天"), (3_600, "hour", "小时"), (60, "minute", "分钟")):
         if seconds >= size:
             n = round(seconds / size)

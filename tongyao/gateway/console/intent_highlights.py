@@ -1,4 +1,4 @@
-"""Which words of an intent each part of its tension came from: those it quotes, else those it shares words with."""
+"""The words of an intent behind each part of its tension: the quoted ones, else those that share words with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
     compared with its lines.
     """
     if quoted:
-        return _quoted(intent, [one for one in quoted if one.source == "intent"])
+        return _quoted(intent, [word for word in quoted if word.source == "intent"])
     parts = {
         "T": _words(tension.transition),
         "I": _words(tension.initial_state),
@@ -40,7 +40,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
     for clause in _CLAUSE.findall(intent):
         words = _words(clause)
         shares = {letter: len(words & known) / len(words) if words else 0.0 for letter, known in parts.items()}
-        letter, share = max(shares.items(), key=lambda one: one[1])
+        letter, share = max(shares.items(), key=lambda entry: entry[1])
         letter = letter if share >= _SHARE and lens_over(clause.strip()) is None else ""
         if found and found[-1][1] == letter and not found[-1][0].endswith("\n"):
             found[-1] = (found[-1][0] + clause, letter)
@@ -50,7 +50,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
 
 
 def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
-    """What the author said and nothing took up, of the pieces of an intent."""
+    """Return the pieces of an intent that no part of the tension took up."""
     own = (
         "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip()
         for text, letter in shown
@@ -60,17 +60,17 @@ def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:
-    """Where two quotes overlap, the one that begins first has the words of both."""
+    """Return the quoted pieces. If two quotes overlap, the one that begins first has the words of both."""
     found: list[tuple[str, str]] = []
     at = 0
-    for one in sorted(words, key=lambda one: (one.start, -one.end)):
-        start = max(at, one.start)
-        if start >= one.end:
+    for word in sorted(words, key=lambda word: (word.start, -word.end)):
+        start = max(at, word.start)
+        if start >= word.end:
             continue
         if at < start:
             found.append((intent[at:start], ""))
-        found.append((intent[start : one.end], one.line[0]))
-        at = one.end
+        found.append((intent[start : word.end], word.line[0]))
+        at = word.end
     return [*found, (intent[at:], "")] if at < len(intent) else found
 
 

@@ -1,4 +1,4 @@
-"""Tells open pages that a process has changed: a word, and no content. What they then load is made by `views`, as always.
+"""Notifies open pages that a process has changed, without content. What they then load is made by `views`, as always.
 
 A tick is sent when there is a new event that this very party may see: what happens to others is not told by it either.
 """
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 @dataclass
 class _Party:
-    """The viewers of one process who see the same of it."""
+    """The viewers of one process with the same view."""
 
     events: PartyEvents
     caller: Caller
@@ -37,7 +37,7 @@ def _counted_as(caller: Caller) -> str:
 
 
 class Live:
-    """One task per process that somebody looks at, however many do: it reads the records when they tell that there is something."""
+    """One task for each process with viewers, however many: it reads the records when they notify it."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context

@@ -51,12 +51,12 @@ def environment() -> Environment:
 
 
 def _to_reader(text: str, alias: str) -> str:
-    """In the language of the text, whatever that of the page."""
+    """Return the words in the language of the text, whatever that of the page."""
     return to_reader(text, alias, "zh" if language_of(text) == "zh" else "en")
 
 
 def markdown(text: str) -> Markup:
-    """What a person or a model wrote, as safe HTML; its headings begin below those of the page."""
+    """Return Markdown of a person or a model as safe HTML; its headings begin below those of the page."""
     tokens = _MARKDOWN.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -111,7 +111,7 @@ def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HT
 
 
 def words(language: Language) -> dict[str, Any]:
-    """What templates speak with: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
+    """Functions for texts in templates: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
     return {"t": partial(say, language), "known": known, "gap": "" if language == "zh" else " ", "language": language}
 
 
@@ -131,7 +131,7 @@ def _of(visit: Visit) -> dict[str, Any]:
 
 
 def told(problem: Problem, language: Language) -> str:
-    """What is wrong, in words of the console where it has some."""
+    """Return the message of a problem, in words of the console if it has some."""
     if known(f"problem.{problem.code}"):
         return say(language, f"problem.{problem.code}")
     chinese = problem.details.get("zh")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tongyao.app.choosing.candidate_sentences import Reason as Span
-from tongyao.protocol.guards.support import telling_words_in_common, terms
+from tongyao.gateway.console.shared_words import telling_words_in_common
+from tongyao.protocol.guards.support import terms
 from tongyao.protocol.model.sizes import cut, language_of
 from tongyao.records.process.seats import CandidateRow
 
@@ -15,11 +16,11 @@ PERSPECTIVES: Final = ("resonance", "complement", "interference")
 _MOST_REASONS: Final = 3
 """Of one side."""
 _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
-"""How much of a part of the tension a reason repeats."""
+"""Characters of a part of the tension that a reason repeats."""
 _WEAK: Final = 2
-"""Who shares no more words than this with the tension is called a weak match."""
+"""A person who shares at most this many words with the tension is called a weak match."""
 _LEAST: Final = 2
-"""So many are ticked even where nobody shares a word."""
+"""Number of people who are ticked even if nobody shares a word."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,11 @@ def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
     Then who shares no word with the tension is left out, where others do: of those whose sentences may be read. Here ordinary
     words count: without them fewer of the right people are ticked (docs/field.md).
     """
-    nearest = [one.id for one in people]
+    nearest = [person.id for person in people]
     if not by_words:
         return nearest[:most]
-    sharing = [one.id for one in people if one.touches or not one.open]
-    left = [one for one in nearest if one not in sharing]
+    sharing = [person.id for person in people if person.touches or not person.open]
+    left = [person for person in nearest if person not in sharing]
     return [*sharing, *left[: max(0, _LEAST - len(sharing))]][:most]
 
 
@@ -89,13 +90,13 @@ def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes
     """Everybody once, in the order in which they are first named."""
     rows = list(found)
     people = []
-    for number, one in enumerate(dict.fromkeys(row.profile_id for row in rows), 1):
+    for number, person in enumerate(dict.fromkeys(row.profile_id for row in rows), 1):
         shown: set[str] = set()
         sides = {}
         for side in PERSPECTIVES:
-            mine = [row for row in rows if (row.profile_id, row.perspective) == (one, side)]
+            mine = [row for row in rows if (row.profile_id, row.perspective) == (person, side)]
             sides[side] = tuple(reason for row in mine for reason in _reasons(row, parts, quotes, shown))
-        people.append(Person(number, one, sides))
+        people.append(Person(number, person, sides))
     return people
 
 

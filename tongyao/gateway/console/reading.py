@@ -1,4 +1,4 @@
-"""What pages show of a view: pure functions from what a party may see to what a template prints."""
+"""Views for templates: pure functions from a party's view to the data that a template prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.sizes import cut, quotes_closed
-from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.protocol.rules.plans.answered import given_answers
 from tongyao.protocol.rules.read_access import PartyView
 
@@ -39,7 +39,7 @@ _STEP_OF: Final = {
 
 @dataclass(frozen=True)
 class Source:
-    """What an id stands for, as far as the reader may see it. `text` is empty for what is not open yet."""
+    """A source: an id with its words, as far as the reader may see it. `text` is empty for what is not open yet."""
 
     id: str
     who: str
@@ -48,13 +48,18 @@ class Source:
 
 
 def title_of(view: PartyView) -> str:
-    """What stayed open, for a child. Otherwise the first words of the intent or of the tension's transition. Where none may be read, the id."""
+    """What stayed open, for a child. Otherwise as `title_of_words`. Where nothing of it may be read, the id."""
     return title_of_words(view.title, view.intent, view.tension) or view.id
 
 
 def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
-    """A process's title of what may be read of it: the first words of the first of these; empty where there is none."""
-    text = title or intent or (tension.transition if tension else "")
+    """A process's title of what may be read of it: the first words of the title, the intent or the transition; empty where there is none.
+
+    A tension that a person wrote or revised quotes no intent (`Tension.spans`): its transition is the later word.
+    """
+    transition = tension.transition if tension is not None and tension.transition != MISSING else ""
+    written = transition if tension is not None and not tension.spans else ""
+    text = title or written or intent or transition
     first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip("# ").strip()), "")
     for stop in "。！？":
         first = first.split(stop)[0]
@@ -70,11 +75,11 @@ def step_of(phase: Phase) -> int | None:
 
 
 def concerning(observation: Observation, alias: str) -> list[str]:
-    """What an observation says of one participant: gaps that ask them, relations to others, notes, relations to lines."""
+    """Return the sentences of an observation about one participant: gaps that ask them, relations to others, notes, relations to lines."""
     gaps = [note.text for note in observation.notes if note.asks == alias]
-    relations = [one for one in observation.relations if alias in one.between]
-    to_others = [one.text for one in relations if one.of_participants]
-    to_lines = [one.text for one in relations if not one.of_participants]
+    relations = [relation for relation in observation.relations if alias in relation.between]
+    to_others = [statement.text for statement in relations if statement.of_participants]
+    to_lines = [statement.text for statement in relations if not statement.of_participants]
     notes = [
         note.text
         for note in observation.notes
@@ -87,9 +92,9 @@ _UNANSWERED: Final = 3
 
 
 def unanswered(view: PartyView) -> list[str]:
-    """What others said and nobody took up: this reader might."""
+    """Return the notes `ignored` that are not about this reader, who might take them up."""
     notes = view.stands.notes if view.stands is not None else ()
-    return [one.text for one in notes if one.kind is NoteKind.IGNORED and view.you not in one.about][-_UNANSWERED:]
+    return [note.text for note in notes if note.kind is NoteKind.IGNORED and view.you not in note.about][-_UNANSWERED:]
 
 
 def sources_of(view: PartyView) -> dict[str, Source]:
@@ -108,7 +113,7 @@ def sources_of(view: PartyView) -> dict[str, Source]:
 
 
 def cited(ids: tuple[str, ...], sources: Mapping[str, Source]) -> list[Source]:
-    """What these ids stand for; what is not open yet is named without its text."""
+    """Return the sources of these ids; one that is not open yet is named without its text."""
     return [sources.get(id) or Source(id, speaker_of(id), round_of(id), "") for id in ids]
 
 
@@ -151,23 +156,23 @@ class _Footnotes:
 
     def groups(self, statements: Iterable[Statement]) -> dict[str, list[ShownStatement]]:
         found: dict[str, list[ShownStatement]] = {name: [] for name in GROUPS}
-        for one in sorted(statements, key=lambda one: GROUPS.index(_group_of(one))):
-            found[_group_of(one)].append(self._shown(one))
-        found["lines"].sort(key=lambda one: (LINES.index(one.about[1][:1]), one.about[1]))
+        for statement in sorted(statements, key=lambda statement: GROUPS.index(_group_of(statement))):
+            found[_group_of(statement)].append(self._shown(statement))
+        found["lines"].sort(key=lambda statement: (LINES.index(statement.about[1][:1]), statement.about[1]))
         return {name: shown for name, shown in found.items() if shown}
 
-    def _shown(self, one: Statement) -> ShownStatement:
-        if one.sources:
-            self.notes.append(cited(one.sources, self._sources))
-        asked = self._asked.get(one.id)
+    def _shown(self, statement: Statement) -> ShownStatement:
+        if statement.sources:
+            self.notes.append(cited(statement.sources, self._sources))
+        asked = self._asked.get(statement.id)
         return ShownStatement(
-            kind=one.kind.value,
-            text=one.text,
-            about=one.between if isinstance(one, Relation) else one.about,
-            footnote=len(self.notes) if one.sources else 0,
-            asks=one.asks if isinstance(one, Note) else "",
+            kind=statement.kind.value,
+            text=statement.text,
+            about=statement.between if isinstance(statement, Relation) else statement.about,
+            footnote=len(self.notes) if statement.sources else 0,
+            asks=statement.asks if isinstance(statement, Note) else "",
             outcome=asked.outcome if asked is not None else "",
-            before=tuple(sorted({round_of(id) for id in one.replaces})),
+            before=tuple(sorted({round_of(id) for id in statement.replaces})),
         )
 
 
@@ -175,8 +180,8 @@ LINES: Final = "BTIE"
 """The lines of a tension in the order in which relations to them are shown."""
 
 
-def _group_of(one: Statement) -> str:
-    return one.kind.value if isinstance(one, Note) else "pairs" if one.of_participants else "lines"
+def _group_of(statement: Statement) -> str:
+    return statement.kind.value if isinstance(statement, Note) else "pairs" if statement.of_participants else "lines"
 
 
 @dataclass(frozen=True)
@@ -201,21 +206,21 @@ class Observed:
 def observations(view: PartyView) -> list[Observed]:
     """All observations, the last one last."""
     seen = view.observations or ()
-    texts = {id: text for one in seen for id, text in one.texts().items()}
+    texts = {id: text for observation in seen for id, text in observation.texts().items()}
     lapsed = view.stands.lapsed if view.stands is not None else {}
     found = []
-    for one in seen:
+    for observation in seen:
         footnotes = _Footnotes(view)
         found.append(
             Observed(
-                round=one.round,
-                verdict=one.verdict.value,
-                why=one.why,
-                words=one.words,
-                groups=footnotes.groups(one.statements),
-                none=one.none,
-                ended=[Fallen(texts[ended.id], ended.why) for ended in one.ended if ended.id in texts],
-                lapsed=[Fallen(texts[id], "") for id in lapsed.get(one.round, ()) if id in texts],
+                round=observation.round,
+                verdict=observation.verdict.value,
+                why=observation.why,
+                words=observation.words,
+                groups=footnotes.groups(observation.statements),
+                none=observation.none,
+                ended=[Fallen(texts[ended.id], ended.why) for ended in observation.ended if ended.id in texts],
+                lapsed=[Fallen(texts[id], "") for id in lapsed.get(observation.round, ()) if id in texts],
                 notes=footnotes.notes,
             )
         )
@@ -224,7 +229,7 @@ def observations(view: PartyView) -> list[Observed]:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """What holds now, besides the relations between participants, which are in the matrix."""
+    """Return the statements that hold, besides the relations between participants, which are in the matrix."""
 
     round: int
     groups: dict[str, list[ShownStatement]]
@@ -232,11 +237,11 @@ class ShownTable:
 
 
 def table(view: PartyView) -> ShownTable | None:
-    """None before the first observation."""
+    """Return the matrix of relations; None before the first observation."""
     if view.stands is None or not view.observations:
         return None
     footnotes = _Footnotes(view)
-    to_lines = (one for one in view.stands.relations if not one.of_participants)
+    to_lines = (relation for relation in view.stands.relations if not relation.of_participants)
     groups = footnotes.groups((*to_lines, *view.stands.notes))
     return ShownTable(view.observations[-1].round, groups, footnotes.notes)
 
@@ -253,7 +258,7 @@ class Cell:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its relations, each once; `none` where there is no relation, `unseen` where nobody has looked."""
-        found = tuple(dict.fromkeys(one.kind.value for one in self.relations))
+        found = tuple(dict.fromkeys(relation.kind.value for relation in self.relations))
         return found or ("none" if self.examined else "unseen",)
 
     @property
@@ -279,10 +284,10 @@ def matrix(view: PartyView) -> list[list[Cell]]:
 
 def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
     """Aliases, and for each closed round the (outcome, lines) of each; an outcome is empty for who was not there yet."""
-    turns = {(one.round, one.alias): (one.outcome.value, one.items) for one in view.turns or ()}
+    turns = {(turn.round, turn.alias): (turn.outcome.value, turn.items) for turn in view.turns or ()}
     aliases = sorted({*(view.roster or ()), *(alias for _, alias in turns)})
     rounds = sorted({number for number, _ in turns})
-    return aliases, [(number, [turns.get((number, one), ("", 0)) for one in aliases]) for number in rounds]
+    return aliases, [(number, [turns.get((number, alias), ("", 0)) for alias in aliases]) for number in rounds]
 
 
 class _Event(Protocol):
@@ -293,36 +298,36 @@ class _Event(Protocol):
 
 
 def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
-    """How many were asked for their consent last, and how many gave it; None where nobody was asked, or not all have answered."""
-    closed = [one.data for one in events if one.kind is EventKind.CONSENT_CLOSED]
+    """Return how many people were asked for consent last, and how many gave it; None where nobody was asked, or not all have answered."""
+    closed = [event.data for event in events if event.kind is EventKind.CONSENT_CLOSED]
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
 
 
 def last_said(view: PartyView, before: int = 0) -> Projection | None:
-    """What was said for the reader last. `before`: in a round before this one; 0: in any."""
-    return next((one for one in reversed(view.own or ()) if one.items and (not before or one.round < before)), None)
+    """Return the reader's last turn with items. `before`: in a round before this one; 0: in any."""
+    return next((turn for turn in reversed(view.own or ()) if turn.items and (not before or turn.round < before)), None)
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:
-    """What the reader said in this round, as it stands in the record."""
-    return next((one for one in reversed(view.own or ()) if one.round == number), None)
+    """Return the reader's words of this round, as recorded."""
+    return next((turn for turn in reversed(view.own or ()) if turn.round == number), None)
 
 
 def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
-    """What everybody with a part of the plan answered, as far as the reader of the view may know it."""
+    """Return the answers to the plan, as far as the reader of the view may know them."""
     return given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
 
 
 def plan_values(view: PartyView, plan: Plan) -> dict[str, Any]:
-    """What `parts/plan.html` needs besides `view` and `plan`."""
+    """Return the data of `parts/plan.html` besides `view` and `plan`."""
     answers = answers_in(view)
     laid_out = plan_page(plan, answers, reader=view.you)
     return {
         "laid_out": laid_out,
         "notes": {note.number: note for note in laid_out.notes},
         "earlier": [
-            (revision, [one for one in view.earlier_answers or () if one.revision == revision])
-            for revision in sorted({one.revision for one in view.earlier_answers or ()}, reverse=True)
+            (revision, [answer for answer in view.earlier_answers or () if answer.revision == revision])
+            for revision in sorted({answer.revision for answer in view.earlier_answers or ()}, reverse=True)
         ],
         "decision_in_words": decision_in_words,
         "inferred": inferred_in(view),
@@ -342,4 +347,4 @@ def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
 def inferred_in(view: PartyView) -> frozenset[str]:
     """The ids of items that are inferences, as far as the reader sees items."""
     said = (*(view.projections or ()), *(view.own or ()))
-    return frozenset(item.id for one in said for item in one.items if item.inferred)
+    return frozenset(item.id for turn in said for item in turn.items if item.inferred)

@@ -68,11 +68,11 @@ class Visit:
         await self.limits.count_registration(self.caller, str(self.request.state.address))
 
     async def access(self, process_id: str, action: Action = Action.READ_PROCESS) -> ProcessAccess:
-        """As `authorize_in_process`, for the visitor."""
+        """Like `authorize_in_process`, for the visitor."""
         return await authorize_in_process(self.context.repositories, self.caller, process_id, action)
 
     def form_token(self) -> str:
-        """What every form carries: another site can neither read nor make it."""
+        """The token in every form, which another site can neither read nor make."""
         return _signer(self.secret).dumps("form")
 
 
@@ -101,7 +101,7 @@ async def signed_in(visit: Annotated[Visit, Depends(visit_of)]) -> Visit:
 
 
 async def form_of(request: Request, visit: Annotated[Visit, Depends(visit_of)]) -> FormData:
-    """What a form sent, after it was checked to come from a page of ours. Raises `HttpProblem` (403, 415)."""
+    """Return the form of a request, after it was checked to come from a page of ours. Raises `HttpProblem` (403, 415)."""
     if not _FORM.fullmatch(request.headers.get("content-type", "")):
         raise HttpProblem(415, "bad_request", "send a form as application/x-www-form-urlencoded, in UTF-8")
     form = await request.form()
@@ -149,7 +149,7 @@ def lines_in(form: FormData, name: str) -> list[str]:
 
 
 def words_in(form: FormData, name: str) -> list[str]:
-    """What stands in a field between spaces and commas. Raises `BadInput` as `lines_in`."""
+    """Return the words of a field, parted by spaces and commas. Raises `BadInput` as `lines_in`."""
     return _few(text_in(form, name).replace(",", " ").split(None, _MOST_LINES), name)
 
 

@@ -24,9 +24,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     """These tools need no key: repeating a call leaves the same state."""
 
     async def consents(ctx: Context, token: Token = "") -> Any:
-        """Where a proxy may speak for you, scene by scene."""
+        """Your consent to a proxy, scene by scene."""
         caller = await callers.authenticate(token, ctx)
-        return {"consents": [as_json(one) for one in await own_consents.read_consents(context, caller, caller.person)]}
+        return {
+            "consents": [
+                as_json(consent) for consent in await own_consents.read_consents(context, caller, caller.person)
+            ]
+        }
 
     async def set_consent(
         ctx: Context,
@@ -45,11 +49,12 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def channels(ctx: Context, token: Token = "") -> Any:
-        """Where you are told that something waits for you."""
+        """Your channels of notifications."""
         caller = await callers.authenticate(token, ctx)
         return {
             "channels": [
-                as_json(one) for one in await notification_channels.list_channels(context, caller, caller.person)
+                as_json(channel)
+                for channel in await notification_channels.list_channels(context, caller, caller.person)
             ]
         }
 
@@ -57,7 +62,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         ctx: Context,
         kind: Kind,
         to: Annotated[str, Field(description="A mail address, for a webhook an https:// address.")],
-        language: Annotated[Literal["en", "zh"], Field(description="Of the mail with the code.")] = "en",
+        language: Annotated[Literal["en", "zh"], Field(description="Language of the mail with the code.")] = "en",
         token: Token = "",
     ) -> Any:
         """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
@@ -94,7 +99,9 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
 
     async def set_source(
         ctx: Context,
-        config: Annotated[dict[str, Any], Field(description="Where it is; of `http`: docs/extending.md.")],
+        config: Annotated[
+            dict[str, Any], Field(description="Address and options of the agent; of `http`: docs/extending.md.")
+        ],
         credentials: Annotated[dict[str, str] | None, Field(description="Kept sealed, shown to nobody.")] = None,
         kind: Annotated[str, Field(description="The kind of platform.")] = "http",
         token: Token = "",

@@ -1,4 +1,4 @@
-"""What an ask of `pending` asks, in sentences, and the calls of tools that answer it: the table of asks as an MCP client reads it."""
+"""The table of asks for an MCP client: the sentences of an ask, and the calls of tools that answer it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_answers(ask: Ask) -> dict[str, Any]:
 
 def _call(message: Body) -> tuple[str, dict[str, Any]]:
     """The tool that sends a message, and its arguments."""
-    fields = {name: one for name, one in message.items() if name != "kind"}
+    fields = {name: field for name, field in message.items() if name != "kind"}
     match message["kind"]:
         case "submit_projection":
             return "respond", fields

@@ -47,7 +47,7 @@ def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coro
         """Take the next model call that waits for an answer: its instructions, its input and the schema of the answer."""
         caller = await callers.authenticate(token, ctx)
         given = {"step": step, "process_id": process_id, "alias": alias, "wait_seconds": wait_seconds}
-        body = calls.NextCallBody.model_validate({name: one for name, one in given.items() if one is not None})
+        body = calls.NextCallBody.model_validate({name: value for name, value in given.items() if value is not None})
         found = await calls.next_call(context, caller, body)
         return {**as_json(found), "then": _then(found)}
 
@@ -66,7 +66,7 @@ def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coro
 
 
 def call_prompt() -> Prompt:
-    """The prompt that tells an assistant how to go on until nothing is left."""
+    """The prompt by which an assistant answers calls until none waits."""
 
     def answer_calls() -> str:
         return PROMPT
@@ -80,7 +80,7 @@ def call_prompt() -> Prompt:
 
 
 def _then(found: calls.NextCall) -> str:
-    """What to do next, in a sentence."""
+    """Return a sentence with the next step."""
     if found.call is not None:
         return f"Answer {found.call.id} with `answer_call`; then call `next_call` again."
     if found.on_lease:

@@ -1,4 +1,4 @@
-"""What the tools of the MCP server share: types of arguments, the caller, and answers."""
+"""Common parts of the tools of the MCP server: types of arguments, the caller, and answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Token = Annotated[
     str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
 ]
 Key = Annotated[
-    str, Field(description="Of your own making; the same key again is the same request, so repeating is safe.")
+    str, Field(description="A key of your own making; the same key again is the same request, so repeating is safe.")
 ]
 ProcessId = Annotated[str, Field(description="The id of the process.")]
 

@@ -44,7 +44,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     callers = Callers(context, default_token=token, limits=limits)
 
     async def send(token: str, ctx: Context, process_id: str, key: str, fields: dict[str, Any]) -> dict[str, Any]:
-        body = MESSAGE_BODY.validate_python({name: one for name, one in fields.items() if one is not None})
+        body = MESSAGE_BODY.validate_python({name: field for name, field in fields.items() if field is not None})
         caller = await callers.authenticate(token, ctx)
         return as_json(await messages.send_message(context, caller, process_id, body, key=key, via="mcp"))
 
@@ -54,14 +54,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def scenes(ctx: Context, token: Token = "") -> Any:
         """The scenes there are: places in which people can be found."""
         permit(await callers.authenticate(token, ctx), Action.LIST_SCENES)
-        return {"scenes": [as_json(one) for one in await list_scenes(context)]}
+        return {"scenes": [as_json(scene) for scene in await list_scenes(context)]}
 
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
-        """Who is in a scene. Public are an id, language and grade; names only where the scene says so."""
+        """List the people of a scene. Public are an id, language and grade; names only where the scene says so."""
         found = await people_search.list_people(
             context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
         )
-        return {"people": [as_json(one) for one in found]}
+        return {"people": [as_json(person) for person in found]}
 
     async def search(
         ctx: Context,
@@ -75,14 +75,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         limit: int = 20,
         token: Token = "",
     ) -> Any:
-        """Who is near a text, a tension or your profile, and why."""
+        """Search people near a text, a tension or your profile, with reasons."""
         body = people_search.SearchBody.model_validate(
             {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
         )
         caller = await callers.authenticate(token, ctx)
         await callers.count_search(caller)
         found = await people_search.search_people(context, caller, scene, body)
-        return {"people": [as_json(one) for one in found]}
+        return {"people": [as_json(agent) for agent in found]}
 
     async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:
         """Introduce yourself, in your own words. You get an id and a token, which is shown this once: keep it."""
@@ -119,16 +119,16 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         return {"process_id": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
     async def status(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
-        """How far a process is, and everything you may see of it now."""
+        """The state of a process, and everything you may see of it now."""
         caller = await callers.authenticate(token, ctx)
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
         view = await processes.party_view(context, access)
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
     async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
-        """What waits for you in all processes, the most urgent first: what is asked, what you may see, and the calls that answer it."""
+        """All open asks to you, the most urgent first: each with its question, what you may see, and the calls that answer it."""
         found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
-        return {"pending": [with_answers(one) for one in found]}
+        return {"pending": [with_answers(ask) for ask in found]}
 
     async def respond(
         ctx: Context,

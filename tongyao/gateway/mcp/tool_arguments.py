@@ -25,10 +25,12 @@ class ToolServer(MCPServer):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         known = {tool.name: tool.input_schema for tool in await self.list_tools()}
         takes: Mapping[str, Mapping[str, Any]] = known.get(name, {}).get("properties", {})
-        if name in known and (strange := [one for one in arguments if one not in takes]):
-            raise ToolError(_refusal(name, [_unknown(one, takes) for one in strange[:_SHOWN]]))
-        if long := [one for one, given in arguments.items() if _has_too_many_parts(given, takes.get(one, {}))]:
-            raise ToolError(_refusal(name, [_too_long(one) for one in long[:_SHOWN]]))
+        if name in known and (strange := [argument for argument in arguments if argument not in takes]):
+            raise ToolError(_refusal(name, [_unknown(argument, takes) for argument in strange[:_SHOWN]]))
+        if long := [
+            argument for argument, given in arguments.items() if _has_too_many_parts(given, takes.get(argument, {}))
+        ]:
+            raise ToolError(_refusal(name, [_too_long(argument) for argument in long[:_SHOWN]]))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -61,9 +63,9 @@ def _too_long(argument: str) -> str:
 def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A sentence for each of the first arguments that were wrong. What was given is not repeated."""
     sentences = []
-    for one in error.errors(include_url=False)[:_SHOWN]:
-        where = location(one)
+    for fault in error.errors(include_url=False)[:_SHOWN]:
+        where = location(fault)
         about = str(takes.get(where.partition(".")[0], {}).get("description", "")).rstrip(".")
         meaning = f" It is: {about}." if about else ""
-        sentences.append(f"`{where}`: {reason(one)}; send the call again with it put right.{meaning}")
+        sentences.append(f"`{where}`: {reason(fault)}; send the call again with it put right.{meaning}")
     return sentences

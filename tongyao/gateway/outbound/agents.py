@@ -108,7 +108,7 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
     seen = json.loads(view.model_dump_json(include=shown, exclude_none=True))
     seen["words"] = view.observations[-1].words if view.observations else ""
     stands = view.stands or Stands()
-    seen["asked"] = [id for id, one in stands.asked.items() if one.alias == view.you and one.outcome == "open"]
+    seen["asked"] = [id for id, gap in stands.asked.items() if gap.alias == view.you and gap.outcome == "open"]
     values = {"alias": view.you, "round": round_number, "nothing": NOTHING_NEW}
     task = worded(catalogue("outbound"), "zh" if language == "zh" else "en", "agents.task", **values)
     return [

@@ -31,7 +31,7 @@ T = TypeVar("T", bound=_Due)
 
 
 class Deliveries(ABC, Generic[T]):
-    """At most `AT_ONCE` at a time. Several may run in an installation: what is due is leased to one of them."""
+    """Deliveries of one kind, at most `AT_ONCE` at a time. Several may run in an installation: what is due is leased to one of them."""
 
     what = "deliveries"
     """Names them in the log."""
@@ -42,11 +42,11 @@ class Deliveries(ABC, Generic[T]):
 
     @abstractmethod
     async def due(self, most: int, *, of_one: int, running: Counter[str]) -> Sequence[T]:
-        """At most `most` of what is due, of each person at most `of_one` with those that run (`running`, by person)."""
+        """Lease at most `most` of the due deliveries, of each person at most `of_one` with those that run (`running`, by person)."""
 
     @abstractmethod
     async def deliver(self, due: T) -> None:
-        """What it raises is logged: it is tried again when its lease is over."""
+        """Deliver what is due. An exception is logged, and the delivery is tried again when its lease is over."""
 
     async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
         """Start what is due until `stop`: again when a process has new events, a delivery has ended, or after `idle` seconds."""

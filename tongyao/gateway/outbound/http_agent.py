@@ -24,7 +24,7 @@ from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
 CHAT_BYTES: Final = 4_000_000
-"""Of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
+"""Bytes of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
 """A token that ends so soon is renewed before it is used."""
@@ -33,7 +33,7 @@ Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?]
 
 
 class HttpConfig(Value):
-    """Where the agent is. `token_url` only where tokens expire; `model` where the server wants one named."""
+    """The address and options of an agent. `token_url` only where tokens expire; `model` where the server wants one named."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -78,7 +78,7 @@ class HttpProfileSource:
         return _text(body, "text") if "json" in kind else body.decode("utf-8", "replace")
 
     async def chat(self, messages: Sequence[ChatMessage]) -> str:
-        request: dict[str, Any] = {"messages": [one.model_dump() for one in messages]}
+        request: dict[str, Any] = {"messages": [message.model_dump() for message in messages]}
         if self._config.model is not None:
             request["model"] = self._config.model
         body, _ = await self._ask("POST", self._config.chat_url, self._seconds, CHAT_BYTES, json=request)

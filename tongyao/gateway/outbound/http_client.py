@@ -17,14 +17,14 @@ from typing import Any, Final
 import httpx
 
 MOST_BYTES: Final = 8_000_000
-"""Of a body, unless its reader sets another limit."""
+"""Bytes of a body, unless its reader sets another limit."""
 MOST_PARTS: Final = 20_000
-"""Of a body, as it arrives: a server may send each byte by itself, which takes the event loop as long as a thousand bytes."""
+"""Pieces of a body, as it arrives: a server may send each byte by itself, which takes the event loop as long as a thousand bytes."""
 _PARTS_AT_ONCE: Final = 50
 """After so many parts other tasks run: data in the socket's buffer is read without a wait."""
 _ADDRESSES_TRIED: Final = 4
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2. In a DHE exchange the server chooses numbers that cost this side two thirds of a second."""
+"""Ciphers of TLS 1.2. In a DHE exchange the server chooses numbers that cost this side two thirds of a second."""
 
 _LOOKUPS: Final = ThreadPoolExecutor(100, thread_name_prefix="host-names")
 """A name server that does not answer holds a thread for ten seconds and more, so look-ups have threads of their own."""

@@ -50,83 +50,99 @@ class NotificationSender(Deliveries[Notification]):
         await create_notices(self._library)
         return await self._library.notifications.due(most, of_one=of_one, running=running) if most else ()
 
-    async def deliver(self, one: Notification) -> None:
-        records, over = self._library.notifications, one.attempts >= ATTEMPTS
+    async def deliver(self, notification: Notification) -> None:
+        records, over = self._library.notifications, notification.attempts >= ATTEMPTS
         links: list[str] = []
         try:
-            outgoing = await self._outgoing(one, links)
-            notifier = self._notifiers.get(one.channel)
+            outgoing = await self._outgoing(notification, links)
+            notifier = self._notifiers.get(notification.channel)
             if outgoing is None or notifier is None:
-                await records.ended(one.id, "dropped")
+                await records.ended(notification.id, "dropped")
                 return
             async with asyncio.timeout(SECONDS):
                 await notifier.send(outgoing)
         except TimeoutError:
-            log.warning("notification not sent", id=one.id, channel=one.channel, why="it took too long", over=over)
+            log.warning(
+                "notification not sent",
+                id=notification.id,
+                channel=notification.channel,
+                why="it took too long",
+                over=over,
+            )
         except NotSent as failed:
             over = over or failed.permanent
-            log.warning("notification not sent", id=one.id, channel=one.channel, why=str(failed), over=over)
+            log.warning(
+                "notification not sent", id=notification.id, channel=notification.channel, why=str(failed), over=over
+            )
         except Exception as error:  # an implementation from outside may raise anything
-            log.error("notifier failed", id=one.id, channel=one.channel, error=type(error).__name__, over=over)
+            log.error(
+                "notifier failed",
+                id=notification.id,
+                channel=notification.channel,
+                error=type(error).__name__,
+                over=over,
+            )
         else:
-            await records.ended(one.id, "sent")
+            await records.ended(notification.id, "sent")
             return
         for link in links:  # the next try has one of its own
             await self._library.tokens.revoke(link)
         if over:
-            await records.ended(one.id, "failed")
+            await records.ended(notification.id, "failed")
         else:
-            await records.postpone(one.id, retry_seconds(one.attempts, first=30, factor=4, most=6 * 3600))
+            await records.postpone(
+                notification.id, retry_seconds(notification.attempts, first=30, factor=4, most=6 * 3600)
+            )
 
-    async def _outgoing(self, one: Notification, links: list[str]) -> Outgoing | None:
-        """None when it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
-        channel = await self._channel(one)
-        what = str(one.about["what"])
+    async def _outgoing(self, notification: Notification, links: list[str]) -> Outgoing | None:
+        """Return the text to send; None if it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
+        channel = await self._channel(notification)
+        what = str(notification.about["what"])
         due: datetime | None = None
         waiting: InboxRow | None = None
         if what in ASKS or what == EventKind.REMINDER:
-            waiting = await self._library.inbox.get(one.process_id or "", str(one.about["ask"]))
+            waiting = await self._library.inbox.get(notification.process_id or "", str(notification.about["ask"]))
             if waiting is None or waiting.closed_at is not None:
                 return None
             due = waiting.due_at
-        if channel is None or (what not in ASKS and datetime.now(UTC) - one.created_at > STALE):
+        if channel is None or (what not in ASKS and datetime.now(UTC) - notification.created_at > STALE):
             return None
-        language = await self._language(one)
+        language = await self._language(notification)
         first: tuple[str, ...] = ()
-        if what == Ask.CONSENT and one.process_id:
-            process = await self._library.processes.get(one.process_id)
+        if what == Ask.CONSENT and notification.process_id:
+            process = await self._library.processes.get(notification.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
-        sentence = notification_texts.said(what, one.about, waiting, language)
-        data = {**one.about, "process": one.process_id or "", "due": due.isoformat() if due else None}
+        sentence = notification_texts.said(what, notification.about, waiting, language)
+        data = {**notification.about, "process": notification.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
-            id=one.id,
+            id=notification.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
             subject=notification_texts.subject(sentence),
             text=notification_texts.text(
                 sentence,
-                process=one.process_id or "",
+                process=notification.process_id or "",
                 due=due,
-                where=await self._where(one, channel, links),
+                where=await self._where(notification, channel, links),
                 language=language,
                 first=first,
             ),
             data=data,
         )
 
-    async def _where(self, one: Notification, channel: Channel, links: list[str]) -> str:
-        """In a mail a personal link to the console, which works once; elsewhere the installation's address.
+    async def _where(self, notification: Notification, channel: Channel, links: list[str]) -> str:
+        """Return the address in a notification: in a mail a personal link to the console, which works once; elsewhere the installation's address.
 
         A mail has none where the token is over that set its address.
         """
-        if not self._public_url or one.channel != "mail":
+        if not self._public_url or notification.channel != "mail":
             return self._public_url
         root = await self._library.tokens.root(channel.set_with)
         try:
-            async with writing(self._library, Caller(person=one.person, id=channel.set_with)):
+            async with writing(self._library, Caller(person=notification.person, id=channel.set_with)):
                 issued = await self._library.tokens.issue(
                     "person",
-                    person=one.person,
+                    person=notification.person,
                     label=LINK_IN_MAIL,
                     lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
                     kind="link",
@@ -137,13 +153,17 @@ class NotificationSender(Deliveries[Notification]):
         links.append(issued.token.id)
         return link_address(self._public_url, issued.secret)
 
-    async def _channel(self, one: Notification) -> Channel | None:
-        if one.channel == "log":
-            return Channel(person=one.person, kind="mail", address="")
-        channels = await self._library.notifications.channels(one.person)
-        return next((channel for channel in channels if channel.kind == one.channel and channel.confirmed), None)
+    async def _channel(self, notification: Notification) -> Channel | None:
+        if notification.channel == "log":
+            return Channel(person=notification.person, kind="mail", address="")
+        channels = await self._library.notifications.channels(notification.person)
+        return next(
+            (channel for channel in channels if channel.kind == notification.channel and channel.confirmed), None
+        )
 
-    async def _language(self, one: Notification) -> str:
-        if one.person in await self._library.profiles.known([one.person]):
-            return (await self._library.profiles.version(one.person)).language
-        return (await self._library.processes.get(one.process_id)).language if one.process_id else "en"
+    async def _language(self, notification: Notification) -> str:
+        if notification.person in await self._library.profiles.known([notification.person]):
+            return (await self._library.profiles.version(notification.person)).language
+        return (
+            (await self._library.processes.get(notification.process_id)).language if notification.process_id else "en"
+        )

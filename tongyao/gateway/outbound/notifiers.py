@@ -79,7 +79,7 @@ class MailNotifier:
                 timeout=MAIL_SECONDS,
             )
         except aiosmtplib.SMTPRecipientsRefused as refused:
-            codes = [one.code for one in refused.recipients]
+            codes = [recipient.code for recipient in refused.recipients]
             raise NotSent(f"recipient refused ({codes[0]})", permanent=min(codes) >= 500) from None
         except (aiosmtplib.SMTPSenderRefused, aiosmtplib.SMTPDataError) as refused:
             raise NotSent(f"mail refused ({refused.code})", permanent=refused.code >= 500) from None

@@ -13,7 +13,7 @@ import httpx2
 from anthropic import AsyncAnthropic, DefaultAioHttpClient
 
 KEPT_SECONDS: Final = 4.0
-"""How long an idle connection is kept. Servers commonly close theirs after 5 s, and a request on a closing connection is lost."""
+"""Seconds that an idle connection is kept. Servers commonly close theirs after 5 s, and a request on a closing connection is lost."""
 
 
 def client_of(api_key: str, *, base_url: str | None, seconds: float, max_retries: int = 0) -> AsyncAnthropic:

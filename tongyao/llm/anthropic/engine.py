@@ -24,10 +24,10 @@ PROMPT_TOKENS: Final = 5_000
 """An upper bound of the shipped system prompts."""
 
 SHARE_OF_TIME: Final = 0.95
-"""Of the call's time-out: the engine gives up a little earlier than its caller, and so can tell what was used."""
+"""Share of the call's time-out: the engine gives up a little earlier than its caller, and so can report what was used."""
 
 PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
-"""For a call that sets no time-out: the default."""
+"""Time-out of a call that sets none, in seconds."""
 
 
 class AnthropicEngine:

@@ -1,4 +1,4 @@
-"""Which Claude model answers each step, and within which limits (docs/models.md §1). Imports no SDK."""
+"""The Claude model of each step and its limits (docs/models.md §1). Imports no SDK."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MIDDLE: Final = "claude-sonnet-5-5"
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How one step is answered.
+    """Settings of one step.
 
     `limit` and `limit_each` make up `max_tokens`: the second is added for every unit of the step (`Step.units`).
     Thinking counts towards it, so it is several times the answer's size. `effort` goes with models that know it;

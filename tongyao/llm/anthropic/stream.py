@@ -22,9 +22,9 @@ from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, 
 BEAT_SECONDS: Final = 1.0
 """Least time between two heartbeats: each is a message to Temporal, and deltas come a hundred times as often."""
 ANSWER_BYTES: Final = 16_000_000
-"""Of an answer with its events: many times what the longest that any model gives has."""
+"""Bytes of an answer with its events: many times the longest answer of any model."""
 CHARS_PER_TOKEN: Final = 8
-"""Of the text of an answer, for each token that it may have: twice what a model writes of English.
+"""Characters of an answer's text for each token that it may have: twice the rate of English.
 
 A step checks a whole answer at once, and the worker does nothing else in that time.
 """

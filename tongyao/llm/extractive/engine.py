@@ -12,7 +12,7 @@ from tongyao.llm.extractive import steps
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
 MOST_SECONDS: Final = 60.0
-"""Of processor time of one step."""
+"""Seconds of processor time of one step."""
 
 LABEL: Final = "extractive"
 """The label of every answer: no model was asked."""

@@ -26,12 +26,12 @@ def words(text: str) -> frozenset[str]:
 
 
 def frequencies(texts: Iterable[str]) -> Counter[str]:
-    """In how many of `texts` each word is."""
+    """Return for each word the number of `texts` that contain it."""
     return Counter(word for text in texts for word in words(text))
 
 
 def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
-    """At most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
+    """Return at most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
     counted, wanted = frequencies(sentences), words(to)
 
     def score(sentence: str) -> float:
@@ -42,5 +42,5 @@ def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
 
 
 def shared(one: str, other: str, counted: Counter[str], most: int) -> list[str]:
-    """Words that both texts hold and at most `most` texts in all, in the order of the alphabet."""
+    """Return the words of both texts that at most `most` texts contain, in the order of the alphabet."""
     return sorted(word for word in words(one) & words(other) if counted[word] <= most)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from tongyao.llm.extractive.names_in_text import names_in_text
 from tongyao.llm.extractive.rare_words import frequencies, nearest, shared, words
 from tongyao.llm.extractive.sentences import sentences
 from tongyao.protocol.guards.forbidden import Forbidden
+from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import ObservationDraft, Verdict
 from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
@@ -49,19 +49,16 @@ TABLE: Final[Mapping[Language, str]] = {
 }
 COLUMNS: Final[Mapping[Language, str]] = {"en": "| | | words |", "zh": "| | | 词 |"}
 
-OWN_SENTENCES: Final = tuple(text for table in (NOTICE, TABLE, COLUMNS) for text in table.values())
-"""The engine's own sentences. Erasure counts none of their words as a person's."""
-
 
 def formulate(request: FormulationRequest) -> TensionDraft:
     """The raw intent as T. Everything else stays unknown, so the grade is C and an explicit yes is needed."""
     known = TENSION_UNITS - 3 * units(MISSING)
-    names = [NameDraft(name=found.name, kind=found.kind) for found in names_in_text(request.intent)]
+    names = [NameDraft(name=found.name, kind=found.kind) for found in proposed_names(request.intent)]
     return TensionDraft(transition=cut(request.intent.strip(), known), names=names)
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """At most eight sentences of the profile as they are. In later turns there is nothing new.
+    """Return at most eight sentences of the profile as they are. In later turns there is nothing new.
 
     A sentence with a forbidden phrase is not quoted, nor is one without a word of the topics where the mandate names any.
     """
@@ -71,7 +68,8 @@ def project(request: EndpointRequest) -> ProjectionDraft:
     allowed = _allowed(text, request.mandate)
     chosen = nearest(allowed, " ".join(request.tension.lines()), MOST_QUOTED)
     return ProjectionDraft(
-        items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence]) for sentence in chosen]
+        items=[ItemDraft(kind=ItemKind.CAPABILITY, text=sentence, quotes=[sentence]) for sentence in chosen],
+        names=[found.name for found in proposed_names("\n".join(chosen))],
     )
 
 
@@ -123,11 +121,14 @@ def _pairs(items: Iterable[Item]) -> list[str]:
     said = list(items)
     counted = frequencies(item.text for item in said)
     found = []
-    for one, other in combinations(said, 2):
-        alias, another = speaker_of(one.id), speaker_of(other.id)
-        if alias != another and (rare := shared(one.text, other.text, counted, RARE)):
+    for first, other in combinations(said, 2):
+        alias, another = speaker_of(first.id), speaker_of(other.id)
+        if alias != another and (rare := shared(first.text, other.text, counted, RARE)):
             found.append(
-                (len(rare), f"| {alias}: {_cell(one.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |")
+                (
+                    len(rare),
+                    f"| {alias}: {_cell(first.text)} | {another}: {_cell(other.text)} | {', '.join(rare[:6])} |",
+                )
             )
     return [row for _, row in sorted(found, key=lambda row: -row[0])[:MOST_ROWS]]
 

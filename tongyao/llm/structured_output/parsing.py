@@ -83,7 +83,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
     for candidate in candidates:
         if (whole := _loaded(candidate)) is not None:
             return whole
-    among = max(_objects_among(bare), key=lambda one: one[1], default=None)
+    among = max(_objects_among(bare), key=lambda entry: entry[1], default=None)
     if among is not None:
         return among[0]
     return _repaired(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
@@ -127,7 +127,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _complaint(error: ValidationError) -> str:
-    """Where and what, without the value: values are people's texts, and this line goes into logs."""
+    """Return the place and the kind of a fault, without the value: values are people's texts, and this line goes into logs."""
     issues = error.errors(include_input=False, include_url=False, include_context=False)
     said = [f"{'.'.join(str(part) for part in issue['loc'])}: {issue['type']}" for issue in issues[:5]]
     more = f" and {len(issues) - 5} more" if len(issues) > 5 else ""

@@ -1,4 +1,4 @@
-"""Whose work goes first where tasks wait (docs/operations.md §8): fairness keys of processes, priorities of steps."""
+"""Order of waiting tasks (docs/operations.md §8): fairness keys of processes, priorities of steps."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PROXIES: Final = 4
 
 
 def fairness_key(start: ProcessInput, by: FairBy) -> str:
-    """What processes share their turns by: a digest, since Temporal shows it in clear. A process without a scene goes by its demander."""
+    """Return the fairness key of a process: a digest, since Temporal shows it unencrypted. A process without a scene goes by its demander."""
     whose = f"scene/{start.scene}" if by == "scene" and start.scene else f"demander/{start.demander}"
     return hashlib.sha256(f"{start.signal_key}/{whose}".encode()).hexdigest()[:16]
 
 
 def priority_of(contract: ActivityContract[Any, Any], given: ActivityInput) -> int:
-    """From 1, the first, to 5. First goes what somebody waits for at this moment: a tension made of their words, words taken down,
+    """Return the priority, from 1 (first) to 5. First come steps that somebody waits for at this moment: a tension made of their words, words taken down,
     a delivery. Then what a round waits for. Last the calls of proxies, which nobody waits for by name."""
     if contract in (FORMULATE, DISCOVER, DELIVER):
         return SOMEBODY_WAITS

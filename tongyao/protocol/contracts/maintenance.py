@@ -19,7 +19,7 @@ MAINTENANCE_QUEUE: Final = PROCESS_QUEUE
 
 
 class Duty(StrEnum):
-    """What is done again and again. Repeating a duty is harmless, so a run that was missed is not made up for."""
+    """The duties of maintenance. Repeating a duty is harmless, so a run that was missed is not made up for."""
 
     SWEEP = "sweep"
     RECONCILE = "reconcile"
@@ -56,7 +56,7 @@ class DutyInput(Value):
 
 
 class DutyReport(Value):
-    """What was found or done, by closed words. No ids and no texts: it stands in Temporal and in metrics."""
+    """Counts of a duty, by closed words. No ids and no texts: Temporal and metrics show them."""
 
     counts: dict[str, int] = Field(default_factory=dict)
 

@@ -36,7 +36,7 @@ ROLES: Final[dict[str, str]] = {PROCESS_QUEUE: "process", MODELS_QUEUE: "models"
 """Task queue → the role of the workers that poll it; workers of the role `all` poll every queue (docs/operations.md §3)."""
 
 QUEUE_PATIENCE: Final = timedelta(minutes=20)
-"""How long a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
+"""Time that a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
 process is started any more (15 minutes): work that only waits its turn is not put back to the end of the queue. Steps of the process's own
 queue have no such bound, since without a worker there the workflow does not run either."""
 
@@ -65,7 +65,7 @@ SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
 
 
 class ProcessInput(Value):
-    """What starts a process. The row in `processes` exists before the workflow does."""
+    """The input of a process. The row in `processes` exists before the workflow does."""
 
     process_id: str
     scene: str = ""
@@ -93,7 +93,7 @@ class ProcessInput(Value):
 
     @property
     def summary(self) -> str:
-        """What the Temporal UI calls this process; without a text of anybody."""
+        """The summary of this process in the Temporal UI; without a text of anybody."""
         origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
         where = f", scene {self.scene}" if self.scene else ""
         who = f", {people_of(self.participants)}" if self.participants else ", people to be found"
@@ -105,13 +105,13 @@ def people_of(choices: Sequence[Choice]) -> str:
     kinds = [
         f"{count} of them {kind}"
         for kind in ("human", "agent")
-        if (count := sum(one.endpoint == kind for one in choices))
+        if (count := sum(choice.endpoint == kind for choice in choices))
     ]
     return ", ".join([f"{len(choices)} people", *kinds])
 
 
 class ProcessResult(Value):
-    """How a process ended."""
+    """The result of a process."""
 
     process_id: str
     outcome: Phase
@@ -129,14 +129,14 @@ class ActivityInput(Value):
 
 
 class ModelOutput(Value):
-    """What a model call used. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
+    """Use of a model call. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
 
     spent: Spent = Spent()
     out_of_budget: bool = False
 
 
 class Pending(Value):
-    """What a model step returns in place of its output while calls of it wait for an answer from outside: their ids."""
+    """Output of a model step whose calls wait for answers from outside: the ids of these calls."""
 
     waiting_calls: tuple[str, ...]
 
@@ -174,7 +174,7 @@ class DiscoverOutput(Value):
 
 
 class ProposeInput(ActivityInput):
-    """Who else is near what is open after a round, for the demander to add."""
+    """Search for people near what is open after a round, whom the demander may add."""
 
     scene: str
     round: int
@@ -192,7 +192,7 @@ class FreezeInput(ActivityInput):
 
 
 def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:
-    """How many newcomers are seated at least: at first the quorum, and at least one; for additions one.
+    """Return the least number of newcomers who are seated: at first the quorum, and at least one; for additions one.
 
     Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
 
@@ -207,7 +207,7 @@ def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> in
 
 
 class FreezeOutput(Value):
-    """Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
+    """The seated participants. Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
 
     seats: tuple[Seat, ...]
 
@@ -252,7 +252,7 @@ class ObserveInput(ActivityInput):
 
 
 class ObserveOutput(ModelOutput):
-    """What the process needs of an observation, and figures for people, which decide nothing."""
+    """The part of an observation that the process needs, and figures for people, which decide nothing."""
 
     verdict: Verdict
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
@@ -278,7 +278,7 @@ class PlanInput(ActivityInput):
 class PlanOutput(ModelOutput):
     claims: int
     supported: int
-    residuals: tuple[str, ...] = Field(default=(), description="Those for which the process has no child yet.")
+    residuals: tuple[str, ...] = Field(default=(), description="Residuals for which the process has no child yet.")
     reduced: bool = False
     has_parts: bool = Field(default=True, description="Whether the plan has a claim or a task for anybody.")
 
@@ -310,7 +310,7 @@ class RememberInput(ActivityInput):
 
 
 class ConsentInput(ActivityInput):
-    """Who of these is to be asked whether a proxy may speak for them."""
+    """The chosen people, whose consents are looked up."""
 
     choices: tuple[Choice, ...]
     others_expected: int = Field(ge=1, description="So many would sit beside the demander if all of them took part.")
@@ -350,7 +350,7 @@ class CancelChildrenInput(ActivityInput):
 
 
 class RecordInput(ActivityInput):
-    """Only the outbox: for transitions after which nothing else happens soon."""
+    """Writes the outbox alone: for transitions after which nothing else happens soon."""
 
 
 @dataclass(frozen=True)
@@ -393,7 +393,7 @@ def queue_of(contract: ActivityContract[Any, Any]) -> str:
 
 
 def start_worker(role: str) -> str:
-    """What an operator types where nobody polls the queue of a role."""
+    """Return the advice for a role that nobody polls."""
     return f"start a worker with `python worker.py {role}`"
 
 

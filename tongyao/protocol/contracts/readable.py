@@ -1,4 +1,4 @@
-"""What operators read in the Temporal UI without decryption."""
+"""Texts that operators read in the Temporal UI without decryption."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ RECITATION_QUEUE: Final = FIELD_QUEUE
 
 
 class RecitationInput(Value):
-    """Which version of which profile; its text stays in the records.
+    """A profile and its version; its text stays in the records.
 
     `passes`, `encoder`: what a seek called for (docs/highway.md); else as the installation is set.
     """

@@ -20,7 +20,7 @@ BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
 
 
 class ModelSpec(Value):
-    """What an encoder with weights is loaded by; kept with the index, so that it is asked by the one that filled it."""
+    """The parameters of an encoder with weights; kept with the index, so that the same encoder fills and queries it."""
 
     model: str = Field(description="A name on the model hub, or a folder.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
@@ -45,7 +45,7 @@ class ReindexInput(Value):
 
 
 class ReindexProgress(Value):
-    """How far it is: `held` of `people` are in index `index`, `batch` of them just now; `live`: it is searched."""
+    """Progress of a re-index: `held` of `people` are in index `index`, `batch` of them just now; `live`: it is searched."""
 
     index: int = 0
     encoder: str = ""

@@ -1,4 +1,4 @@
-"""What is signed of a message or a signal (docs/protocol.md §8.2): the bytes that both sides make of it.
+"""Signatures of messages and signals (docs/protocol.md §8.2): the bytes that are signed.
 
 Whoever reaches Temporal can send a workflow anything. Where Temporal lets in everybody on the machine, only what carries a signature
 of this installation acts for somebody.

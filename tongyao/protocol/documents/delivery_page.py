@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
@@ -10,7 +10,7 @@ from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdow
 from tongyao.protocol.documents.plan_page import people, step_name, words_of_people
 from tongyao.protocol.documents.texts import table
 from tongyao.protocol.documents.to_reader import to_reader
-from tongyao.protocol.model.ids import ALIAS
+from tongyao.protocol.model.ids import ALIAS, speaker_of
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
 
@@ -43,12 +43,12 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
 
     mine = known.get(delivery.alias, "")
     you = words["you" if mine else "you_bare"].format(alias=delivery.alias, words=mine)
-    touching = [one for one in plan.residuals if delivery.alias in speakers(one.sources)]
-    spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(one.title for one in touching)])
+    touching = [residual for residual in plan.residuals if delivery.alias in speakers(residual.sources)]
+    spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(residual.title for residual in touching)])
     met = sorted({alias for alias in ALIAS.findall(spoken) if alias in known} - {delivery.alias})
     others = Entry(text=words["others"].format(who=words_of_people({alias: known[alias] for alias in met}, language)))
     takes_part = plan.has_part(delivery.alias)
-    no_part = () if takes_part else (Entry(text=words["no_part"]),)
+    no_part = () if takes_part else _no_part(plan, delivery.alias, words)
     intro = (Entry(text=you), *no_part, *((others,) if met else ()))
     sections = [
         section("about", delivery.about, before=intro),
@@ -74,19 +74,29 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         language=language,
         title=words["title"],
         remarks=delivery.remarks,
-        sections=tuple(one for one in sections if one.groups),
+        sections=tuple(section for section in sections if section.groups),
         notes_heading=words["notes"],
         notes=notes.notes(),
     )
 
 
+def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[Entry, ...]:
+    """That the plan has no part for the reader; where they spoke for themselves and nothing of it is cited, what they said."""
+    said = [source.text for source in plan.unused if speaker_of(source.id) == reader]
+    if not said or reader in speakers(plan.cited()):
+        return (Entry(text=words["no_part"]),)
+    return (Entry(text=words["not_used"]), *(Entry(text=words["said_unused"].format(words=text)) for text in said))
+
+
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
-    """Which steps of the reader wait for those of others, and which of others wait for the reader's."""
+    """Return the steps of the reader that wait for those of others, and the reverse."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
     told: list[str] = []
     for task in plan.tasks:
-        for before in (plan.tasks[numbers[one] - 1] for one in task.prerequisites if one in numbers):
+        for before in (
+            plan.tasks[numbers[prerequisite] - 1] for prerequisite in task.prerequisites if prerequisite in numbers
+        ):
             if (task.assignee == reader) == (before.assignee == reader):
                 continue
             waits = task.assignee == reader
@@ -94,11 +104,11 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
             own = step_name(plan, numbers[mine.id], language, whose=False)
             named = step_name(plan, numbers[other.id], language)
             told.append(words["waits_for" if waits else "comes_before"].format(own=own, step=named))
-    return tuple(Entry(text=one) for one in dict.fromkeys(told))
+    return tuple(Entry(text=line) for line in dict.fromkeys(told))
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:
-    """What is asked of the reader is noted as unsaid where none of their own words offers it."""
+    """Return the entry of a request to the reader, noted as unsaid if none of their own words offers it."""
     if kind == "asked" and claim.sources and reader not in speakers(claim.sources):
         return notes.mark("unsaid", claim.sources, claim.doubt)
     return notes.of_claim(claim)

@@ -25,7 +25,7 @@ class NoteLine(Value):
 
 
 class Note(Value):
-    """What an entry rests on. `doubt`: why code doubts that the sources say it; empty when it does not."""
+    """Sources of an entry. `doubt`: why code doubts that the sources say it; empty when it does not."""
 
     number: int
     kind: NoteKind

@@ -1,4 +1,4 @@
-"""How a plan was answered, in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
+"""Answers to a plan in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
 
 Every text that says who has answered what takes its words from here.
 """
@@ -24,7 +24,7 @@ _OWN: Final = table("own_answer")
 
 
 class GivenAnswer(Value):
-    """What one person answered to the plan that holds. `decision`: commit, decline, propose; `erased`: of somebody
+    """One person's answer to the current plan. `decision`: commit, decline, propose; `erased`: of somebody
     who was erased since; empty: no answer, or none yet.
 
     `name`: where the reader may know it. `words`: what they wrote with it.
@@ -40,24 +40,24 @@ def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Secti
     """A group for each decision, with everybody who made it; None where nobody is asked."""
     words = _WORDS[language]
     groups = tuple(
-        Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+        Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
         for heading, those in _by_decision(answers, language)
     )
     return Section(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
 
 
 def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[Section]:
-    """For each plan that another one has replaced, the latest first, how it was answered."""
+    """Return the answers to each replaced plan, the latest first."""
     words = _WORDS[language]
     sections = []
-    for revision in sorted({one.revision for one in answers}, reverse=True):
+    for revision in sorted({answer.revision for answer in answers}, reverse=True):
         given = [
-            GivenAnswer(alias=one.alias, decision=one.decision, words=one.words)
-            for one in answers
-            if one.revision == revision
+            GivenAnswer(alias=answer.alias, decision=answer.decision, words=answer.words)
+            for answer in answers
+            if answer.revision == revision
         ]
         groups = tuple(
-            Group(heading=heading, entries=tuple(_entry(one, words) for one in those))
+            Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
             for heading, those in _by_decision(given, language)
         )
         heading = words["before"].format(revision=revision)
@@ -66,12 +66,12 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
 
 
 def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_open: bool = False) -> str:
-    """Who answered what, and who did not, in one line; empty where nobody has a part of the plan. `still_open`: whether the plan can be answered."""
+    """Return the answers in one line, and who gave none; empty if nobody has a part of the plan. `still_open`: whether the plan can be answered."""
     words = _WORDS[language]
     said = (
         words["heading"].format(
             heading=words["open"] if still_open and not those[0].decision else heading,
-            who=words["and"].join(_who(one, words) for one in those),
+            who=words["and"].join(_who(answer, words) for answer in those),
         )
         for heading, those in _by_decision(answers, language)
     )
@@ -84,13 +84,13 @@ def decision_in_words(decision: str, language: Language, *, still_open: bool = F
 
 
 def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
-    """What a reader is told of their own answer, beside the answer itself."""
+    """Return the sentence about a reader's own answer, beside the answer itself."""
     return _OWN[language][own]
 
 
 def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
-    """For each decision that somebody made its heading and everybody who made it."""
-    found = ((one, [answer for answer in answers if answer.decision == one]) for one in _DECISIONS)
+    """Yield each decision that somebody made, with its heading and everybody who made it."""
+    found = ((decision, [answer for answer in answers if answer.decision == decision]) for decision in _DECISIONS)
     return [(_WORDS[language][decision], those) for decision, those in found if those]
 
 

@@ -20,7 +20,7 @@ END: Final = "end"
 
 
 class Guard(Value):
-    """What must hold before a forward is taken.
+    """A condition of a forward.
 
     `committed`: every alias in `aliases` has answered the plan with a commitment; `done`: every node in `nodes` was left;
     `confirmed`: whoever is in `aliases` says that it was done.
@@ -51,7 +51,7 @@ class Node(Value):
 
 
 class Permission(Value):
-    """Who may do something. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
+    """A permission by alias. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
 
     name: str
     aliases: tuple[str, ...]
@@ -132,13 +132,17 @@ def machine_schema() -> dict[str, Any]:
 
 
 def _agreed(task: Task) -> tuple[Guard, ...]:
-    """What one side only offered needs that side's commitment."""
+    """Return the guards before a task: one that only its assignee offered needs their commitment."""
     offered = task.has_doer and task.assignee != DEMANDER and not task.agreed
     return (Guard(kind="committed", aliases=(task.assignee,)),) if offered else ()
 
 
 def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[Guard, ...]:
-    others = tuple(names[one] for one in task.prerequisites if one != coming_from.id and one in names)
+    others = tuple(
+        names[prerequisite]
+        for prerequisite in task.prerequisites
+        if prerequisite != coming_from.id and prerequisite in names
+    )
     return (Guard(kind="done", nodes=others),) if others else ()
 
 

@@ -28,7 +28,7 @@ _ROOM: Final = 5
 
 _WORDS: Final = table("plan")
 _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
-"""How much of a step is repeated in the name of the step."""
+"""Units of a step that its name repeats."""
 
 
 def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
@@ -129,7 +129,7 @@ class _Layout:
         return Section(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
     def _lead(self) -> Entry | None:
-        """Who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
+        """Return the first line: who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
         if not (self._plan.claims() or self._plan.tasks or self._answers):
             return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]

@@ -1,4 +1,4 @@
-"""What a process is and what it waits for, as the Markdown of the Temporal UI's current details. Pure.
+"""A process and what it waits for, as the Markdown of the Temporal UI's current details. Pure.
 
 No text of anybody stands in it (docs/operations.md §2).
 """
@@ -43,9 +43,9 @@ def details(state: State, now: datetime) -> str:
     if state.plan_revision:
         lines.append(f"Plan {state.plan_revision}, {len(state.residuals)} residual tensions")
     lines += [
-        f"Child {one.child} for {residual}: {one.outcome or 'running'}"
-        for residual, one in sorted(state.residuals.items())
-        if one.child
+        f"Child {kept.child} for {residual}: {kept.outcome or 'running'}"
+        for residual, kept in sorted(state.residuals.items())
+        if kept.child
     ]
     return "\n\n".join(lines)
 

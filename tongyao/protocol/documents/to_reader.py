@@ -48,7 +48,7 @@ def _begins(text: str, at: int) -> bool:
 
 
 def called(alias: str, reader: str, language: Language) -> str:
-    """What a table or a list calls this person: the demander reads `you`, a participant `you (P02)`; others keep their alias."""
+    """Return the name of a person in a table or a list: the demander reads `you`, a participant `you (P02)`; others keep their alias."""
     if not alias or alias != reader:
         return alias
     return (_YOU if alias == DEMANDER else _AS_PARTICIPANT)[language].format(alias=alias)

@@ -1,0 +1,5 @@
+"""Checks of model answers (docs/guards.md): pure functions from an answer and its request to complaints.
+
+Public: `checks` (the types and the merge of a repair), one module for each step (`items`, `observations`, `plans`, `deliveries`),
+`fallback`, `quoting` and `support`.
+"""

@@ -3,14 +3,14 @@
 See docs/protocol.md §5.4 and docs/guards.md. The wordings are data: `wordings.en.toml` and `wordings.zh.toml`. A recommendation that
 somebody made is visible matter and stays; the same words as the catalyst's own go. So quotations, and reports such as
 "P02 said …", are left out before a sentence is judged. They are kept if another participant is named in them: put into
-somebody's mouth, "P01 and P03 should talk" is a recommendation too.
+somebody's mouth, "P01 and P03 should talk" is a recommendation too. Words copied from the tension, which everybody reads, are P00's.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 from tongyao.protocol.guards.checks import Complaint, sentences
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model.observation import ObservationDraft
+from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import CatalystRequest
 
 Reason = Literal["recommendation", "private_talk", "judgement"]
@@ -39,12 +40,15 @@ _BESIDE_CHINESE: Final = re.compile(
     r"(?<=[\u3400-\u9fff，。；：、！？]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u3400-\u9fff])"
 )
 """A space between Chinese and Latin letters or digits: some writers set it, and it changes no meaning."""
+_WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’]\w+)?")
+_COPIED: Final = {"en": 5, "zh": 8}
+"""From so many words in a row on, or Chinese characters, a passage of the tension is copied and not met by chance."""
 _EDGES: Final = " .。!！?？;；,，:：、\n"
 """Marks around words that are not quoted with them."""
 
 
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
-"""Where a pattern of the tables holds another one."""
+"""The place in a pattern of the tables at which another one is inserted."""
 
 
 class Breach(NamedTuple):
@@ -71,10 +75,13 @@ class _Wordings:
             return _FRAGMENT.sub(lambda name: whole(fragments[name[1]]), pattern)
 
         joined = {
-            name: patterns if name == "reports" else ["|".join(f"(?:{one})" for one in patterns)]
+            name: patterns if name == "reports" else ["|".join(f"(?:{pattern})" for pattern in patterns)]
             for name, patterns in groups.items()
         }
-        return {name: [re.compile(whole(one), re.IGNORECASE) for one in patterns] for name, patterns in joined.items()}
+        return {
+            name: [re.compile(whole(pattern), re.IGNORECASE) for pattern in patterns]
+            for name, patterns in joined.items()
+        }
 
     def reports(self) -> list[re.Pattern[str]]:
         """Reports of what somebody said, wants or lacks, each with the groups `who` and `said`."""
@@ -94,15 +101,47 @@ def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
     entries += [("ended", number, entry.why) for number, entry in enumerate(draft.ended)]
     for field, number, text in (*entries, ("why", None, draft.why), ("words", None, draft.words)):
         for sentence in sentences(text):
-            if breach := breach_of(sentence):
+            if (breach := breach_of(sentence)) and (breach := breach_of(_without_copied(sentence, breach, request))):
                 what = complaint(request.language, breach.reason)
                 told = complaint(request.language, "sentence", sentence=sentence.strip(), words=breach.words, what=what)
                 yield Complaint(text=told, reason=breach.reason, fields=(field,), entry=number, sentence=sentence)
 
 
+def _without_copied(sentence: str, breach: Breach, request: CatalystRequest) -> str:
+    """`sentence` without the passage that holds the words of `breach`, if that is copied from the tension; else as it is.
+
+    A passage that names a participant stays: P00 wrote the tension before anybody had a seat.
+    """
+    length = _COPIED[request.language]
+    runs = {run for text in request.tension.lines() for run in _runs(_WORD.findall(text.casefold()), length)}
+    words = list(_WORD.finditer(sentence))
+    copied: set[int] = set()
+    for number, run in enumerate(_runs([word.group().casefold() for word in words], length)):
+        copied.update(range(number, number + length) if run in runs else ())
+    begins = sentence.find(breach.words)
+    if begins < 0:
+        return sentence
+    meant = [n for n, word in enumerate(words) if word.end() > begins and word.start() < begins + len(breach.words)]
+    if not meant or not copied.issuperset(meant):
+        return sentence
+    first, last = meant[0], meant[-1]
+    while first - 1 in copied:
+        first -= 1
+    while last + 1 in copied:
+        last += 1
+    start, end = words[first].start(), words[last].end()
+    names_others = set(_ANY_ALIAS.findall(sentence[start:end])) - {DEMANDER}
+    return sentence if names_others else f"{sentence[:start]}…{sentence[end:]}"
+
+
+def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
+    """Every `length` words in a row."""
+    return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+
+
 @lru_cache(maxsize=1024)  # an answer is checked before and after its repair
 def breach_of(sentence: str) -> Breach | None:
-    """Why `sentence` is not the catalyst's to say; None when it is, or when that is not certain."""
+    """Return the reason why the catalyst may not say `sentence`; None when it is, or when that is not certain."""
     for part in _parts(_own_words(sentence)):
         if not _find("neutral", part) and (found := _goes_beyond(part)):
             return found

@@ -98,7 +98,7 @@ def strike(draft: DraftT, complaints: Sequence[Complaint]) -> tuple[DraftT, int]
 
 
 def _struck(value: Any, complaints: Sequence[Complaint]) -> tuple[Any, int]:
-    """What is left of an entry or a text, None for nothing, and how many things were struck."""
+    """Return the rest of an entry or a text, None if nothing is left, and the number of struck parts."""
     if not complaints:
         return value, 0
     faulty = {complaint.sentence for complaint in complaints}

@@ -1,4 +1,4 @@
-"""What stands when no answer can be read: never nothing (docs/protocol.md §7.6). Pure."""
+"""The fallback if no answer can be read: never empty (docs/protocol.md §7.6). Pure."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.ids import ANY_ID, round_of, speaker_of
 from tongyao.protocol.model.requests import Language
 
@@ -17,26 +18,7 @@ _BRACKETED: Final = re.compile(
 _BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
 _PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
 _TASK: Final = re.compile(r"(?<![A-Za-z0-9/])t\d{1,3}(?![A-Za-z0-9/])")
-_WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
-    "en": {
-        "item": "what {who} said in round {round}",
-        "catalyst": "the observation of round {round}",
-        "T": "the change that is wanted",
-        "I": "the present state",
-        "E": "what is offered in return",
-        "B": "obstacle {number}",
-        "step": "step {number}",
-    },
-    "zh": {
-        "item": "{who} 在第 {round} 轮说的",
-        "catalyst": "第 {round} 轮的催化观察",
-        "T": "想要的变化",
-        "I": "眼下的处境",
-        "E": "可以拿出来换的",
-        "B": "第 {number} 个阻碍",
-        "step": "第 {number} 步",
-    },
-}
+_WORDS: Final = table("ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What is said for a participant: the checks of a proxy's items, and a person's own words cut into items (docs/protocol.md §4.4). Pure."""
+"""Items of a participant: the checks of a proxy's items, and a person's own words cut into items (docs/protocol.md §4.4). Pure."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def own_pieces(text: str, *, limit: int = MAX_OWN_PIECES) -> tuple[str, ...]:
 
 
 def _begins(text: str) -> Iterator[int]:
-    """Where the pieces of `text` begin, each of which has a letter or a digit."""
+    """Yield the beginnings of the pieces of `text`, each of which has a letter or a digit."""
     at = first = 0
     opens, any_said, piece_says = True, False, False
     for line in text.splitlines(keepends=True):
@@ -166,4 +166,4 @@ def _may_tell_address(mandate: Mandate) -> bool:
 def _complaint(request: EndpointRequest, number: int, item: ItemDraft, fault: Fault, **named: object) -> Complaint:
     what = complaint(request.language, fault, **named)
     told = complaint(request.language, "item", text=item.text.strip(), what=what)
-    return Complaint(text=told, reason=fault, fields=("items",), entry=number)
+    return Complaint(text=told, reason=fault, fields=("items", "names"), entry=number)

@@ -33,9 +33,9 @@ def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
             continue
         for match in _ONE_ID.finditer(bare):
             plain = _as_written(match.group("id"))
-            for one in (f"{match.group('child')}/{plain}", plain):
-                if one in known:
-                    found[one] = None
+            for id in (f"{match.group('child')}/{plain}", plain):
+                if id in known:
+                    found[id] = None
                     break
     return tuple(found)
 
@@ -48,7 +48,7 @@ def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...
         if _TARGETS.fullmatch(text.strip())
         for match in _TARGET.finditer(_REMARK.sub("", text))
     )
-    return tuple(dict.fromkeys(one for one in named if one in known))
+    return tuple(dict.fromkeys(name for name in named if name in known))
 
 
 def named_alias(said: str) -> str:

@@ -57,15 +57,23 @@ def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterato
 
 
 def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A note has words. Of the frameworks the first stands; the others are struck without asking again."""
+    """A note has words, and replaces no protected relation. Of the frameworks the first that replaces none stands; further ones are
+    struck without asking again."""
+    state = standing(request.exchange)
+    held = [note.id for note in state.notes if note.kind is NoteKind.FRAMEWORK]
     frameworks = 0
     for number, entry in enumerate(draft.notes):
-        frameworks += entry.kind is NoteKind.FRAMEWORK
-        if not entry.text.strip():
+        is_new = entry.kind is NoteKind.FRAMEWORK and not named_ids(entry.replaces, held)
+        frameworks += is_new
+        if fixed := _protected(entry.replaces, state):
+            what = complaint(request.language, "protected", id=fixed[0])
+            told = complaint(request.language, "note", text=entry.text.strip(), what=what)
+            yield Complaint(text=told, reason="protected", fields=("notes",), entry=number)
+        elif not entry.text.strip():
             what = complaint(request.language, "empty_text")
             told = complaint(request.language, "note", text=entry.kind, what=what)
             yield Complaint(text=told, reason="empty_text", fields=("notes",), entry=number)
-        elif entry.kind is NoteKind.FRAMEWORK and frameworks > 1:
+        elif is_new and frameworks > 1:
             yield Complaint(text="", reason="second_framework", fields=("notes",), entry=number)
 
 
@@ -96,6 +104,7 @@ def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck:
     """
     state = standing(request.exchange)
     items = [item.id for item in state.valid_items]
+    statements = [statement.id for statement in state.statements]
     stated = [(between, entry) for entry in draft.relations if (between := _between(entry.between, request))]
     related = {between for between, _ in stated}
     open_pairs = not_examined(state, request.contributors)
@@ -111,16 +120,14 @@ def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck:
                 kind=entry.kind,
                 text=entry.text.strip(),
                 sources=named_ids(entry.sources, items),
-                replaces=named_ids(entry.replaces, [relation.id for relation in state.relations]),
+                replaces=named_ids(entry.replaces, statements),
             )
             for number, (between, entry) in enumerate(stated, 1)
         ),
         none=tuple(pair for pair in open_pairs if pair in none and pair not in related),
         notes=tuple(_note(entry, number, request, state, items) for number, entry in enumerate(draft.notes, 1)),
         ended=tuple(
-            Ended(id=id, why=entry.why.strip())
-            for entry in draft.ended
-            for id in named_ids([entry.id], [statement.id for statement in state.statements])
+            Ended(id=id, why=entry.why.strip()) for entry in draft.ended for id in named_ids([entry.id], statements)
         ),
         words=draft.words.strip(),
         struck=struck,
@@ -129,7 +136,7 @@ def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck:
 
 def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standing, items: Collection[str]) -> Note:
     people = (*request.contributors, DEMANDER)
-    replaces = named_ids(entry.replaces, [note.id for note in state.notes])
+    replaces = named_ids(entry.replaces, [statement.id for statement in state.statements])
     were_asked = {state.asked[id].alias for id in replaces if id in state.asked}
     asks = named_alias(entry.asks)
     return Note(

@@ -42,10 +42,10 @@ _QUESTION = re.compile(
 )
 """A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Of an answer: each is compared with the tensions of its lineage."""
+"""Most residuals of an answer: each is compared with the tensions of its lineage."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 _TITLE_UNITS = 20
-"""Of a residual that was given no title: so much of its transition."""
+"""Units of its transition that are the title of a residual without one."""
 
 
 def settle_plan(
@@ -94,8 +94,8 @@ def settle_plan(
         roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(request.aliases)),
         tasks=tasks,
         residuals=tuple(
-            _residual(one, residual_id(request.revision, number), claims, lineage)
-            for number, one in enumerate(residuals, 1)
+            _residual(residual, residual_id(request.revision, number), claims, lineage)
+            for number, residual in enumerate(residuals, 1)
         ),
         offsets=claims.all(draft.offsets),
         remarks=tuple(draft.remarks),
@@ -241,13 +241,13 @@ def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
         while way:
             task = next(reversed(way))
             before = kept.setdefault(task, [])
-            one = next((one for one in way[task] if one not in way), None)
-            if one is None:
+            waits_for = next((other for other in way[task] if other not in way), None)
+            if waits_for is None:
                 del way[task]
                 continue
-            before.append(one)
-            if one not in kept:
-                way[one] = iter(wanted[one])
+            before.append(waits_for)
+            if waits_for not in kept:
+                way[waits_for] = iter(wanted[waits_for])
     return kept
 
 

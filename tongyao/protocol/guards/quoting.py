@@ -1,4 +1,4 @@
-"""Where a quote stands in its source (docs/protocol.md §4.4). Pure, and linear in the source's length.
+"""Search for a quote in its source (docs/protocol.md §4.4). Pure, and linear in the source's length.
 
 Verbatim means the same characters. What a pen changes without meaning to is forgiven: white space and line breaks,
 the shape of quotation marks and dashes, full and half width, upper case, Markdown's marks; and the span that is kept
@@ -21,10 +21,10 @@ LEAST_UNITS: Final = 2
 _SPACE: Final = re.compile(r"\s+")
 _FAINT: Final = re.compile(r"[\s*_`]+")
 REPLACED: Final = re.compile(r"\bP\d{2,3}\b|\[somebody\]|\[某人\]|\[…\]|\[(?:person|firm|某人|某单位) \d{1,6}\]")
-"""What a text has in the place of names and contacts."""
+"""A mark in place of a name or a contact."""
 _LONGEST_NAME: Final = 100
 _BETWEEN_SHOWN: Final = "\x00"
-"""Stands in no text, so that no quote reaches over it."""
+"""A character that no text contains, so that no quote extends over it."""
 
 _ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
@@ -44,12 +44,12 @@ _SAME: Final = str.maketrans(
 
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Where `quote` stands in `text`, as (start, end) in characters; None when it does not."""
+    """Return the place of `quote` in `text` as (start, end) in characters; None if it is not there."""
     wanted = quote.strip()
     if not wanted:
         return None
-    for one in dict.fromkeys((wanted, wanted.strip(_AROUND))):
-        if one and (found := _find(text, one)) is not None:
+    for candidate in dict.fromkeys((wanted, wanted.strip(_AROUND))):
+        if candidate and (found := _find(text, candidate)) is not None:
             return found
     return None
 
@@ -131,7 +131,7 @@ def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _last(text: str, part: str) -> tuple[int, int] | None:
-    """Where `part` stands last in a short `text`; where it stands first if only white space or marks were changed in it."""
+    """Return the last place of `part` in a short `text`; the first one if only white space or marks were changed in it."""
     at = _plain(text).rfind(_plain(part)) if len(_plain(text)) == len(text) else text.rfind(part)
     return (at, at + len(part)) if at >= 0 else find_quote(text, part)
 
@@ -159,7 +159,7 @@ def _plain(text: str) -> str:
 
 
 def _unfolded(text: str, folded_at: int, runs: re.Pattern[str], left: str) -> int:
-    """Where the character at `folded_at` of the folded text stands in `text`."""
+    """Return the index in `text` of the character at `folded_at` of the folded text."""
     surplus = 0
     for run in runs.finditer(text):
         if run.start() - surplus > folded_at or (left and run.start() - surplus == folded_at):

@@ -24,7 +24,7 @@ def spelled_numbers(text: str) -> frozenset[str]:
     """Each in digits."""
     english = (_read(_BETWEEN.split(found.group().casefold())) for found in _ENGLISH.finditer(text))
     chinese = (_read_chinese(found.group()) for found in _CHINESE.finditer(text))
-    return frozenset(str(one) for one in (*english, *chinese))
+    return frozenset(str(word) for word in (*english, *chinese))
 
 
 def _read(words: list[str]) -> int:

@@ -10,27 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.ordinary_words import ORDINARY_CHINESE, ORDINARY_ENGLISH
 from tongyao.protocol.guards.spelled_numbers import spelled_numbers
+from tongyao.protocol.identity.marks import MARKED
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.rules.identity.pseudonyms import MARKED
 
-_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
-_WORD = re.compile(r"[a-z][a-z'’-]{2,}")
+CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+WORD = re.compile(r"[a-z][a-z'’-]{2,}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_ALIAS = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
+ALIAS_OR_ID = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
 
 _FUNCTION_WORDS: Final = frozenset(
     "the and for with that this from into their they have has are was were will can its not but who what when which "
     "than then them there these those our your his her she you about over under between after before also each".split()
 )
-_COMMON_PAIRS: Final = frozenset(
+COMMON_PAIRS: Final = frozenset(
     "可以 一个 这个 那个 他们 我们 没有 因为 所以 如果 已经 需要 能够 进行 以及 或者 并且 其中 对于 通过 提供 参与".split()
 )
-_ORDINARY_CHINESE: Final = re.compile(
-    "|".join(sorted(_COMMON_PAIRS | {word for word in ORDINARY_CHINESE if len(word) == 2}))
-)
-
 _WHY: Final[Mapping[Language, tuple[str, str]]] = {
     "en": ("the number {number} stands in none of the cited items", "shares no term with the cited items"),
     "zh": ("数目 {number} 在引用的条目里都没有", "和引用的条目没有一个共同的词"),
@@ -43,7 +38,7 @@ def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
     """
     absent_number, no_term = _WHY[language]
     sources = "\n".join(cited)
-    numbers = _digits(MARKED.sub(" ", _ALIAS.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
+    numbers = _digits(MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
     if numbers:
         return absent_number.format(number=sorted(numbers)[0])
     wanted = terms(claim)
@@ -54,40 +49,12 @@ def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
 
 def _digits(text: str) -> set[str]:
     """Numbers in digits; `2,800` is `2800`."""
-    return {one.replace(",", "") for one in _NUMBER.findall(text)}
+    return {number.replace(",", "") for number in _NUMBER.findall(text)}
 
 
 def terms(text: str) -> frozenset[str]:
     """Content terms: stemmed-by-prefix Latin words, and pairs of neighbouring CJK characters."""
-    lowered = _ALIAS.sub(" ", text).casefold()
-    words = {word[:6] for word in _WORD.findall(lowered) if word not in _FUNCTION_WORDS}
-    pairs = {run[at : at + 2] for run in _CJK.findall(lowered) for at in range(len(run) - 1)}
-    return frozenset(words | (pairs - _COMMON_PAIRS))
-
-
-def telling_words_in_common(text: str, other: str) -> tuple[str, ...]:
-    """The words of `text` whose terms stand in `other` as well, each once and in their order; of Chinese the longest stretches.
-
-    Without ordinary words, which stand in texts about anything.
-    """
-    shared = terms(other)
-    lowered = _ORDINARY_CHINESE.sub("  ", _ALIAS.sub(" ", text).casefold())
-    found: list[tuple[int, str]] = [
-        (one.start(), one.group())
-        for one in _WORD.finditer(lowered)
-        if one.group() not in ORDINARY_ENGLISH and one.group()[:6] in shared
-    ]
-    for run in _CJK.finditer(lowered):
-        begin = end = -1
-        for at in range(run.start(), run.end() - 1):
-            pair = lowered[at : at + 2]
-            if pair not in shared:
-                continue
-            if at >= end:
-                if begin >= 0:
-                    found.append((begin, lowered[begin:end]))
-                begin = at
-            end = at + 2
-        if begin >= 0:
-            found.append((begin, lowered[begin:end]))
-    return tuple(dict.fromkeys(word for _, word in sorted(found)))
+    lowered = ALIAS_OR_ID.sub(" ", text).casefold()
+    words = {word[:6] for word in WORD.findall(lowered) if word not in _FUNCTION_WORDS}
+    pairs = {run[at : at + 2] for run in CJK_RUN.findall(lowered) for at in range(len(run) - 1)}
+    return frozenset(words | (pairs - COMMON_PAIRS))

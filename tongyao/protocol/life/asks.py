@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol
 
 from tongyao.protocol.life.state import Deadline, State
@@ -25,6 +26,9 @@ Open = tuple[Waiting, Deadline | None]
 
 TEXT: Final = "<text>"
 PROFILE: Final = "<profile id>"
+NEVER_OPEN: Final = "none/0"
+"""The id that no ask has: what somebody answers who was shown nothing."""
+
 _TEXTS: Final = catalogue("protocol")
 """Read when this module is imported: a workflow may not read files."""
 
@@ -33,42 +37,14 @@ _TEXTS: Final = catalogue("protocol")
 class AskKind:
     """One kind of ask.
 
-    `name`: the first part of its ids. `open`: the asks of this kind that are open, where the phase has them. `answers`: the messages that
+    `open`: the asks of this kind that are open, where the phase has them. `answers`: the messages that
     answer it, the usual one first, without the fields that name it.
     """
 
     kind: Ask
-    name: str
     whom: Literal["demander", "participant", "invited", "operator", "answerer"]
     open: Callable[[State], Iterable[Open]]
     answers: tuple[Body, ...]
-
-
-# ---- the number by which the demander's messages name what they answer
-
-
-def confirm_ask(state: State) -> str:
-    return ids.ask_id("confirm", state.revisions + 1)
-
-
-def select_ask(state: State) -> str:
-    return ids.ask_id("select", state.seatings + 1)
-
-
-def decide_ask(state: State) -> str:
-    return ids.ask_id("decide", state.decisions)
-
-
-def replan_ask(state: State) -> str:
-    return ids.ask_id("replan", state.plan_revision)
-
-
-def conclude_ask(state: State) -> str:
-    return moment("conclude", state.phase, state.round, state.plan_revision)
-
-
-def extend_ask(state: State, alias: str) -> str:
-    return moment("extend_deadline", state.phase, state.round, state.plan_revision, alias)
 
 
 def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
@@ -85,11 +61,14 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
 
 def _confirm(state: State) -> Iterator[Open]:
     named = len(state.start.participants) or None
-    yield Waiting(id=confirm_ask(state), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named), state.deadline
+    yield (
+        Waiting(id=ids.ask_id("confirm", state.revisions + 1), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named),
+        state.deadline,
+    )
 
 
 def _select(state: State) -> Iterator[Open]:
-    yield Waiting(id=select_ask(state), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
+    yield Waiting(id=ids.ask_id("select", state.seatings + 1), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
 
 
 def _consent(state: State) -> Iterator[Open]:
@@ -121,7 +100,8 @@ def _gap(state: State) -> Iterator[Open]:
 
 
 def _decide(state: State) -> Iterator[Open]:
-    yield Waiting(id=decide_ask(state), ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
+    id = ids.ask_id("decide", state.decisions)
+    yield Waiting(id=id, ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
 
 
 def _answer(state: State) -> Iterator[Open]:
@@ -133,19 +113,11 @@ def _answer(state: State) -> Iterator[Open]:
 
 def _replan(state: State) -> Iterator[Open]:
     if state.open_points:
-        waiting = Waiting(id=replan_ask(state), ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision)
-        yield waiting, state.deadline
+        id = ids.ask_id("replan", state.plan_revision)
+        yield Waiting(id=id, ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
 
 
-def _residual(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.RESIDUAL)
-
-
-def _hole(state: State) -> Iterator[Open]:
-    yield from _residuals(state, Ask.HOLE)
-
-
-def _residuals(state: State, kind: Ask) -> Iterator[Open]:
+def _residuals(kind: Ask, state: State) -> Iterator[Open]:
     for residual in state.undecided:
         if (kind is Ask.HOLE) == (ids.hole_of(residual) is not None):
             waiting = Waiting(
@@ -181,24 +153,24 @@ _MORE: Final[dict[m.Decision, Body]] = {
 }
 
 _TABLE: Final = (
-    AskKind(Ask.CONFIRM_TENSION, "confirm", "demander", _confirm, (
+    AskKind(Ask.CONFIRM_TENSION, "demander", _confirm, (
         {"kind": "confirm_tension"}, {"kind": "revise_tension", "tension": _TENSION})),
-    AskKind(Ask.SELECT_PARTICIPANTS, "select", "demander", _select, (
+    AskKind(Ask.SELECT_PARTICIPANTS, "demander", _select, (
         {"kind": "select_participants", "participants": [PROFILE, PROFILE]},)),
-    AskKind(Ask.CONSENT, "consent", "invited", _consent, (
+    AskKind(Ask.CONSENT, "invited", _consent, (
         {"kind": "consent", "allow": True}, {"kind": "consent", "allow": True, "endpoint": "human"}, {"kind": "consent", "allow": False})),
-    AskKind(Ask.PROJECTION, "say", "participant", _say, _SAY),
-    AskKind(Ask.GAP, "gap", "demander", _gap, _SAY),
-    AskKind(Ask.DECISION, "decide", "demander", _decide, tuple(
+    AskKind(Ask.PROJECTION, "participant", _say, _SAY),
+    AskKind(Ask.GAP, "demander", _gap, _SAY),
+    AskKind(Ask.DECISION, "demander", _decide, tuple(
         {"kind": "decide", "decision": decision.value, **_MORE.get(decision, {})} for decision in m.Decision)),
-    AskKind(Ask.ANSWER, "answer", "participant", _answer, (
+    AskKind(Ask.ANSWER, "participant", _answer, (
         {"kind": "answer_plan", "answer": "commit"}, {"kind": "answer_plan", "answer": "decline", "text": TEXT},
         {"kind": "answer_plan", "answer": "propose", "text": TEXT})),
-    AskKind(Ask.REPLAN, "replan", "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
-    AskKind(Ask.RESIDUAL, "residual", "demander", _residual, _BRANCH),
-    AskKind(Ask.HOLE, "residual", "demander", _hole, _BRANCH),
-    AskKind(Ask.RESUME, "resume", "operator", _resume, ({"kind": "resume"},)),
-    AskKind(Ask.CALLS, "calls", "answerer", _calls, ()),
+    AskKind(Ask.REPLAN, "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
+    AskKind(Ask.RESIDUAL, "demander", partial(_residuals, Ask.RESIDUAL), _BRANCH),
+    AskKind(Ask.HOLE, "demander", partial(_residuals, Ask.HOLE), _BRANCH),
+    AskKind(Ask.RESUME, "operator", _resume, ({"kind": "resume"},)),
+    AskKind(Ask.CALLS, "answerer", _calls, ()),
 )  # fmt: skip
 
 KINDS: Final[Mapping[Ask, AskKind]] = {row.kind: row for row in _TABLE}
@@ -223,55 +195,29 @@ def answers(
         id: of the ask.
         number: the round, of `answer` and `replan` the revision of the plan, of `consent` the number of the invitation.
         subject: of `residual` and `hole`, the residual.
-        options: of `decision` and `replan`, what may be chosen; empty: everything.
+        options: what may be chosen; empty: everything.
         given: of `replan`, how the plan was answered, by alias.
     """
-    offered = [
-        body
-        for body in KINDS[kind].answers
-        if not options or body.get("decision", body["kind"]) in options or kind not in _CHOSEN
-    ]
-    return [{**body, **_named(body["kind"], id, number, subject, given or {})} for body in offered]
-
-
-_CHOSEN: Final = (Ask.DECISION, Ask.REPLAN)
+    possible = KINDS[kind].answers
+    offered = [body for body in possible if not options or body.get("decision", body["kind"]) in options]
+    answered = {
+        one: [alias for alias, answer in (given or {}).items() if answer == one] for one in ("decline", "propose")
+    }
+    named: dict[str, Body] = {
+        "submit_projection": {"round": number},
+        "answer_plan": {"revision": number},
+        "approve_residual": {"residual": subject},
+        "consent": {"invitation": number},
+        "conclude": {"ask": moment("conclude", Phase.ANSWERING, 0, number)},
+        "replan": {"ask": id, "without": answered["decline"], "proposals": answered["propose"]},
+        "resume": {},
+    }
+    return [{**body, **named.get(body["kind"], {"ask": id})} for body in offered]
 
 
 def answered_by(message_kind: str) -> frozenset[str]:
     """The kinds of asks that a message of this kind answers."""
     return frozenset(row.kind.value for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
-
-
-def never_open(message_kind: str) -> str:
-    """An id of the kind of ask that such a message answers which is never open: what somebody answers who was shown nothing."""
-    [name, *_] = (row.name for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
-    return ids.ask_id(name, 0)
-
-
-def _named(kind: str, id: str, number: int, subject: str, given: Mapping[str, str]) -> Body:
-    """The fields by which a message names what it answers."""
-    match kind:
-        case "submit_projection":
-            return {"round": number}
-        case "answer_plan":
-            return {"revision": number}
-        case "approve_residual":
-            return {"residual": subject}
-        case "consent":
-            return {"invitation": number}
-        case "conclude":
-            return {"ask": moment("conclude", Phase.ANSWERING, 0, number)}
-        case "replan":
-            without = [alias for alias, answer in given.items() if answer == "decline"]
-            return {
-                "ask": id,
-                "without": without,
-                "proposals": [alias for alias, one in given.items() if one == "propose"],
-            }
-        case "resume":
-            return {}
-        case _:
-            return {"ask": id}
 
 
 # ---- their sentences
@@ -280,6 +226,12 @@ def _named(kind: str, id: str, number: int, subject: str, given: Mapping[str, st
 def words(key: str, language: str, /, **values: Any) -> str:
     """A text of `tongyao/texts/protocol`, in English for every language but `zh`."""
     return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
+
+
+def whom(alias: str, language: str) -> str:
+    """Whom an ask is for, in a sentence: an alias, or that somebody is invited."""
+    number = ids.invitation_of(alias)
+    return words("asks.invited", language, number=number) if number else alias
 
 
 class Told(Protocol):

@@ -27,12 +27,11 @@ def wall_time(state: State, at: timedelta) -> datetime:
     return state.started_at + state.stopped_for + at
 
 
-def ask_until(state: State, seconds: int, now: datetime) -> Deadline:
-    """A deadline of `seconds` from now on."""
+def ask_until(state: State, seconds: int, now: datetime, *, whose: str = "") -> Deadline:
+    """A deadline of `seconds` from now on. `whose`: as in `Deadline`."""
     state.deadlines_set += 1
-    return Deadline(
-        number=state.deadlines_set, asked_at=now, asked=process_time(state, now), term=timedelta(seconds=seconds)
-    )
+    asked, term = process_time(state, now), timedelta(seconds=seconds)
+    return Deadline(number=state.deadlines_set, whose=whose, asked_at=now, asked=asked, term=term)
 
 
 def deadlines(state: State) -> list[Deadline]:
@@ -43,11 +42,11 @@ def deadlines(state: State) -> list[Deadline]:
     return [*([state.deadline] if state.deadline is not None else []), *turns, *invitations, *calls]
 
 
-def next_event(deadline: Deadline, *, reminds: bool) -> timedelta | None:
+def next_event(deadline: Deadline) -> timedelta | None:
     """Process time at which the deadline needs attention: a reminder, or its end; None while it is being checked."""
     if deadline.passed:
         return None
-    if reminds and deadline.reminders < len(REMINDERS):
+    if deadline.reminds and deadline.reminders < len(REMINDERS):
         return min(_reminder(deadline, deadline.reminders), deadline.next_check)
     return deadline.next_check
 
@@ -75,9 +74,9 @@ def pass_if_over(deadline: Deadline, at: timedelta) -> None:
         deadline.checks += 1
 
 
-def suspend(state: State, name: str, cause: Cause, now: datetime, *, since: datetime) -> None:
-    """Add or renew a cause. Process time stands from `since` on, but never from before the last resumption."""
-    old = state.causes.get(name)
+def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
+    """Add or renew a cause. Process time stands since `cause`, but never since before the last resumption."""
+    old, since = state.causes.get(name), cause.since
     known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:
         cause.since, cause.tries = old.since, old.tries + 1

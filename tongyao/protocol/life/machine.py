@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
-from tongyao.protocol.life import clock, deadline_checks, message_kinds, parking, residuals, rounds
+from tongyao.protocol.life import after_rounds, clock, deadline_checks, message_kinds, parking, rounds
 from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import PHASES, enter
@@ -75,12 +75,13 @@ def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> N
         clock.succeeded(state, key, now)
         if step is not None and isinstance(ended.output, Pending):
             if not _was_split(state, key, step):  # the parts find their own calls in the ledger
-                parking.park(state, parking.without_try(key), ended.output, now)
+                parking.park(state, key, ended.output, now)
         elif step is not None:
-            state.parked.pop(parking.without_try(key), None)
+            state.parked.pop(key, None)
             enter(state, step.take(state, ended.output, now), now)
     _settle(state, now)
-    if isinstance(ended, Success) and key != RECORD_KEY and key in wanted(state):
+    done = isinstance(ended, Success) and not isinstance(ended.output, Pending)
+    if done and key != RECORD_KEY and key in wanted(state):
         raise AssertionError(f"step {key} has succeeded and is wanted again")
 
 
@@ -102,9 +103,9 @@ def tick(state: State, now: datetime) -> None:
 
 def wanted(state: State) -> dict[str, Step]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
-    steps = parking.with_tries(state, PHASES[state.phase].wanted(state))
+    steps = parking.runnable(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
-        steps = deadline_checks.wanted(state) | steps | residuals.branches(state)
+        steps = deadline_checks.wanted(state) | steps | after_rounds.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
@@ -159,10 +160,7 @@ def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime)
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
     if kind == "operator" and _was_split(state, key, step):
         return  # each of its parts is tried alone
-    clock.suspend(
-        state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now,
-        since=failure.began,
-    )  # fmt: skip
+    clock.suspend(state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now)
 
 
 def _was_split(state: State, key: str, step: Step) -> bool:

@@ -1,14 +1,13 @@
 """Steps whose model calls wait for answers from outside (docs/protocol.md §8.5).
 
 Such a step returns `Pending` and is parked: it is not wanted, until a message says of each of its calls that it is answered. Then it
-runs again, under a key that counts the tries; the ledger has the answers under keys that do not.
+runs again, and finds the answers in the ledger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
 from tongyao.protocol.contracts.process import Pending
 from tongyao.protocol.life import clock
@@ -17,34 +16,22 @@ from tongyao.protocol.life.rounds import NOT_ANSWERED
 from tongyao.protocol.life.state import Cause, Deadline, Parked, State
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import CallAnswered
-
-_TRY: Final = "~"
+from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 
 
-def without_try(key: str) -> str:
-    """The key of a step as it is without the number of its try."""
-    return key.partition(_TRY)[0]
-
-
-def with_tries(state: State, steps: Mapping[str, Step]) -> dict[str, Step]:
-    """The steps that may run: without those that wait, and those that waited under the key of their next try."""
-    return {
-        key if (parked := state.parked.get(key)) is None else f"{key}{_TRY}{parked.tries}": step
-        for key, step in steps.items()
-        if key not in state.parked or state.parked[key].deadline is None
-    }
+def runnable(state: State, steps: Mapping[str, Step]) -> dict[str, Step]:
+    """The steps that may run: those that do not wait for answers, or whose time for them is over."""
+    return {key: step for key, step in steps.items() if key not in state.parked or not state.parked[key].deadline}
 
 
 def park(state: State, key: str, pending: Pending, now: datetime) -> None:
-    """A step has returned without its answers. `key`: without its try."""
+    """A step has returned without its answers. Where all of them have come meanwhile, it runs again at once."""
+    state.parked.pop(key, None)
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
-    waits = tuple(call for call in pending.waiting_calls if call not in early)
-    tries = state.parked[key].tries + 1 if key in state.parked else 2
-    deadline = clock.ask_until(state, state.start.settings.delegated_seconds, now) if waits else None
-    state.parked[key] = Parked(calls=waits, tries=tries, deadline=deadline)
-    if waits:
+    if waits := tuple(call for call in pending.waiting_calls if call not in early):
+        deadline = clock.ask_until(state, state.start.settings.delegated_seconds, now, whose=CALLS_LANE)
+        state.parked[key] = Parked(calls=waits, deadline=deadline)
         note(state, EventKind.CALLS_WAITING, now, step=key, calls=len(waits))
 
 
@@ -53,25 +40,18 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
-            if not parked.calls:
-                parked.deadline = None
-                name = f"{key}{_TRY}{parked.tries}"
-                if name in state.causes:
-                    clock.clear(state, [name], now)
             note(state, EventKind.CALL_ANSWERED, now, urgent=False, call=message.call)
+            if not parked.calls:
+                del state.parked[key]
+                clock.clear(state, [key] if key in state.causes else [], now)
             return
     state.answered_calls = (*state.answered_calls, message.call)
-
-
-def waits_until(state: State, deadline: Deadline) -> bool:
-    """Whether it is the deadline of model calls."""
-    return any(parked.deadline is deadline for parked in state.parked.values())
 
 
 def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: datetime) -> None:
     """Nobody answered in time: a turn has failed; any other step suspends the process, and asks again when it is resumed.
 
-    `steps`: that are wanted in the phase, by their keys without tries.
+    `steps`: that are wanted in the phase.
     """
     key, parked = next((key, parked) for key, parked in state.parked.items() if parked.deadline is deadline)
     parked.deadline = None
@@ -80,9 +60,9 @@ def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: 
         return
     reason = f"nobody answered the model calls of step {key}: answer them (`tongyao calls`), or `resume` to wait anew"
     cause = Cause(kind="operator", code=NOT_ANSWERED, reason=reason, since=now)
-    clock.suspend(state, f"{key}{_TRY}{parked.tries}", cause, now, since=now)
+    clock.suspend(state, key, cause, now)
 
 
 def drop(state: State, wanted: Mapping[str, Step]) -> None:
-    """Forget steps that are not wanted any more. `wanted`: without tries."""
+    """Forget steps that are not wanted any more."""
     state.parked = {key: parked for key, parked in state.parked.items() if key in wanted}

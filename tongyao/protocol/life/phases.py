@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from tongyao.protocol.life import answering, asks, children, confirming, deciding, planning, rounds, seating
+from tongyao.protocol.life import after_rounds, asks, before_rounds, rounds
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
@@ -21,16 +21,12 @@ from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import Phase
 
 
-def _nothing(state: State, now: datetime) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
 def _no_steps(state: State) -> dict[str, Step]:
     return {}
-
-
-def _never(state: State) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -42,39 +38,35 @@ class PhaseRules:
     wanted: Callable[[State], dict[str, Step]] = _no_steps
     asks: tuple[Ask, ...] = ()
     advance: Callable[[State, datetime], Phase | None] = _nothing
-    seconds: Callable[[State], int | None] = _never
+    seconds: Callable[[State], int | None] = _nothing
     time_over: Callable[[State, datetime], Phase | None] = _nothing
-    waits: bool = False
-    """Whether it waits for somebody for days, so that it is written at once that it was entered."""
 
 
 P = Phase
 PHASES: Final[dict[Phase, PhaseRules]] = {
     P.FORMULATING: PhaseRules(
         follows=(P.CONFIRMING,),
-        wanted=confirming.formulation,
+        wanted=before_rounds.formulation,
     ),
     P.CONFIRMING: PhaseRules(
         follows=(P.DISCOVERING, P.CONSENTING),
-        opens=confirming.open,
+        opens=before_rounds.open_confirming,
         asks=(Ask.CONFIRM_TENSION,),
-        seconds=confirming.seconds,
-        time_over=confirming.time_over,
-        waits=True,
+        seconds=before_rounds.confirm_seconds,
+        time_over=lambda state, now: before_rounds.confirm(state, "timer", now),
     ),
     P.DISCOVERING: PhaseRules(
         follows=(P.SELECTING, P.CONSENTING),
-        wanted=seating.discovery,
+        wanted=before_rounds.discovery,
     ),
     P.SELECTING: PhaseRules(
         follows=(P.CONSENTING,),
         asks=(Ask.SELECT_PARTICIPANTS,),
-        waits=True,
     ),
     P.CONSENTING: PhaseRules(
         follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
-        opens=seating.open,
-        wanted=seating.wanted,
+        opens=before_rounds.open_consenting,
+        wanted=before_rounds.seating,
         asks=(Ask.CONSENT,),
     ),
     P.CRYSTALLIZING: PhaseRules(
@@ -86,41 +78,36 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.DECIDING: PhaseRules(
         follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
-        opens=deciding.open,
+        opens=rounds.open_deciding,
         asks=(Ask.DECISION,),
-        seconds=deciding.seconds,
-        time_over=deciding.time_over,
-        waits=True,
+        seconds=rounds.deciding_seconds,
+        time_over=rounds.decide_by_itself,
     ),
     P.PLANNING: PhaseRules(
         follows=(P.DELIVERING,),
-        opens=planning.open,
-        wanted=planning.plan,
+        wanted=after_rounds.plan,
     ),
     P.DELIVERING: PhaseRules(
         follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
-        wanted=planning.deliveries,
+        wanted=after_rounds.deliveries,
     ),
     P.ANSWERING: PhaseRules(
         follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
         asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
-        advance=answering.advance,
-        seconds=answering.seconds,
-        time_over=answering.time_over,
-        waits=True,
+        advance=after_rounds.answers_complete,
+        seconds=lambda state: state.start.settings.answering_seconds,
+        time_over=after_rounds.wait_no_longer,
     ),
     P.AWAITING_CHILDREN: PhaseRules(
         follows=(P.PLANNING, P.COMPLETED),
-        opens=children.open,
         asks=(Ask.RESIDUAL, Ask.HOLE),
-        advance=children.advance,
-        seconds=children.seconds,
-        time_over=children.time_over,
-        waits=True,
+        advance=after_rounds.children_ended,
+        seconds=after_rounds.children_seconds,
+        time_over=after_rounds.wait_no_longer,
     ),
-    P.COMPLETED: PhaseRules(wanted=children.remembering),
+    P.COMPLETED: PhaseRules(wanted=after_rounds.remembering),
     P.ABANDONED: PhaseRules(),
-    P.CANCELLED: PhaseRules(wanted=children.cancelling),
+    P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
     P.FAILED: PhaseRules(),
 }
@@ -145,10 +132,11 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
             raise IllegalTransition(origin, target)
         rules = PHASES[target]
         seconds = rules.seconds(state)
-        state.phase = target
+        state.phase, state.concluded = target, False
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
-        note(state, EventKind.PHASE_CHANGED, now, urgent=rules.waits or target.ended, **changed)
+        at_once = rules.wanted is _no_steps or target.ended  # no step of its own carries the event
+        note(state, EventKind.PHASE_CHANGED, now, urgent=at_once, **changed)
         if target is Phase.PLANNING or target.ended:
             rounds.end(state, now)
         if target.ended:

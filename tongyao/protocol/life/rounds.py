@@ -1,8 +1,11 @@
-"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md §3.2)."""
+"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md §3.2). Where rounds
+cannot continue by themselves, the demander decides (§3.8).
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from typing import Final
 
@@ -24,7 +27,7 @@ from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Cause, State, Turn
 from tongyao.protocol.life.steps import Step
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.messages import Decide, Decision
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, DecidingCause, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -64,12 +67,9 @@ def wanted(state: State) -> dict[str, Step]:
 
 
 def _projections(state: State) -> dict[str, Step]:
-    batches: dict[int, list[Turn]] = {}
-    for _, turn in sorted(state.turns.items()):
-        if turn.open and turn.batch:
-            batches.setdefault(turn.batch, []).append(turn)
     steps = {}
-    for batch, members in sorted(batches.items()):
+    for batch in sorted({turn.batch for turn in state.turns.values() if turn.open and turn.batch}):
+        members = _members(state, batch)
         inputs = tuple(
             TurnInput(
                 alias=turn.alias,
@@ -90,6 +90,11 @@ def _projections(state: State) -> dict[str, Step]:
             unanswered=partial(_unanswered, batch),
         )
     return steps
+
+
+def _members(state: State, batch: int) -> list[Turn]:
+    """The open turns of a step, in alias order."""
+    return [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
 
 
 def _proposals(state: State) -> dict[str, Step]:
@@ -118,7 +123,6 @@ def _open_round(state: State, now: datetime) -> None:
     """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
     state.round += 1
     state.gate_open = True
-    state.correcting_until = None
     asked = _asked(state)
     state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
     state.turns = {alias: Turn(alias=alias) for alias in asked}
@@ -220,7 +224,7 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
 
 def _split(batch: int, state: State) -> None:
     """Give each open turn of a step a step of its own, so that one does not hold up the others."""
-    members = [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
+    members = _members(state, batch)
     if len(members) > 1:
         for turn in members:
             _give_to_step(state, [turn])
@@ -228,7 +232,7 @@ def _split(batch: int, state: State) -> None:
 
 def _unanswered(batch: int, state: State, now: datetime) -> None:
     """Nobody answered in time: the turn has failed."""
-    for turn in [turn for turn in state.turns.values() if turn.open and turn.batch == batch]:
+    for turn in _members(state, batch):
         turn.reason = NOT_ANSWERED
         turns.end(state, turn, Outcome.FAILED, now)
 
@@ -251,7 +255,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
     Whoever has taken over from a proxy that failed is asked in person.
     """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
-    suspend(state, ENDPOINTS_FAILED, cause, now, since=now)
+    suspend(state, ENDPOINTS_FAILED, cause, now)
     for turn in state.seat_turns.values():
         if state.seats[turn.alias].active:
             turn.outcome, turn.batch, turn.reason = None, 0, ""
@@ -335,3 +339,59 @@ def _anyone_spoke(state: State) -> bool:
 
 def _is_proxy(state: State, alias: str) -> bool:
     return state.endpoint_of(alias) is EndpointKind.PROXY
+
+
+# ---- deciding
+
+
+def deciding_seconds(state: State) -> int:
+    """A room of proxies waits for nobody but the demander, so it waits for a shorter time."""
+    settings = state.start.settings
+    people = any(alias != DEMANDER for alias in state.people)
+    return settings.deciding_seconds if people else min(settings.deciding_seconds, settings.deciding_alone_seconds)
+
+
+def open_deciding(state: State, now: datetime) -> None:
+    assert state.deciding_cause is not None  # set when rounds stopped
+    state.decisions += 1
+    note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
+
+
+def decide(state: State, message: Decide, now: datetime) -> Phase | None:
+    if message.decision is Decision.RAISE_BUDGET:
+        _set_limits(state, message)
+    state.decision = message.decision
+    note(state, EventKind.DECIDED, now, decision=message.decision.value, by="person")
+    if message.decision is Decision.ADD_PARTICIPANTS:
+        state.selected = message.participants
+        return Phase.CONSENTING
+    return _follow(state, now)
+
+
+def _set_limits(state: State, message: Decide) -> None:
+    if message.tokens is not None:
+        state.token_budget = message.tokens
+    if message.cost is not None:
+        state.cost_budget = Decimal(message.cost)
+
+
+def decide_by_itself(state: State, now: datetime) -> Phase | None:
+    """Silence accepts what there is."""
+    state.decision = Decision.ACCEPT_AS_IS
+    note(state, EventKind.DECIDED, now, decision=state.decision.value, by="timer")
+    return _follow(state, now)
+
+
+def _follow(state: State, now: datetime) -> Phase | None:
+    if state.decision is Decision.ABANDON:
+        return Phase.ABANDONED
+    if state.decision is Decision.ACCEPT_AS_IS:
+        state.unconverged = True
+        return Phase.PLANNING
+    if state.decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
+        # The budget was not all that was in the way: the rounds are at their limit, and a budget adds none.
+        if state.deciding_cause is DecidingCause.BUDGET:
+            state.deciding_cause = DecidingCause.LIMIT
+        open_deciding(state, now)
+        return None
+    return Phase.CRYSTALLIZING

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.ids import hole_id
-from tongyao.protocol.model.messages import Decision
+from tongyao.protocol.model.messages import CALLS_LANE, Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
@@ -46,6 +46,9 @@ class Deadline(BaseModel):
     """Until when somebody is waited for, in process time. `due = asked + term + extended + given_back`, exactly."""
 
     number: int = Field(description="Of this process: no two deadlines share one.")
+    whose: str = Field(
+        default="", description="An alias, `invited/<number>`, or `calls`: of a step. Empty: of the present phase."
+    )
     asked_at: datetime = Field(description="Wall time at which the question was asked.")
     asked: timedelta
     term: timedelta
@@ -61,6 +64,11 @@ class Deadline(BaseModel):
     @property
     def due(self) -> timedelta:
         return self.asked + self.term + self.extended + self.given_back
+
+    @property
+    def reminds(self) -> bool:
+        """Whether it is of a turn or an invitation."""
+        return self.whose not in ("", CALLS_LANE)
 
     @property
     def next_check(self) -> timedelta:
@@ -122,11 +130,10 @@ class Invitation(BaseModel):
 
 
 class Parked(BaseModel):
-    """A step whose model calls wait for answers from outside. It is wanted again when none of them waits."""
+    """A step whose model calls wait for answers from outside. It runs again when none of them waits, or their time is over."""
 
     calls: tuple[str, ...] = Field(default=(), description="Ids of the calls that wait.")
-    tries: int = Field(default=1, description="How often the step has run; the key of the next try names it.")
-    deadline: Deadline | None = Field(default=None, description="None once it is over, or nothing waits.")
+    deadline: Deadline | None = Field(default=None, description="None once it is over.")
 
 
 class Residual(BaseModel):
@@ -135,13 +142,6 @@ class Residual(BaseModel):
     status: Literal["open", "approved", "refused", "started", "ended"] = "open"
     child: str = ""
     outcome: str = ""
-
-
-class Replan(BaseModel):
-    """How the demander wants the plan made anew: without some who declined, with what some proposed."""
-
-    without: tuple[str, ...] = ()
-    proposals: tuple[str, ...] = ()
 
 
 class State(BaseModel):
@@ -207,7 +207,7 @@ class State(BaseModel):
         default=0, description="Since which round the demander, who has no seat, is asked in person; 0: they are not."
     )
     results: list[RoundResult] = Field(default_factory=list)
-    concluded: bool = False
+    concluded: bool = Field(default=False, description="What the present phase waits for is waited for no longer.")
     unconverged: bool = False
     quorum_waived: bool = False
     deciding_cause: DecidingCause | None = None
@@ -226,7 +226,7 @@ class State(BaseModel):
     plan_has_parts: bool = Field(
         default=True, description="Whether the present plan has a claim or a task for anybody."
     )
-    replan: Replan | None = Field(default=None, description="The plan is to be made anew so.")
+    proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals the next plan takes up.")
     replanned: bool = False
     folded: bool = Field(default=False, description="The plans of children are folded in.")
     left_out: tuple[str, ...] = Field(default=(), description="Aliases that a re-plan does without.")
@@ -329,21 +329,6 @@ class State(BaseModel):
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
         waited_for = points | set(self.undecided) if self.only_residuals else points
         return next(iter(waited_for & set(self.undecided)), None) if len(waited_for) == 1 else None
-
-    @property
-    def waits_for_children(self) -> bool:
-        """Whether children are waited for, and their plans folded into one more plan: once."""
-        return self.start.settings.wait_for_children and not self.folded
-
-    @property
-    def after_answers(self) -> Phase:
-        """The phase that follows when no answer is waited for. Approved children are started before the process is complete."""
-        waits = self.waits_for_children and (self.children_open or bool(self.completed_children))
-        return Phase.AWAITING_CHILDREN if waits or self.child_starting else Phase.COMPLETED
-
-    @property
-    def child_starting(self) -> bool:
-        return any(residual.status == "approved" for residual in self.residuals.values())
 
     @property
     def completed_children(self) -> tuple[str, ...]:

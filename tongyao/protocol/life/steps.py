@@ -17,10 +17,6 @@ RECORD_KEY = "record"
 """The key of the step that writes the outbox. It may run any number of times; every other key succeeds at most once."""
 
 
-def _take_nothing(state: State, output: Any, now: datetime) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step that should be running. `input` is complete but for the outbox, which whoever starts it adds.
@@ -35,7 +31,7 @@ class Step:
     contract: ActivityContract[Any, Any]
     input: ActivityInput
     summary: str
-    take: Callable[[State, Any, datetime], Phase | None] = field(default=_take_nothing, compare=False, repr=False)
+    take: Callable[[State, Any, datetime], Phase | None] = field(default=lambda *_: None, compare=False, repr=False)
     split: Callable[[State], None] | None = field(default=None, compare=False, repr=False)
     unanswered: Callable[[State, datetime], None] | None = field(default=None, compare=False, repr=False)
     optional: bool = False

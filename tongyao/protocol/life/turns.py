@@ -8,7 +8,7 @@ from tongyao.protocol.life.clock import ask_until, process_time, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State, Turn, Words
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import SubmitProjection
+from tongyao.protocol.model.messages import SwitchEndpoint, is_own
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.settings import Fallback, to_proxy
@@ -16,7 +16,7 @@ from tongyao.protocol.model.settings import Fallback, to_proxy
 
 def wait_for(state: State, turn: Turn, now: datetime) -> None:
     """Ask a person or their agent."""
-    turn.deadline = ask_until(state, state.start.settings.turn_seconds, now)
+    turn.deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=turn.alias)
     due = wall_time(state, turn.deadline.due).isoformat()
     note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
 
@@ -41,11 +41,9 @@ def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
         state.correcting_until = process_time(state, now) + timedelta(seconds=seconds)
 
 
-def later_round(state: State, message: SubmitProjection) -> int:
-    """The round in which words count whose own round has closed; 0: they count in their own. To be asked before they are heard."""
-    open_now = state.phase is Phase.CRYSTALLIZING and state.gate_open
-    counts = state.round if open_now else state.round + 1
-    return counts if counts > message.round else 0
+def counts_in(state: State) -> int:
+    """The round in which words count that are heard now: the one that is open, else the next one."""
+    return state.round + (state.phase is not Phase.CRYSTALLIZING or not state.gate_open)
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
@@ -92,15 +90,14 @@ def leave(state: State, alias: str, now: datetime) -> None:
         end(state, turn, Outcome.LEFT, now)
 
 
-def switch(
-    state: State, alias: str, endpoint: EndpointKind, fallback: Fallback | None, now: datetime, *, own: bool
-) -> None:
+def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
     """Change what speaks for a seat, in this round too where nobody has spoken yet.
 
-    `own`: the person themself switches. Their switch to a proxy, now or as their fallback, is their consent to it.
+    A person's own switch to a proxy, now or as their fallback, is their consent to it.
     """
+    alias, endpoint, fallback = message.alias, message.endpoint, message.fallback
     seat = state.seats[alias]
-    if own and to_proxy(endpoint, fallback):
+    if is_own(message) and to_proxy(endpoint, fallback):
         seat.consented = True
     before, seat.endpoint = seat.endpoint, endpoint
     seat.fallback = fallback or seat.fallback

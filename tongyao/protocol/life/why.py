@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tongyao.protocol.contracts.process import ROLES, queue_of
 from tongyao.protocol.life import deadline_checks
-from tongyao.protocol.life.asks import does, words
+from tongyao.protocol.life.asks import does, whom, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.phases import open_asks
@@ -92,7 +92,9 @@ def _people(state: State, language: Language) -> list[Reason]:
     for ask, deadline in _asked_of_people(state):
         since = deadline.asked_at if deadline is not None else None
         moved = does(ask, language)
-        reasons.append(Reason(waits_for=ask.alias, since=since, until=_until(state, deadline), moved_by=moved))
+        reasons.append(
+            Reason(waits_for=whom(ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved)
+        )
     return reasons
 
 

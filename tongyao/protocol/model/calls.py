@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CallKey:
-    """What identifies a model call: at most one settled answer ever exists per key (docs/protocol.md §8.1).
+    """The key of a model call: at most one settled answer ever exists per key (docs/protocol.md §8.1).
 
     `round` is 0 outside the rounds, `alias` empty where no participant is meant; `revision` counts plans and
     corrections from 1; `reask` is 0 for the first call, 1 for the one re-ask that a guard may cause.
@@ -21,7 +21,7 @@ class CallKey:
     reask: int = 0
 
     def __str__(self) -> str:
-        """What a call is reserved under; it begins with the id of the process and a slash."""
+        """The name under which a call is reserved; it begins with the id of the process and a slash."""
         return "/".join((self.process, self.step, str(self.round), self.alias, str(self.revision), str(self.reask)))
 
 

@@ -1,4 +1,4 @@
-"""What happened: the closed vocabulary of events, and the outbox that carries them to the records (docs/protocol.md §11).
+"""Events: their closed vocabulary, and the outbox that carries them to the records (docs/protocol.md §11).
 
 An event holds ids, counts and names of states, never a text. `seq` is allotted by the process, from 1, without holes.
 """
@@ -17,7 +17,7 @@ from tongyao.protocol.model.value import Value
 
 
 class EventKind(StrEnum):
-    """What happened. `DATA` has the keys of each kind's `data`."""
+    """The kinds of events. `DATA` has the keys of each kind's `data`."""
 
     PROCESS_STARTED = "process_started"
     PHASE_CHANGED = "phase_changed"
@@ -126,7 +126,7 @@ class Event(Value):
 
 
 class Ask(StrEnum):
-    """What kinds of asks there are (`life.asks`): each row of an inbox has one."""
+    """The kinds of asks (`life.asks`): each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
     SELECT_PARTICIPANTS = "select_participants"
@@ -208,10 +208,12 @@ class Outbox(Value):
     def _as_rows(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         shown: dict[str, Any] = whole(self)
         if self.events:
-            shown["events"] = [[one.seq, one.kind.value, one.at.isoformat(), one.data] for one in self.events]
+            shown["events"] = [[event.seq, event.kind.value, event.at.isoformat(), event.data] for event in self.events]
         return shown
 
     @field_validator("events", mode="before")
     @classmethod
     def _of_rows(cls, given: Any) -> Any:
-        return [dict(zip(Event.model_fields, one, strict=True)) if isinstance(one, list) else one for one in given]
+        return [
+            dict(zip(Event.model_fields, event, strict=True)) if isinstance(event, list) else event for event in given
+        ]

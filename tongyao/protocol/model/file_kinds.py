@@ -8,7 +8,7 @@ _BEGINNINGS: Final = {"%PDF-": "pdf", "PK\x03\x04": "office", "\xd0\xcf\x11\xe0"
 
 
 class NotText(NamedTuple):
-    """What a file is instead of text: a closed word, and what to do, in English and Chinese."""
+    """The kind of a file that is no text: a closed word, and the advice, in English and Chinese."""
 
     kind: str
     en: str
@@ -32,7 +32,7 @@ _WHAT: Final = {
 
 
 def not_text(given: str | bytes) -> NotText | None:
-    """What was given where it begins as a PDF, an office or an RTF file does; None for anything else."""
+    """Return the kind of a file that begins like a PDF, an office or an RTF file; None for anything else."""
     start = given[:1_024].decode("latin-1") if isinstance(given, bytes) else given[:1_024]
     start = start.lstrip("\ufeff\xef\xbb\xbf \t\r\n")
     kind = next((kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning)), None)

@@ -54,7 +54,7 @@ def next_alias(taken: int) -> str:
 
 
 def invited_alias(number: int) -> str:
-    """What somebody is called who is asked for their consent; `number`: of the invitation, from 1."""
+    """Return the alias of somebody who is asked for consent; `number`: of the invitation, from 1."""
     return f"{_INVITED}{number}"
 
 
@@ -65,12 +65,12 @@ def invitation_of(alias: str) -> int:
 
 
 def residual_id(revision: int, number: int) -> str:
-    """What a residual of a plan is called in its process. `number`: within the plan, from 1."""
+    """Return the id of a residual of a plan. `number`: within the plan, from 1."""
     return f"plan/{revision}/residual/{number}"
 
 
 def hole_id(revision: int, alias: str) -> str:
-    """What the hole is called that `alias` leaves by declining a plan."""
+    """Return the id of the hole that `alias` leaves by declining a plan."""
     return f"plan/{revision}/hole/{alias}"
 
 
@@ -134,7 +134,7 @@ def round_of(any_id: str) -> int:
 
 
 def speaker_of(any_id: str) -> str:
-    """The alias that an item is of; empty for anything else."""
+    """Return the alias of an item's speaker; empty for anything else."""
     found = _PARTS.fullmatch(any_id)
     return (found["alias"] or "") if found else ""
 

@@ -22,5 +22,5 @@ def under(lens: Lens, words: str, language: Literal["en", "zh"]) -> str:
 
 
 def lens_over(heading: str) -> Lens | None:
-    """Which part this line announces; None for any other heading."""
+    """Return the part that this heading names; None for any other heading."""
     return _LENS_OF.get(heading.partition(": ")[0].strip(" :：").casefold())

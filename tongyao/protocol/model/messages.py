@@ -1,4 +1,4 @@
-"""What comes in from outside (docs/protocol.md §8). Who may say what when is in `refusals`.
+"""Messages to a process (docs/protocol.md §8). `life.message_kinds` says who may send them and when.
 
 A message has a key given by its sender: the same key of the same author twice is one message. Its row gives it a lane and a
 number: of one lane messages are applied in order, each at most once, also across runs of the workflow.
@@ -18,7 +18,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Author(Value):
-    """Who sends. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
+    """The author of a message. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
 
     `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id; `answerer`: whoever answers model
     calls, `calls`.
@@ -61,7 +61,7 @@ class SelectParticipants(Answer):
 
 
 class SubmitProjection(_Message):
-    """What somebody says in their turn: a stored text as it came, or that there is nothing new."""
+    """Words in a turn: a stored text as it came, or that there is nothing new."""
 
     kind: Literal["submit_projection"] = "submit_projection"
     alias: str
@@ -237,10 +237,10 @@ CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 """Kinds that never wait behind another message, and are exempt from the bound on messages."""
 
 MAX_SAID: Final = 10
-"""How often somebody may hand in words in one turn (ours). It bounds what the state keeps of a turn."""
+"""Most texts that somebody may hand in in one turn (ours). It bounds what the state keeps of a turn."""
 
 MAX_TAKEN_BACK: Final = 3
-"""How often somebody may take over in one turn while their proxy's call runs (ours). Each time the call is thrown away, and the demander pays it."""
+"""Most times that somebody may take over in one turn while their proxy's call runs (ours). Each such call is discarded and paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
 """Authors who are exempt from it: what they may send is bounded otherwise."""

@@ -1,4 +1,4 @@
-"""What the catalyst makes visible in one round (docs/protocol.md §5)."""
+"""The observation of the catalyst in one round (docs/protocol.md §5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RelationKind(StrEnum):
 
 
 class NoteKind(StrEnum):
-    """What the catalyst makes visible besides relations."""
+    """The kinds of notes."""
 
     TRANSLATION = "translation"
     GAP = "gap"
@@ -29,14 +29,14 @@ class NoteKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The catalyst's own judgement, from round 3 on. `exhausted`: nothing that matters has not arrived."""
+    """The catalyst's own judgement, from round 3 on. `exhausted`: no relevant fact is missing."""
 
     MORE = "more"
     EXHAUSTED = "exhausted"
 
 
 class Relation(Value):
-    """How two participants, or a participant and a line of the tension, are related. A pair may have several relations.
+    """A relation between two participants, or between a participant and a line of the tension. A pair may have several relations.
 
     `between`: two aliases, the lower one first, or an alias and a line (`P01`, `B2`).
     `sources`: ids of items, of each participant in `between` at least one.
@@ -47,7 +47,9 @@ class Relation(Value):
     kind: RelationKind
     text: str
     sources: tuple[str, ...]
-    replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier relations that this text takes over.")
+    replaces: tuple[str, ...] = Field(
+        default=(), description="Ids of earlier relations and notes that this text takes over."
+    )
 
     @property
     def of_participants(self) -> bool:
@@ -66,11 +68,13 @@ class Note(Value):
     asks: str = Field(
         default="", description="Of a gap: the alias that is asked to close it, `P00`, or empty: nobody here can."
     )
-    replaces: tuple[str, ...] = Field(default=(), description="Ids of earlier notes that this text takes over.")
+    replaces: tuple[str, ...] = Field(
+        default=(), description="Ids of earlier relations and notes that this text takes over."
+    )
 
 
 Statement = Relation | Note
-"""What has an id and can be replaced or ended."""
+"""A relation or a note: it has an id, and can be replaced or ended."""
 
 
 class Ended(Value):

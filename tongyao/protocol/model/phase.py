@@ -1,4 +1,4 @@
-"""Where a process stands (docs/phases.md). The command line offers the phases, so this module imports no model."""
+"""The phases of a process (docs/phases.md). The command line offers the phases, so this module imports no model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Phase(StrEnum):
-    """Where a process stands. Suspension is not a phase: a process is suspended in the phase it is in."""
+    """The phase of a process. Suspension is not a phase: a process is suspended in the phase it is in."""
 
     FORMULATING = "formulating"
     CONFIRMING = "confirming"

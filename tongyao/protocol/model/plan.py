@@ -20,7 +20,7 @@ OUTSIDE: Final = "outside"
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""How a task stands with its doer: both sides said it, the demander is to decide, it asks the doer something, the doer alone
+"""The agreement on a task: both sides said it, the demander is to decide, it asks the doer something, the doer alone
 offered it, the doer has not offered it."""
 
 
@@ -82,7 +82,7 @@ class Task(Value):
 
     @property
     def standing(self) -> TaskStanding:
-        """How it stands with its doer; of a task that nobody here does, `unasked`."""
+        """The agreement on the task; of a task that nobody here does, `unasked`."""
         if self.agreed:
             return "agreed"
         if self.assignee == DEMANDER:
@@ -93,7 +93,7 @@ class Task(Value):
 
 
 class Residual(Value):
-    """What stayed unresolved: a tension like the first, sharp enough to filter people."""
+    """A residual tension: a tension like the first, sharp enough to filter people."""
 
     id: str = Field(description="`residual/<number>` within its plan.")
     title: str
@@ -111,12 +111,12 @@ class Plan(Value):
     roles: tuple[Role, ...] = ()
     tasks: tuple[Task, ...] = Field(default=(), description="What is done or settled, in that order.")
     residuals: tuple[Residual, ...] = Field(default=(), description="What nobody here has.")
-    offsets: tuple[Claim, ...] = Field(
-        default=(), description="What stands against it: offsets and dissent, both ends."
+    offsets: tuple[Claim, ...] = Field(default=(), description="Offsets and dissent, with both sides.")
+    references: tuple[Source, ...] = Field(
+        default=(), description="All cited ids and the lines of the tension, with their words."
     )
-    references: tuple[Source, ...] = Field(default=(), description="Every id cited, and the lines of the tension.")
     unused: tuple[Source, ...] = Field(default=(), description="Items that hold and that nothing above cites.")
-    remarks: tuple[str, ...] = Field(default=(), description="What its author has to say of how it was made.")
+    remarks: tuple[str, ...] = Field(default=(), description="The planner's notes on how the plan was made.")
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."
     )

@@ -59,7 +59,7 @@ class Seat(BaseModel):
 
 
 class Spent(BaseModel):
-    """What a process has used: tokens of every kind, and US dollars."""
+    """The use of a process: tokens of every kind, and US dollars."""
 
     tokens: int = 0
     cost: Decimal = Decimal(0)

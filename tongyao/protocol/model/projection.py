@@ -1,4 +1,4 @@
-"""What one endpoint contributes to one round (docs/protocol.md §4)."""
+"""The contribution of one endpoint to one round (docs/protocol.md §4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ItemKind(StrEnum):
 
 
 class EndpointKind(StrEnum):
-    """What speaks for a participant."""
+    """The kinds of endpoints."""
 
     PROXY = "proxy"
     AGENT = "agent"
@@ -35,7 +35,7 @@ class EndpointKind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a turn ended. Only `replied` and `nothing_new` were said by somebody."""
+    """The outcomes of a turn. Only `replied` and `nothing_new` were said by somebody."""
 
     REPLIED = "replied"
     NOTHING_NEW = "nothing_new"
@@ -93,7 +93,7 @@ class ItemDraft(Draft):
 
 
 class AgentSubmission(Draft):
-    """What a person's own agent hands in as JSON in place of a text: items, and the text that their quotes are taken from."""
+    """The JSON that a person's own agent hands in place of a text: items, and the text that their quotes are taken from."""
 
     shown: str
     items: list[ItemDraft] = Field(min_length=1)
@@ -110,6 +110,7 @@ def read_submission(text: str) -> AgentSubmission | None:
 
 
 class ProjectionDraft(Draft):
-    """The answer for one endpoint in one round. No items: there is nothing new."""
+    """The answer for one endpoint in one round. No items: there is nothing new. `names`: of persons, that stand in the items."""
 
     items: list[ItemDraft] = Field(default_factory=list)
+    names: list[str] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The record of one process, verbatim, as the rooms read it. What any party gets of it is made by `views`."""
+"""The record of one process as others may read it: its texts have marks in the place of names. What any party gets of it is made by `views`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Item, Projection
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.tension import NumberedName, Tension
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """Who sits under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
+    """A person under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
 
     `erased`: they have themselves erased. From then on nobody is shown who they were.
     """
@@ -31,15 +31,15 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """What others are shown once identities are: the name, else the id of the profile; empty of somebody erased."""
+        """The name for others once identities are shown: the name, else the id of the profile; empty of somebody erased."""
         if self.erased:
             return ""
-        name = next((one for one in self.identities if one and "@" not in one and "/" not in one), "")
+        name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
         return name or (self.profile.profile_id if self.profile else "")
 
 
 class EarlierAnswer(Value):
-    """What one person answered to a plan that another one has replaced. `words`: what they wrote with it."""
+    """One person's answer to a plan that another one has replaced. `words`: what they wrote with it."""
 
     revision: int
     alias: str
@@ -48,7 +48,10 @@ class EarlierAnswer(Value):
 
 
 class Record(Value):
-    """Everything that was said and made in one process so far. Projections and observations oldest first."""
+    """Everything that was said and made in one process so far. Projections and observations oldest first.
+
+    Read for some of its people (`Repositories.record`, `own`), it has what these said as they said it.
+    """
 
     process_id: str
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
@@ -59,7 +62,8 @@ class Record(Value):
     open_record: bool = True
     intent: str = ""
     title: str = Field(default="", description="Of a child: what stayed open in its parent, in a line.")
-    tension: Tension | None = None
+    tension: Tension | None = Field(default=None, description="As others read it; None until it is confirmed.")
+    own_tension: Tension | None = Field(default=None, description="As the demander wrote it.")
     tension_is_own: bool = Field(
         default=True,
         description="Whether it was made of the demander's words; a child's is of others' until it is revised.",
@@ -68,11 +72,6 @@ class Record(Value):
         default=Participant(alias=DEMANDER), description="Also among `participants` where the demander takes part."
     )
     participants: tuple[Participant, ...] = ()
-    others: tuple[str, ...] = Field(default=(), description="Names of people who were found for it and are not in it.")
-    names: tuple[NumberedName, ...] = Field(
-        default=(),
-        description="Names found in the tension and in the profiles of those seated, with the numbers of their marks.",
-    )
     projections: tuple[Projection, ...] = ()
     observations: tuple[Observation, ...] = ()
     plans: tuple[Plan, ...] = ()
@@ -88,8 +87,13 @@ class Record(Value):
         default_factory=dict, description="What each tells those who committed: how to reach them; by alias."
     )
 
+    @property
+    def demanders_tension(self) -> Tension | None:
+        """As the demander reads it: as they wrote it, where it is read for them and theirs."""
+        return self.own_tension if self.own_tension is not None and self.tension_is_own else self.tension
+
     def participant(self, alias: str) -> Participant:
-        """Who sits under `alias`. Raises `KeyError` naming the process when there is nobody."""
+        """Return the person under `alias`. Raises `KeyError` naming the process when there is nobody."""
         for participant in (self.demander, *self.participants):
             if participant.alias == alias:
                 return participant

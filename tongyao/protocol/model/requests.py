@@ -25,7 +25,7 @@ class Piece(Value):
 
 
 class Material(Value):
-    """What an endpoint may look at of its owner's frozen profile: the whole, or retrieved pieces in text order."""
+    """The part of its owner's frozen profile that an endpoint reads: the whole, or retrieved pieces in text order."""
 
     pieces: tuple[Piece, ...] = ()
     total_chars: int = Field(default=0, ge=0, description="Length of the whole profile, in characters.")
@@ -40,7 +40,7 @@ class Material(Value):
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where the pieces stand in the profile, as long as no names in them are replaced."""
+        """Return the places of the pieces in the profile, as long as no names in them are replaced."""
         return tuple((piece.start, piece.start + len(piece.text)) for piece in self.pieces)
 
     @property
@@ -49,7 +49,7 @@ class Material(Value):
 
 
 class Mandate(Value):
-    """What a person lets their proxy speak of. Never frozen: it applies at the next call (docs/protocol.md §3.5)."""
+    """A person's orders to their proxy. Never frozen: it applies at the next call (docs/protocol.md §3.5)."""
 
     may_speak: bool = True
     topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
@@ -66,7 +66,7 @@ class Mandate(Value):
 
 
 class Request(Value):
-    """What every request says: the language of the answer, and the day from which dates are to be read."""
+    """The part that all requests have: the language of the answer, and the day from which dates are to be read."""
 
     language: Language
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")

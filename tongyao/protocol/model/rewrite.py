@@ -76,7 +76,7 @@ def _new(name: str, value: Any, names: frozenset[str], change: Callable[[str], s
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """What a value consists of; of a mapping its values."""
+    """Yield the parts of a value; of a mapping its values."""
     if isinstance(value, Mapping):
         return tuple(value.values())
     return tuple(value) if isinstance(value, tuple | list) else ()

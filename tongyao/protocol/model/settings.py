@@ -26,7 +26,7 @@ REMINDERS: Final = (0.5, 0.9)
 
 
 class Fallback(StrEnum):
-    """What happens to a person's turn at its deadline."""
+    """The fallback of a person's turn at its deadline."""
 
     LAPSE = "lapse"
     PROXY = "proxy"
@@ -63,7 +63,7 @@ class ProcessSettings(Value):
         default=False, description="P00 sits in the room as one more participant; not verified by the seeds."
     )
     demander_endpoint: EndpointKind = Field(
-        default=EndpointKind.HUMAN, description="What speaks for P00, in a seat of their own or about gaps."
+        default=EndpointKind.HUMAN, description="Endpoint of P00, in a seat of their own or about gaps."
     )
     strategy: str = Field(default="", description="Text id of the demander's wish for the catalyst's attention.")
 
@@ -76,29 +76,39 @@ class ProcessSettings(Value):
         le=MAX_PARTICIPANTS,
         description="Fewer active participants: the demander decides how to go on.",
     )
-    max_rounds: int = Field(default=MAX_ROUNDS, ge=2, le=20, description="After so many the demander decides.")
+    max_rounds: int = Field(
+        default=MAX_ROUNDS, ge=2, le=20, description="Number of rounds after which the demander decides."
+    )
     fallback: Fallback = Field(
         default=Fallback.LAPSE, description="A person's turn at its deadline, where they chose nothing themselves."
     )
 
-    confirm_seconds: int = Field(default=300, ge=1, description="After them a tension confirms itself; grade C never.")
-    proxy_seconds: int = Field(default=120, ge=1, description="One call for a proxy; catalyst 4, plan 5 times as long.")
-    delegated_seconds: int = Field(
-        default=7 * DAY, ge=1, description="For the answer to a model call that waits for one from outside."
+    confirm_seconds: int = Field(
+        default=300, ge=1, description="Seconds after which a tension confirms itself; one of grade C never does."
     )
-    turn_seconds: int = Field(default=72 * HOUR, ge=1, description="A person's or an agent's turn.")
+    proxy_seconds: int = Field(
+        default=120, ge=1, description="Seconds of one call for a proxy; catalyst 4, plan 5 times as long."
+    )
+    delegated_seconds: int = Field(
+        default=7 * DAY, ge=1, description="Seconds that a model call waits for an answer from outside."
+    )
+    turn_seconds: int = Field(default=72 * HOUR, ge=1, description="Seconds of a person's or an agent's turn.")
     correcting_seconds: int = Field(
         default=2 * MINUTE,
         ge=0,
-        description="How long a round stays open after the last words of a person, for corrections.",
+        description="Seconds that a round stays open after the last words of a person, for corrections.",
     )
-    deciding_seconds: int = Field(default=7 * DAY, ge=1, description="Then what there is is accepted as it is.")
+    deciding_seconds: int = Field(
+        default=7 * DAY, ge=1, description="Seconds for a decision; then the result is accepted as it is."
+    )
     deciding_alone_seconds: int = Field(
-        default=HOUR, ge=1, description="The same, where nobody but the demander is a person: at most so long."
+        default=HOUR,
+        ge=1,
+        description="Seconds for a decision if nobody but the demander is a person, at most `deciding_seconds`.",
     )
-    answering_seconds: int = Field(default=7 * DAY, ge=1, description="For answers to the plan.")
-    children_seconds: int = Field(default=30 * DAY, ge=1, description="For children, where they are waited for.")
-    process_seconds: int = Field(default=60 * DAY, ge=1, description="The whole process.")
+    answering_seconds: int = Field(default=7 * DAY, ge=1, description="Seconds for answers to the plan.")
+    children_seconds: int = Field(default=30 * DAY, ge=1, description="Seconds that children are waited for.")
+    process_seconds: int = Field(default=60 * DAY, ge=1, description="Seconds of the whole process.")
 
     residuals: Residuals = Field(
         default=Residuals.ASK, description="Whether what stays unresolved becomes a process of its own."
@@ -112,12 +122,14 @@ class ProcessSettings(Value):
         default=True, description="The field may find people of the parent's room for a child."
     )
 
-    token_budget: int | None = Field(default=None, ge=1, description="Of the whole tree; unset: none.")
-    cost_budget: Decimal | None = Field(default=None, gt=0, description="US dollars, of the whole tree; unset: none.")
+    token_budget: int | None = Field(default=None, ge=1, description="Tokens of the whole tree; unset: no limit.")
+    cost_budget: Decimal | None = Field(
+        default=None, gt=0, description="US dollars of the whole tree; unset: no limit."
+    )
 
     @property
     def max_others(self) -> int:
-        """How many participants there may be beside a demander who takes part: that seat is one of the eight."""
+        """The most participants beside a demander who takes part: that seat is one of the eight."""
         return self.max_participants - self.demander_takes_part
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""How long a text is, in the units the protocol counts in (docs/protocol.md §9)."""
+"""Lengths of texts in the units of the protocol (docs/protocol.md §9)."""
 
 from __future__ import annotations
 

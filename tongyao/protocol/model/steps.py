@@ -29,7 +29,7 @@ DraftT = TypeVar("DraftT", bound=Draft)
 StepName = Literal["formulate", "project", "observe", "plan", "deliver"]
 
 OVERHEAD_SECONDS: Final = 30
-"""What an activity gets besides its model calls, to read from the records and to write to them."""
+"""Seconds of an activity besides its model calls, to read from the records and to write to them."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 
@@ -18,7 +19,7 @@ TENSION_CHARS: Final = 9_000
 of any length."""
 
 MISSING: Final = "[data_insufficient]"
-"""What stands where nothing is known. It is never filled with a story (docs/protocol.md §2.2)."""
+"""The mark for missing material. It is never filled with a story (docs/protocol.md §2.2)."""
 
 MAX_BARRIERS: Final = 6
 """More barriers than this cannot each be stated within `TENSION_UNITS`."""
@@ -37,7 +38,7 @@ class Grade(StrEnum):
 
 
 class Audit(Value):
-    """Which lenses the material was sufficient for. By code, never by an engine's opinion of itself alone."""
+    """The audit: lenses for which the material was sufficient. By code, never by an engine's opinion of itself alone."""
 
     transition: bool
     initial_state: bool
@@ -57,7 +58,7 @@ class Audit(Value):
 
 
 class Lineage(Value):
-    """Where a residual tension came from: the chain of processes above it, the root first."""
+    """The origin of a residual tension: the chain of processes above it, the root first."""
 
     root: str
     parent: str
@@ -70,7 +71,7 @@ Source = Literal["intent", "profile"]
 
 
 class LineSpan(Value):
-    """What a line of a tension rests on: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
+    """The source of a line of a tension: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -79,11 +80,11 @@ class LineSpan(Value):
 
 
 MOST_NAMES: Final = 60
-"""Of one text: more are not kept."""
+"""Most names of one text: more are not kept."""
 
 
 MOST_NAME_CHARS: Final = 80
-"""Of one name."""
+"""Characters of one name."""
 
 
 class NameFound(Value):
@@ -93,10 +94,8 @@ class NameFound(Value):
     kind: Literal["person", "firm"] = "person"
 
 
-class NumberedName(NameFound):
-    """A name with the number of its mark. Names of one number are read as one."""
-
-    number: int = Field(ge=1)
+_MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]")
+"""What stands in the place of a name or a contact. It may be longer than the name, and counts for nothing."""
 
 
 class Tension(Value):
@@ -131,7 +130,8 @@ class Tension(Value):
             raise ValueError(f"a barrier may not be blank: write what stands in the way, or {MISSING}")
         if len(self.barriers) > MAX_BARRIERS:
             raise ValueError(f"{len(self.barriers)} barriers: at most {MAX_BARRIERS}; join those that are one")
-        if self.units > TENSION_UNITS:
+        bare = sum(units(_MARK.sub("", line)) for line in self.lines())
+        if bare > TENSION_UNITS:
             raise ValueError(f"the tension has {self.units} units (CJK characters or words); at most {TENSION_UNITS}")
         return self
 
@@ -189,7 +189,7 @@ class NameDraft(Draft):
 
 
 class TensionDraft(Draft):
-    """What an engine formulated. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
+    """A formulation of an engine. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
 
     transition: str = ""
     initial_state: str = ""
@@ -249,7 +249,7 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
 
 
 def from_raw(intent: str, *, language: Literal["zh", "en"], names: tuple[NameFound, ...] = ()) -> Tension:
-    """Where nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
+    """Return the tension if nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
 
     Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
     """

@@ -70,7 +70,7 @@ def _fold(char: str) -> str:
         return "i"
     if (digit := unicodedata.decimal(char, None)) is not None:
         return str(digit)
-    bare = "".join(one for one in unicodedata.normalize("NFKD", char) if not unicodedata.combining(one))
+    bare = "".join(mark for mark in unicodedata.normalize("NFKD", char) if not unicodedata.combining(mark))
     return unicodedata.normalize("NFKC", bare).casefold()[:_LONGEST_FOLD]
 
 
@@ -85,7 +85,7 @@ class Folded:
     text: str
 
     def spans(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Where these spans of `text`, in ascending order, stand in `source`, with the marks that follow them."""
+        """Return the places in `source` of these spans of `text`, in ascending order, with the marks that follow them."""
         if not found:
             return []
         if len(self.text) == len(self.source) and self.source.isascii():
@@ -100,7 +100,7 @@ class Folded:
 
     @cached_property
     def _in_source(self) -> list[int]:
-        """For each character of `text` the index in `source` of the character that it comes from."""
+        """Return for each character of `text` the index in `source` of the character that it comes from."""
         return [index for index, char in enumerate(self.source) for _ in _FOLDS[ord(char)]]
 
 

@@ -15,7 +15,7 @@ class Value(BaseModel):
 
 
 class Draft(BaseModel):
-    """What an engine answered, before any guard has looked at it.
+    """An answer of an engine, before any guard has checked it.
 
     Unknown fields are dropped rather than refused: a model that says more than it was asked must not lose the rest.
     """

@@ -14,7 +14,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Consent(StrEnum):
-    """What a person decided for one scene."""
+    """A person's decision for one scene."""
 
     ASK = "ask"
     """They are asked each time."""
@@ -25,7 +25,7 @@ class Consent(StrEnum):
 
 
 class Origin(StrEnum):
-    """How a profile came in. It decides what holds until its owner decides."""
+    """The origin of a profile. It decides what holds until its owner decides."""
 
     API = "api"
     MCP = "mcp"
@@ -42,7 +42,7 @@ _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
 
 
 class Standing(Value):
-    """What holds for one person in one scene. `own`: they decided it themself, it is no default."""
+    """The consent of one person in one scene. `own`: they decided it themself, it is no default."""
 
     profile_id: str
     consent: Consent
@@ -51,7 +51,7 @@ class Standing(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> Standing:
-    """What holds for a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
+    """Return the consent of a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return Standing(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 
@@ -59,7 +59,7 @@ def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_hom
 def consents_of(
     what: ConsentInput, known: Mapping[str, Standing], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
-    """Who of the chosen is to be asked, and who takes no part.
+    """Return which of the chosen people are asked, and who takes no part.
 
     `known`: what holds for each of them; who is missing there has no profile any more. `over_quota`: who was asked, or named by
     this demander, too often; `may_ask`: how many people the demander may still have asked. Who is beyond that takes no part, and
@@ -67,16 +67,18 @@ def consents_of(
     """
     ask, refused, without_proxy = [], [], []
     for choice in what.choices:
-        one = known.get(choice.profile_id)
-        alone = what.alone and one is not None and (one.own or one.origin not in _OF_NOBODY)
-        if one is None or choice.profile_id in over_quota:
+        known_consent = known.get(choice.profile_id)
+        alone = (
+            what.alone and known_consent is not None and (known_consent.own or known_consent.origin not in _OF_NOBODY)
+        )
+        if known_consent is None or choice.profile_id in over_quota:
             refused.append(choice.profile_id)
         elif choice.endpoint is not EndpointKind.PROXY:
-            if one.consent is not Consent.ALLOW or alone:
+            if known_consent.consent is not Consent.ALLOW or alone:
                 without_proxy.append(choice.profile_id)
-        elif one.consent is Consent.NEVER:
+        elif known_consent.consent is Consent.NEVER:
             refused.append(choice.profile_id)
-        elif one.consent is Consent.ASK or alone:
+        elif known_consent.consent is Consent.ASK or alone:
             ask.append(choice.profile_id)
     asked = len(ask) if may_ask is None else max(0, may_ask)
     return ConsentOutput(ask=tuple(ask[:asked]), refused=(*refused, *ask[asked:]), without_proxy=tuple(without_proxy))

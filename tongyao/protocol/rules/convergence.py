@@ -18,11 +18,11 @@ EARLIEST_END: Final = 2
 """No process converges before this round, not even when everyone says that there is nothing new."""
 
 MORE_ROUNDS: Final = 2
-"""How many rounds `extend` and `add_participants` add."""
+"""Rounds that `extend` and `add_participants` add."""
 
 
 class RoundResult(Value):
-    """What one finished round means for convergence.
+    """The result of one finished round for convergence.
 
     `outcomes`: how each turn ended, by alias; a participant who was not asked has none. `everybody_asked`: nobody in the room was
     left out. `verdict`: the catalyst's; `more` where its answer failed or could not be read.
@@ -35,7 +35,7 @@ class RoundResult(Value):
 
 
 class Course(StrEnum):
-    """What follows after a round."""
+    """The course after a round."""
 
     GO_ON = "go_on"
     CONVERGED = "converged"
@@ -48,7 +48,7 @@ class Course(StrEnum):
 
 
 def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
-    """What follows after the last of `rounds` (oldest first, numbered from 1 without holes).
+    """Return the course after the last of `rounds` (oldest first, numbered from 1 without holes).
 
     - Two verdicts `exhausted` in a row, both from round 3 on, end the rounds. The second round is the buffer in which a framework
       could have woken somebody (seed 000, property 8).

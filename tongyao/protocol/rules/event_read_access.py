@@ -1,4 +1,4 @@
-"""What of an event each party gets (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
+"""Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
 
 Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
 process waits for, not who was reminded, not in which moment who answered: of others' turns only the gate is told.
@@ -103,6 +103,6 @@ def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: b
     shown = {key: value for key, value in event.data.items() if keys is ALL or key in keys}
     if event.kind is K.FIELD_ACTIVATED and isinstance(found := shown.get("candidates"), list):
         shown["candidates"] = [
-            one[:2] if isinstance(one, list) else one for one in found
+            candidate[:2] if isinstance(candidate, list) else candidate for candidate in found
         ]  # without how well they match
     return event.model_copy(update={"data": shown})

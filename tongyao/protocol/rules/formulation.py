@@ -1,4 +1,4 @@
-"""What a formulated tension rests on: verbatim spans of the intent and the profile, and what was left over. Pure (docs/protocol.md §2.3)."""
+"""Sources of a formulated tension: verbatim spans of the intent and the profile, and what was left over. Pure (docs/protocol.md §2.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST: Final = 3
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
-    """What is wrong with a draft: its size, lines without a quote, quotes that stand nowhere. A check (`guards.checks`)."""
+    """Yield the faults of a draft: its size, lines without a quote, quotes that are not found. A check (`guards.checks`)."""
 
     def fault(name: Fault, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)

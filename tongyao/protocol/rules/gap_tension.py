@@ -1,4 +1,4 @@
-"""What a room lacks, as a tension that the field can be asked with (docs/protocol.md §3.8). Pure."""
+"""The open points of a room as a tension that the field searches for (docs/protocol.md §3.8). Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lack(Value):
 
 
 def lacking(record: Record) -> Lack | None:
-    """What nobody in the room covers, the most telling first; None before there is a tension.
+    """Return what nobody in the room covers, the most important first; None before there is a tension.
 
     In this order: open gaps that ask nobody here; barriers without a gap to which no participant has a complementary or aligned
     relation; open gaps that ask somebody. Where nothing is open: the process's own barriers.

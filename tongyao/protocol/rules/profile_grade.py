@@ -1,4 +1,4 @@
-"""How much a profile gives a process to work with (docs/protocol.md §2.4): the four lenses, by code."""
+"""The grade of a profile (docs/protocol.md §2.4): the four lenses, by code."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _is_statement(sentence: str) -> bool:
 
 
 def audit_profile(text: str) -> Audit:
-    """Which lenses `text` has statements for: T what changes, I facts, B needs and limits, E what can be given."""
+    """Return the lenses for which `text` has statements: T what changes, I facts, B needs and limits, E what can be given."""
     said = [sentence for sentence in _END.split(text) if _is_statement(sentence)]
     return Audit(
         transition=len(said) >= _ENOUGH or any(_CHANGES.search(sentence) for sentence in said),

@@ -22,12 +22,10 @@ from tongyao.protocol.model.record import EarlierAnswer, Record
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.formulation import not_taken_up
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
 from tongyao.protocol.rules.plans.answered import (
     answered_plan,
     answers_now,
     asked_about,
-    earlier_answers,
     given_answers,
     own_answer,
 )
@@ -146,6 +144,7 @@ class PartyView(Value):
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
     `left`: the reader, a participant, has left the process.
+    `answered_by`: who answered model calls of it from outside, by name.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
     `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
     """
@@ -178,6 +177,7 @@ class PartyView(Value):
     identities: dict[str, str] | None = None
     contacts: dict[str, str] | None = None
     endpoints: dict[str, EndpointKind] | None = None
+    answered_by: tuple[str, ...] | None = None
 
 
 def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
@@ -186,7 +186,6 @@ def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
 
 def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     """The view of one party at the record's phase. Raises `KeyError` when a participant's alias is unknown."""
-    names = anonymizer(record)
     # a plan that is being replaced stays readable, with everything that was opened with it, until the next one is there
     phase = Phase.DELIVERING if record.phase is Phase.PLANNING and record.plans else record.phase
 
@@ -195,15 +194,15 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
 
     left = role == "participant" and not record.participant(alias).active
     identities = _identities(record, role, alias)
-    deliveries = tuple(names.model(delivery, author=delivery.alias) for delivery in record.deliveries)
+    deliveries = record.deliveries
     reader = DEMANDER if role == "demander" else alias
-    words = {who: said if who == reader else names.text(said, author=who) for who, said in record.answer_words.items()}
+    words = record.answer_words
     reads_answers = role != "operator" and sees(Part.ANSWERS)
     asked = asked_about(record) if reads_answers else ()
-    earlier = earlier_answers(record, names, reader) if reads_answers else ()
-    plan = answered_plan(record, names, given_answers(asked, answers_now(record), words, identities), earlier)
+    earlier = record.earlier_answers if reads_answers else ()
+    plan = answered_plan(record, given_answers(asked, answers_now(record), words, identities), earlier)
     open_projections = sees(Part.PROJECTIONS) and record.open_record
-    observations = tuple(map(names.model, record.observations)) if sees(Part.OBSERVATIONS) else None
+    observations = record.observations if sees(Part.OBSERVATIONS) else None
     return PartyView(
         id=record.process_id,
         phase=record.phase,
@@ -211,15 +210,15 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         you=reader,
         left=left,
         intent=record.intent if sees(Part.INTENT) else None,
-        title=(names.text(record.title, author=DEMANDER) or None) if sees(Part.TENSION) else None,
-        tension=_tension_for(record, reader, names) if sees(Part.TENSION) else None,
+        title=(record.title or None) if sees(Part.TENSION) else None,
+        tension=_tension_for(record, reader) if sees(Part.TENSION) else None,
         not_taken_up=_not_taken_up(record) if record.phase is Phase.CONFIRMING and sees(Part.INTENT) else None,
         roster=tuple(p.alias for p in record.participants) if sees(Part.ROSTER) else None,
         own=own_words(record, alias) if sees(Part.OWN_WORDS) else None,
         turns=_turns(record) if sees(Part.TURNS) else None,
         observations=observations,
         stands=_stands(record, observations) if observations else None,
-        projections=tuple(_from(said, reader, names) for said in record.projections) if open_projections else None,
+        projections=tuple(_from(said, reader) for said in record.projections) if open_projections else None,
         plan=plan if sees(Part.PLAN) else None,
         delivery=next((d for d in reversed(deliveries) if d.alias == alias), None) if sees(Part.OWN_DELIVERY) else None,
         deliveries=deliveries if sees(Part.DELIVERIES) else None,
@@ -240,60 +239,38 @@ def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
     return tuple(projection for projection in record.projections if projection.alias == alias)
 
 
-def tension_for_invited(record: Record, invited: Sequence[str]) -> Tension | None:
-    """What somebody is asked about before they have a seat. `invited`: names of those who are asked with them."""
-    if not may_see("invited", Part.TENSION, record.phase):
-        return None
-    names = anonymizer(record.model_copy(update={"others": (*record.others, *invited)}))
-    return _tension_for(record, "invited", names)
+def tension_for_invited(record: Record) -> Tension | None:
+    """What somebody is asked about before they have a seat."""
+    return _tension_for(record, "invited") if may_see("invited", Part.TENSION, record.phase) else None
 
 
-def title_for_invited(record: Record, invited: Sequence[str]) -> str:
+def title_for_invited(record: Record) -> str:
     """As `tension_for_invited`: of a child what stayed open in its parent; empty for others."""
-    if not may_see("invited", Part.TENSION, record.phase):
-        return ""
-    names = anonymizer(record.model_copy(update={"others": (*record.others, *invited)}))
-    return names.text(record.title, author=DEMANDER)
+    return record.title if may_see("invited", Part.TENSION, record.phase) else ""
 
 
 def for_export(record: Record) -> PartyView:
     """The whole record for whoever runs the installation, under aliases, with what people wrote to their answers."""
-    names = anonymizer(record)
     asked = asked_about(record)
-    words = {who: names.text(said, author=who) for who, said in record.answer_words.items()}
-    earlier = earlier_answers(record, names)
-    observations = tuple(map(names.model, record.observations))
+    words, earlier, observations = record.answer_words, record.earlier_answers, record.observations
     return PartyView(
         id=record.process_id,
         phase=record.phase,
         round=record.round,
         you="",
-        title=names.text(record.title, author=DEMANDER) or None,
-        tension=names.model(shown_tension(record), author=DEMANDER) if record.tension else None,
+        title=record.title or None,
+        tension=shown_tension(record) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),
         turns=_turns(record),
         observations=observations,
         stands=_stands(record, observations) if observations else None,
-        projections=tuple(names.model(as_said(one), author=one.alias) for one in record.projections),
-        plan=answered_plan(record, names, given_answers(asked, answers_now(record), words, {}), earlier),
+        projections=tuple(map(as_said, record.projections)),
+        plan=answered_plan(record, given_answers(asked, answers_now(record), words, {}), earlier),
         asked=asked,
         answers=answers_now(record),
         answer_words=words,
         earlier_answers=earlier,
     )
-
-
-def anonymizer(record: Record) -> Anonymizer:
-    """Hides what names anybody of this process, the demander included, or somebody who was found for it and is not in it."""
-    return Anonymizer(
-        {p.alias: p.identities for p in (record.demander, *record.participants)}, record.others, record.names
-    )
-
-
-def own_anonymizer(record: Record, alias: str) -> Anonymizer:
-    """Hides what names its own author, and knows of nobody else: it is safe to try on any text."""
-    own = (one for one in (record.demander, *record.participants) if one.alias == alias)
-    return Anonymizer({alias: [name for one in own for name in one.identities]})
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
@@ -325,19 +302,19 @@ def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
     )
 
 
-def _tension_for(record: Record, reader: str, names: Anonymizer) -> Tension | None:
+def _tension_for(record: Record, reader: str) -> Tension | None:
     """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
-    if record.tension is None or (reader == DEMANDER and record.tension_is_own):
-        return record.tension
-    return names.model(shown_tension(record), author=DEMANDER)
+    if reader == DEMANDER and (tension := record.demanders_tension) is not None and tension is record.own_tension:
+        return tension
+    return shown_tension(record) if record.tension is not None else None
 
 
 def _not_taken_up(record: Record) -> tuple[str, ...]:
     """Sentences of the intent that the tension to be confirmed does not quote."""
-    return not_taken_up(record.intent, record.tension.spans) if record.tension is not None else ()
+    return not_taken_up(record.intent, record.own_tension.spans) if record.own_tension is not None else ()
 
 
-def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
+def _from(projection: Projection, reader: str) -> Projection:
     """A projection of the open record. Its own author reads it as it was said.
 
     Others read each item as text alone: kind, quotes and `inferred` would tell a proxy from a person (docs/protocol.md §6).
@@ -346,7 +323,7 @@ def _from(projection: Projection, reader: str, names: Anonymizer) -> Projection:
     if said.alias == reader:
         return said
     items = (Item(id=item.id, text=item.text, replaces=item.replaces) for item in said.items)
-    return said.model_copy(update={"items": tuple(names.model(item, author=said.alias) for item in items)})
+    return said.model_copy(update={"items": tuple(items)})
 
 
 def as_said(projection: Projection) -> Projection:

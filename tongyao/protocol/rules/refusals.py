@@ -1,4 +1,4 @@
-"""Every refusal of a message, worded in both languages (docs/protocol.md §8). Which one applies when is in `life/refusing.py` and `life/message_kinds.py`."""
+"""Every refusal of a message, worded in both languages (docs/protocol.md §8). Which one applies when is in `life/message_kinds.py`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.forbidden import Forbidden
+from tongyao.protocol.identity.marks import Marker
+from tongyao.protocol.identity.proposer import without_proposed
 from tongyao.protocol.model.ids import round_of, speaker_of
 from tongyao.protocol.model.observation import NoteKind, Statement, Verdict
 from tongyao.protocol.model.plan import Plan
@@ -24,30 +25,27 @@ from tongyao.protocol.model.requests import (
     PlannerRequest,
 )
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
-from tongyao.protocol.rules.read_access import anonymizer, as_said, shown_tension
+from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
 
 MAX_FOCUS: Final = 6
-"""The most texts, newest first, that a long profile is searched for besides the tension."""
+"""The most texts that a long profile is searched for in a round."""
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
-    names = anonymizer(record)
-    return FormulationRequest(
-        language=record.language,
-        began=record.began,
-        intent=names.text(record.intent, author=DEMANDER),
-        material=names.model(material, author=DEMANDER) if material else None,
-    )
+    """What the demander wrote, as they wrote it: formulation speaks for them."""
+    return FormulationRequest(language=record.language, began=record.began, intent=record.intent, material=material)
 
 
-def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Mandate) -> EndpointRequest:
+def for_endpoint(
+    record: Record, alias: str, *, material: Material, mandate: Mandate, marker: Marker | None = None
+) -> EndpointRequest:
     """An endpoint's turn: the tension, its own items that hold, what the catalyst has stated that holds; of others nothing directly.
 
-    Statements come without their sources: ids of items would tell who said something in which round.
+    Statements come without their sources: ids of items would tell who said something in which round. `marker`: marks the names of
+    others in the profile; the texts of the record are marked already.
     """
-    names = anonymizer(record)
+    names = marker or Marker()
     rounds = _before(record)
     state = standing(rounds)
     last = rounds[-1].observation if rounds else None
@@ -57,56 +55,56 @@ def for_endpoint(record: Record, alias: str, *, material: Material, mandate: Man
         began=record.began,
         alias=alias,
         round=record.round,
-        tension=names.model(shown_tension(record), author=DEMANDER),
-        material=names.marked(material),
-        mandate=_as_the_proxy_reads(mandate, record, names),
+        tension=shown_tension(record),
+        material=names.marked(material, author=alias),
+        mandate=_as_the_proxy_reads(mandate, names),
         first=not any(turn.alias == alias for exchange in rounds for turn in exchange.projections),
         items=tuple(
-            item.model_copy(update={"quotes": (), "text": names.with_marks(item.text)})
+            item.model_copy(update={"quotes": (), "text": names.with_marks(item.text, author=alias)})
             for item in state.valid_items
             if speaker_of(item.id) == alias
         ),
-        stands=tuple(names.model(one.model_copy(update={"sources": ()})) for one in state.statements),
+        stands=tuple(one.model_copy(update={"sources": ()}) for one in state.statements),
         asked=tuple(
             note.id
             for note in state.notes
             if (asked := state.asked.get(note.id)) and (asked.alias, asked.round) == (alias, record.round)
         ),
-        words=names.text(last.words) if last is not None else "",
+        words=last.words if last is not None else "",
         answers_only=alias == DEMANDER and not seated,
         exhausted=last is not None and last.verdict is Verdict.EXHAUSTED,
     )
 
 
 def focus_of(record: Record, alias: str) -> tuple[str, ...]:
-    """The texts that a long profile is searched for besides the tension, at most `MAX_FOCUS`: relations with `alias`, frameworks,
-    and gaps that are open. Those that name `alias` come first, and of these and of the others the newest.
+    """The texts that a long profile is searched for in this round, at most `MAX_FOCUS`: what was stated since the last turn of
+    `alias` and they may answer, that is relations with them, frameworks and open gaps. Those that name `alias` come first.
+
+    What was stated earlier was searched for in that turn. Empty in the first turn, and where nothing of the kind is new: then the
+    tension is searched for.
     """
-    state = standing(_before(record))
+    rounds = _before(record)
+    state = standing(rounds)
+    spoke = max((turn.round for exchange in rounds for turn in exchange.projections if turn.alias == alias), default=0)
+    if not spoke:
+        return ()
     named: list[Statement] = [relation for relation in state.relations if alias in relation.between]
     named += [gap for gap in state.open_gaps if alias in (gap.asks, *gap.about)]
-    others = [note for note in state.notes if note.kind is NoteKind.FRAMEWORK or note in state.open_gaps]
-    newest = sorted(named, key=_round, reverse=True) + sorted(others, key=_round, reverse=True)
-    return tuple(dict.fromkeys(statement.text for statement in newest))[:MAX_FOCUS]
+    named += [note for note in state.notes if note.kind is NoteKind.FRAMEWORK or note in state.open_gaps]
+    texts = (statement.text for statement in named if round_of(statement.id) >= spoke)
+    return tuple(dict.fromkeys(texts))[:MAX_FOCUS]
 
 
-def _round(statement: Statement) -> int:
-    return round_of(statement.id)
+def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
+    """`mandate` for a profile in which names are marks: a phrase with a name, or with a part of one, holds for its mark as well."""
 
-
-def _as_the_proxy_reads(mandate: Mandate, record: Record, names: Anonymizer) -> Mandate:
-    """`mandate` for a profile in which numbered names are marks: a phrase with a name, or with a part of one, holds for its mark as well."""
-    never = Forbidden(mandate.never)
-    meant = [one.name for one in record.names if never.stands_in(one.name)]
-    by_parts = Anonymizer({str(one.number): [one.name] for one in record.names}, numbered=record.names)
-
-    def also_marked(phrases: Sequence[str], names: Anonymizer) -> tuple[str, ...]:
+    def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
 
     return mandate.model_copy(
         update={
-            "topics": also_marked(mandate.topics, names),
-            "never": also_marked((*mandate.never, *meant), by_parts),
+            "topics": also_marked(mandate.topics),
+            "never": also_marked(mandate.never),
             "addition": names.with_marks(mandate.addition),
         }
     )
@@ -117,13 +115,12 @@ def for_catalyst(record: Record, *, strategy: str = "") -> CatalystRequest:
 
     The last round comes without an observation: one that stands in the record is of this step itself, which did not come back.
     """
-    names = anonymizer(record)
-    *before, last = exchange(record, names, until=record.round)
+    *before, last = exchange(record, until=record.round)
     return CatalystRequest(
         language=record.language,
         began=record.began,
         round=record.round,
-        tension=names.model(shown_tension(record), author=DEMANDER),
+        tension=shown_tension(record),
         exchange=(*before, last.model_copy(update={"observation": None})),
         contributors=record.contributors(),
         strategy=strategy,
@@ -140,24 +137,31 @@ def for_planner(
     proposals: Sequence[str] = (),
     children: Sequence[ChildPlan] = (),
     revision: int = 1,
+    marker: Marker | None = None,
 ) -> PlannerRequest:
-    """The record and the profiles it may read; those who declined stay in the record and out of the new plan."""
-    names = anonymizer(record)
+    """The record and the profiles it may read, which `marker` marks; those who declined stay in the record and out of the new plan."""
+    names = marker or Marker()
     return PlannerRequest(
         language=record.language,
         began=record.began,
-        tension=names.model(shown_tension(record), author=DEMANDER),
-        exchange=exchange(record, names, until=record.round),
+        tension=shown_tension(record),
+        exchange=exchange(record, until=record.round),
         aliases=tuple(alias for alias in record.with_parts() if alias not in without),
         materials={
-            alias: names.model(material, author=alias) for alias, material in materials.items() if alias not in without
+            alias: _for_planner(material, names, alias) for alias, material in materials.items() if alias not in without
         },
         converged=converged,
         without=tuple(without),
-        proposals={alias: names.text(record.answer_words.get(alias, ""), author=alias) for alias in proposals},
+        proposals={alias: record.answer_words.get(alias, "") for alias in proposals},
         children=tuple(children),
         revision=revision,
     )
+
+
+def _for_planner(material: Material, names: Marker, alias: str) -> Material:
+    """A profile that others' readers read of: without the names of the process, and without what looks like a name."""
+    pieces = tuple(piece.model_copy(update={"text": without_proposed(piece.text)}) for piece in material.pieces)
+    return names.model(material.model_copy(update={"pieces": pieces}), author=alias)
 
 
 def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
@@ -165,23 +169,23 @@ def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
         language=record.participant(alias).language,
         began=record.began,
         alias=alias,
-        plan=anonymizer(record).model(plan),
+        plan=plan,
     )
 
 
-def exchange(record: Record, names: Anonymizer, *, until: int) -> tuple[Exchange, ...]:
+def exchange(record: Record, *, until: int) -> tuple[Exchange, ...]:
     """Rounds 1 to `until` as others may read them: items without the passages of the profile that they quote."""
 
     def for_others(said: Projection) -> Projection:
         items = tuple(item.model_copy(update={"quotes": ()}) for item in said.items)
-        return names.model(as_said(said).model_copy(update={"items": items}), author=said.alias)
+        return as_said(said).model_copy(update={"items": items})
 
     rounds = {exchange.round: exchange for exchange in rounds_of(record.projections, record.observations)}
     return tuple(
         Exchange(
             round=number,
             projections=tuple(map(for_others, found.projections)),
-            observation=names.model(found.observation) if found.observation is not None else None,
+            observation=found.observation,
         )
         for number in range(1, until + 1)
         for found in [rounds.get(number, Exchange(round=number, projections=()))]

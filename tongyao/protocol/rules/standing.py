@@ -1,4 +1,4 @@
-"""What holds after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
+"""The statements that hold after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
 
 Prompts, pages, plan and audit read this. It is derived from projections and observations, and stored nowhere.
 """
@@ -18,7 +18,7 @@ GapOutcome = Literal["open", "answered", "replied", "unanswered"]
 
 
 class Asked(Value):
-    """What became of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
+    """The outcome of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
     `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `replied`: they spoke in
     their own words, which name no gap, so the catalyst judges whether that answers it. `unanswered`: their turn
@@ -31,11 +31,12 @@ class Asked(Value):
 
 
 class Standing(Value):
-    """What holds after the last of the rounds.
+    """The statements that hold after the last of the rounds.
 
     `items`: everything that was said, by id, in the order in which it was said. `replaced`: ids of items that no longer hold.
     `relations`, `notes`: what holds, oldest first. `none`: pairs that were looked at and have no relation now.
-    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced.
+    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced. A gap is a
+    question, and rests on nothing.
     `asked`: the gaps that ask somebody, by id.
     """
 
@@ -84,7 +85,7 @@ class Standing(Value):
 
     def rests_on_replaced(self, statement: Statement) -> bool:
         """Whether an item that `statement` cites was replaced by its own author; others of that author still bear it."""
-        return not self.replaced.isdisjoint(statement.sources)
+        return statement.kind is not NoteKind.GAP and not self.replaced.isdisjoint(statement.sources)
 
     def is_protected(self, statement: Statement) -> bool:
         """Whether `statement` is a collision that cannot be replaced or ended yet.
@@ -121,7 +122,7 @@ def rounds_of(projections: Iterable[Projection], observations: Iterable[Observat
 
 
 def standing(rounds: Sequence[Exchange]) -> Standing:
-    """What holds after `rounds`, oldest first. The last one may still lack its observation."""
+    """Return what holds after `rounds`, oldest first. The last one may still lack its observation."""
     items: dict[str, Item] = {}
     replaced: set[str] = set()
     held: dict[str, Statement] = {}
@@ -166,7 +167,7 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
 
 
 def _outcome(gap: str, turn: Projection) -> GapOutcome:
-    """What came of a gap in the turn in which it was asked."""
+    """Return the outcome of a gap in the turn in which it was asked."""
     if any(gap in item.about for item in turn.items):
         return "answered"
     return "replied" if any(item.kind is None for item in turn.items) else "unanswered"
@@ -174,6 +175,8 @@ def _outcome(gap: str, turn: Projection) -> GapOutcome:
 
 def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[str]) -> bool:
     """Whether all items of one speaker behind `statement` were replaced."""
+    if statement.kind is NoteKind.GAP:
+        return False
     sides: dict[str, list[str]] = {}
     for source in statement.sources:
         if source in items:

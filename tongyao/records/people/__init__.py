@@ -1,0 +1,3 @@
+"""Rows about people: profiles, scenes, tokens, consents, mandates, agents of their own, notifications. All modules are public,
+through `records.repositories`.
+"""

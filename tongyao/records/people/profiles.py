@@ -10,9 +10,9 @@ from typing import Any, LiteralString
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
+from tongyao.protocol.identity.names import identities_of
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.identity.names import identities_of
 from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, opened, seal_value, stored_value

@@ -126,11 +126,8 @@ class Erasing:
             )
             return [row["id"] for row in await cursor.fetchall()]
 
-    async def rewrite(self, person: str, *, program: Sequence[str] = ()) -> None:
-        """Rewrite or remove texts of others that contain their words. Repeating it handles what is new since.
-
-        `program`: sentences of the program's engines, whose words are nobody's.
-        """
+    async def rewrite(self, person: str) -> None:
+        """Remove what others read of them, and what rests on it alone. Repeating it handles what is new since."""
         seats = await self.seats(person)
         lock = _REWRITING.setdefault(id(self._pool), asyncio.Lock())
         async with lock, transaction(self._pool) as connection:
@@ -140,7 +137,6 @@ class Erasing:
                 person,
                 seats={seat.process_id: seat.alias for seat in seats},
                 roots=sorted({seat.root_id for seat in seats}),
-                program=program,
             )
             await _add(connection, person, {"rewritten": done.rewritten, "removed": done.removed})
 

@@ -1,0 +1,4 @@
+"""Rows of processes: seats, rounds, plans, messages, events, the inbox. All modules are public, through `records.repositories`.
+
+`journal` writes the outbox; `processes` and `events` read what it wrote.
+"""

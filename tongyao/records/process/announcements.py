@@ -9,7 +9,7 @@ from typing import Final, Literal
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.ids import child_id, hole_of, process_text_id
 from tongyao.protocol.model.plan import Residual
-from tongyao.protocol.model.process import DEMANDER, TensionRef
+from tongyao.protocol.model.process import TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
@@ -146,13 +146,12 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
     What is hidden in the process is not known in another one. Raises `NotAnnounced`: `unknown`, `nothing`.
     """
     record = await repositories.record(process_id)
-    names = read_access.anonymizer(record)
     hole = hole_of(residual_id)
     if hole is None:
         for plan in record.plans:
             for residual in plan.residuals:
                 if residual.id == residual_id:
-                    return _for_another_room(names.model(residual))
+                    return _for_another_room(residual)
         raise NotAnnounced("unknown")
     revision, alias = hole
     declined = {
@@ -163,8 +162,7 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
         raise NotAnnounced("unknown")
     row = await repositories.processes.get(process_id)
     lineage = Lineage(root=row.root_id, parent=process_id, residual=residual_id, depth=row.depth + 1)
-    tension = names.model(read_access.shown_tension(record), author=DEMANDER)
-    found = plan_hole(names.model(plans[0]), alias, tension, lineage)
+    found = plan_hole(plans[0], alias, read_access.shown_tension(record), lineage)
     if found is None:
         raise NotAnnounced("nothing")
     return _for_another_room(found)

@@ -10,6 +10,7 @@ from pydantic import Field
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, RecordsError, reading, transaction
+from tongyao.records.privacy.shared_texts import shared_text_id
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 Result = Literal["done", "partly", "not_done", "too_early"]
@@ -27,6 +28,7 @@ class FeedbackRow(Value):
     usefulness: int | None = Field(default=None, ge=1, le=5, description="1: of no use, 5: it changed what I did.")
     outcome: Result | None = None
     text_id: str | None = None
+    person: str = Field(default="", description="Whose it is.", exclude=True)
     at: datetime | None = None
 
 
@@ -67,27 +69,28 @@ class Feedback:
                        outcome = excluded.outcome, text_id = excluded.text_id, at = now()""",
                 [process_id, row.alias, found["person"], row.revision, row.usefulness, row.outcome, text_id],
             )
-            await remove_texts(connection, replaced)
+            await remove_texts(connection, [*replaced, *map(shared_text_id, replaced)])
         return next(one for one in await self.of_process(process_id) if (one.alias, one.revision) == _key(row))
 
     async def of_process(self, process_id: str) -> list[FeedbackRow]:
         """By revision, then alias."""
         async with reading(self._pool, FeedbackRow) as cursor:
             await cursor.execute(
-                """SELECT alias, revision, usefulness, outcome, text_id, at FROM feedback
+                """SELECT alias, revision, usefulness, outcome, text_id, person, at FROM feedback
                    WHERE process_id = %s ORDER BY revision, alias""",
                 [process_id],
             )
             return await cursor.fetchall()
 
-    async def words(self, process_id: str, alias: str, revision: int) -> str:
-        """What they said in their own words; empty when nothing, or when it was erased."""
+    async def words(self, process_id: str, alias: str, revision: int, *, shared: bool = False) -> str:
+        """What they said in their own words, or as others may read it; empty when nothing, or when it was erased."""
         rows = [one for one in await self.of_process(process_id) if (one.alias, one.revision) == (alias, revision)]
         text_id = rows[0].text_id if rows else None
         if text_id is None:
             return ""
         async with transaction(self._pool) as connection:
-            return (await get_texts(connection, [text_id], erased=""))[text_id]
+            wanted = shared_text_id(text_id) if shared else text_id
+            return (await get_texts(connection, [], known=[wanted])).get(wanted, "")
 
 
 def _key(row: FeedbackRow) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Where the servers of a home are, and how other commands find them."""
+"""Addresses of the servers of a home, and the file by which other commands find them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tongyao.runtime.local.processes import accepts_connections
 
 FILE = "service.json"
 GATEWAY_FILE = "gateway.url"
-"""In a home while its gateway runs: the address at which it listens."""
+"""File of a home with the address of its running gateway."""
 
 
 class ServiceAddresses(BaseModel):
-    """Where the servers of a home are; what ``<home>/service.json`` holds while they run."""
+    """The addresses of the servers of a home; what ``<home>/service.json`` holds while they run."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,7 +32,7 @@ class ServiceAddresses(BaseModel):
     started_at: datetime
 
     def environment(self) -> dict[str, str]:
-        """What a child process (a worker, the gateway) needs to find the same servers.
+        """Return the environment by which a child process (a worker, the gateway) finds the same servers.
 
         Settings of the Temporal server that `up` starts are unset in it: they contradict the address of a running one.
         """

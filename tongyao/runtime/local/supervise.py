@@ -31,7 +31,7 @@ STEADY_SECONDS = 60.0  # a server that ran so long has not ended quickly
 
 
 def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
-    """What the child runs before exec; after the change of user, which would clear it. Linux only."""
+    """Code that the child runs before exec; after the change of user, which would clear it. Linux only."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None, use_errno=True)  # loaded here: nothing may be loaded between fork and exec

@@ -74,7 +74,7 @@ class LocalTemporal:
 
     @property
     def ui_url(self) -> str:
-        """Where the Web UI shows this namespace's workflows."""
+        """Return the address of the Web UI for this namespace's workflows."""
         return f"http://{self.ui_host}:{self.ui_port}/namespaces/{self.namespace}/workflows"
 
     @property

@@ -1,4 +1,4 @@
-"""Where the ``temporal`` program comes from: a ladder, because no package registry carries it for Linux.
+"""Sources of the ``temporal`` program, tried in order, because no package registry carries it for Linux.
 
 1. the one named in the settings, or on PATH;
 2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
@@ -45,7 +45,7 @@ Progress = Callable[[str], None]
 
 
 def cache_directory() -> Path:
-    """What all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
+    """The folder that all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "tongyao"
 
@@ -73,7 +73,7 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
 
 
 def built_path() -> Path:
-    """Where a fetched or built program is kept."""
+    """Return the folder of fetched and built programs."""
     return cache_directory() / f"temporal-{CLI_VERSION}" / "temporal"
 
 

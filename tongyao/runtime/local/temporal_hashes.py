@@ -1,4 +1,4 @@
-"""What a downloaded or built ``temporal`` program is checked against. All hashes are of version 1.5.1 of the Temporal CLI.
+"""Hashes against which a downloaded or built ``temporal`` program is checked. All hashes are of version 1.5.1 of the Temporal CLI.
 
 A download is checked by the SHA-256 of its archive. A build is checked by the hash of the main module, then by the file
 ``go.sum`` inside that module, which holds the hash of every module that the program is made of. So a build depends neither

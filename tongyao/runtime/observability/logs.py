@@ -69,7 +69,7 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
 
 
 def to_standard_error() -> None:
-    """For programs that configure no logs, as most commands: warnings alone, beside what the command prints.
+    """Configure logs of programs that configure none, such as most commands: warnings alone, beside what the command prints.
 
     structlog's own default is standard output, where results are.
     """
@@ -125,7 +125,7 @@ _IDS = ("temporal_workflow", "temporal_activity")
 
 
 def _bounded(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Without control characters and line breaks, which forge lines, and without the rest of what is long."""
+    """Return the value without control characters and line breaks, which forge lines, and cut to its limit."""
     for name, value in event.items():
         if not name.startswith("_"):  # of structlog itself
             event[name] = _short(value)
@@ -139,7 +139,7 @@ def _short(value: object) -> object:
         case list() | tuple() | set() | frozenset():
             return [_short(element) for element in list(value)[:KEPT_OF_A_LIST]]
         case dict():
-            return {str(_short(name)): _short(one) for name, one in list(value.items())[:KEPT_OF_A_LIST]}
+            return {str(_short(name)): _short(item) for name, item in list(value.items())[:KEPT_OF_A_LIST]}
         case _:
             text = str(value)
             cut = text[:KEPT_OF_A_FIELD] + ("…" if len(text) > KEPT_OF_A_FIELD else "")

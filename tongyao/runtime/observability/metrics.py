@@ -1,4 +1,4 @@
-"""What is counted, under which name (docs/operations.md §1). The Temporal SDK's own metrics stand beside these."""
+"""The metrics of the product (docs/operations.md §1). The Temporal SDK adds its own."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
 FRESH_SECONDS = 1.0
 MOST_CONNECTIONS = 100
-"""Of all clients: the port is served by the same event loop as the gateway, and has no login."""
+"""Most connections of all clients: the port is served by the same event loop as the gateway, and has no login."""
 
 
 class Telemetry:
-    """What one process shows of itself. Make it before the Temporal client: the SDK's metrics begin with `runtime`.
+    """Metrics, health and traces of one program. Make it before the Temporal client: the SDK's metrics begin with `runtime`.
 
     `checks` are asked, by name, whenever somebody wants to know whether the process is ready; add to them as parts of
     it come up. With `records` and `roles`, the metrics tell how the whole installation stands: let one process do so (the gateway).

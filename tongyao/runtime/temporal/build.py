@@ -1,4 +1,4 @@
-"""Which build runs: what the Temporal UI shows beside a worker and a workflow task (docs/operations.md §5)."""
+"""The id of the running build, which the Temporal UI shows beside a worker and a workflow task (docs/operations.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a client of Temporal is made. What its workers need besides is in `worker_plugin.py`, which only workers import."""
+"""Clients of Temporal. Parts for workers alone are in `worker_plugin.py`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def connect(
 
 
 def _interceptors(settings: Settings) -> Sequence[Interceptor]:
-    """Those of traces, where an endpoint is set. Workers take them over from their client."""
+    """Return the interceptors of traces, if an endpoint is set. Workers take them over from their client."""
     if settings.traces_endpoint is None:
         return ()
     from tongyao.runtime.observability.traces import Tracing  # late: brings the OpenTelemetry SDK
@@ -69,7 +69,7 @@ def _interceptors(settings: Settings) -> Sequence[Interceptor]:
 
 
 def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncryption:
-    """Encryption with the master keys of this installation. `takes_plain`: whatever the settings say. Raises `BadKey`."""
+    """Encryption with the master keys of this installation. `takes_plain`: accept plain payloads, even if the settings do not. Raises `BadKey`."""
     return PayloadEncryption(
         keyring(settings),
         encrypts=settings.temporal_encryption,
@@ -78,7 +78,7 @@ def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncrypt
 
 
 async def _check_namespace(client: Client, target: str) -> None:
-    """In a namespace that is not there every process seems to have ended: nothing may be asked of it."""
+    """Raise if the namespace does not exist: every process would seem to have ended."""
     try:
         await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:

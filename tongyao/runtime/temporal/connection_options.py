@@ -1,4 +1,4 @@
-"""How the server is reached: address, TLS and mTLS, API key, from the settings and Temporal's own configuration (docs/temporal.md)."""
+"""Connection options of the Temporal server: address, TLS and mTLS, API key, from the settings and Temporal's own configuration (docs/temporal.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tongyao.runtime.settings_sources import temporal_profile
 
 @dataclass(frozen=True)
 class ConnectionOptions:
-    """What `Client.connect` is given. `metadata`: sent with every call, for proxies that ask for it."""
+    """Arguments of `Client.connect`. `metadata`: sent with every call, for proxies that ask for it."""
 
     api_key: str | None
     tls: bool | TLSConfig

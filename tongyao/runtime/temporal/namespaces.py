@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 RETENTION = timedelta(days=90)
-"""How long Temporal shows ended processes; the records keep them for ever."""
+"""Retention of ended processes in Temporal; the records keep them for ever."""
 
 
 async def ensure_namespace(client: Client, *, timeout: float = 60.0) -> bool:

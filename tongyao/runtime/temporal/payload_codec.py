@@ -40,7 +40,7 @@ WORKFLOW_ID: Final = "workflow-id"
 """Of the workflow that a payload was encrypted for; missing where there was none."""
 
 LABEL: Final = "tongyao temporal payloads v1"
-"""What the key is derived for. The master key itself encrypts nothing in Temporal: neither key tells anything about the other."""
+"""Purpose of the derived key. The master key itself encrypts nothing in Temporal: neither key tells anything about the other."""
 
 _CONTEXT: Final = LABEL.encode()
 _DETAILS: Final = b"temporal.api.sdk.v1.WorkflowMetadata"
@@ -150,7 +150,7 @@ def _workflow_of(payload: Payload) -> bytes:
 
 
 def _context(workflow_id: bytes) -> bytes:
-    """What is authenticated beside a payload."""
+    """Return the data that is authenticated with a payload."""
     return _CONTEXT + b"\x00" + workflow_id
 
 

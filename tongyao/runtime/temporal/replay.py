@@ -31,7 +31,7 @@ from workflows.crystallization import Crystallization
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of one history. It holds no value of any input, only names and places.
+    """The result of replaying one history. It holds no value of any input, only names and places.
 
     `failure`: why the commands do not fit; empty if they do. `inputs`: one line for each step with another input.
     """
@@ -103,7 +103,7 @@ def _values(payloads: Sequence[Payload]) -> list[Any]:
 
 
 def _differences(before: Any, now: Any, place: str = "input") -> Iterator[str]:
-    """Where two JSON values differ."""
+    """Yield the places at which two JSON values differ."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted(before.keys() | now.keys()):
             if name not in now or name not in before:
@@ -111,8 +111,8 @@ def _differences(before: Any, now: Any, place: str = "input") -> Iterator[str]:
             else:
                 yield from _differences(before[name], now[name], f"{place}.{name}")
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for index, (one, other) in enumerate(zip(before, now, strict=True)):
-            yield from _differences(one, other, f"{place}[{index}]")
+        for index, (pair, other) in enumerate(zip(before, now, strict=True)):
+            yield from _differences(pair, other, f"{place}[{index}]")
     elif before != now:
         yield place
 

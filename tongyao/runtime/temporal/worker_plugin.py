@@ -1,4 +1,4 @@
-"""What workers have besides a client: the sandbox's exceptions and the interceptor that measures, as one plugin."""
+"""Parts of workers besides a client: the sandbox's exceptions and the interceptor that measures, as one plugin."""
 
 from __future__ import annotations
 

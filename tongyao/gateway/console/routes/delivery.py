@@ -49,7 +49,9 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Form
         raise BadInput("no_such_answer", "choose one of the buttons", field="answer")
     if do == "propose" and not words.strip():
         raise BadInput("proposal_empty", "say what should be different", field="propose")
-    if other := next((one for one in ("propose", "decline") if one != do and text_in(form, one).strip()), ""):
+    if other := next(
+        (choice for choice in ("propose", "decline") if choice != do and text_in(form, choice).strip()), ""
+    ):
         raise BadInput("words_of_another_answer", "empty the field of the other answer first", field=other)
     contact = text_in(form, "contact")
     if len(contact) > MAX_CONTACT:
@@ -71,9 +73,9 @@ async def _page(
     access = await visit.access(process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
     waiting = await inbox(visit.context, visit.caller)
-    ask = next((one for one in waiting if (one.process_id, one.ask) == (process_id, "answer")), None)
+    ask = next((ask for ask in waiting if (ask.process_id, ask.ask) == (process_id, "answer")), None)
     answers = await visit.context.repositories.plans.answers(process_id)
-    mine = [one for one in answers if (one.alias, one.revision) == (access.alias, delivery.plan_revision)]
+    mine = [given for given in answers if (given.alias, given.revision) == (access.alias, delivery.plan_revision)]
     return page(
         visit,
         "delivery.html",
@@ -86,7 +88,11 @@ async def _page(
         may_answer=ask is not None or view.own_answer == "possible",
         own_answer_in_words=own_answer_in_words,
         answered=mine[-1] if mine else None,
-        before=[one.decision for one in answers if one.alias == access.alias and one.revision < delivery.plan_revision],
+        before=[
+            given.decision
+            for given in answers
+            if given.alias == access.alias and given.revision < delivery.plan_revision
+        ],
         told=await read_feedback(visit.context, process_id, access.alias),
         ended=access.process.ended_at,
         until=await answered_until(visit, process_id),

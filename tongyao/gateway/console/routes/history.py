@@ -61,7 +61,9 @@ async def show_processes(
         found += [process for process in listed if process.id not in {known.id for known in found}]
         if rest:
             following["cursor" if side == "demander" else "cursor_participant"] = rest
-    found.sort(key=lambda one: (not one.waits_for_you, one.ended_at is not None, -one.created_at.timestamp()))
+    found.sort(
+        key=lambda process: (not process.waits_for_you, process.ended_at is not None, -process.created_at.timestamp())
+    )
     rows = [await _row(visit, process) for process in found]
     wanted = words.strip().lower()
     shown = _in_trees([row for row in rows if not wanted or wanted in row.title.lower()])

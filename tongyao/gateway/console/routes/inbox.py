@@ -21,7 +21,7 @@ from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, lines_in, text_in
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent
 
@@ -32,7 +32,7 @@ AskId = Annotated[str, Path(max_length=200)]
 _MOST: Final = 5
 """Of each role: the page of all processes shows the others."""
 _NEW: Final = timedelta(days=14)
-"""For so long after its end a process and its plan stand on the home page."""
+"""Time after its end for which a process is on the home page."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ async def show_inbox(
     ask that was just answered, which the records may still hold open.
     """
     found, total = await waiting(visit)
-    asks = [one for one in found if one.id != decided]
+    asks = [ask for ask in found if ask.id != decided]
     total -= len(found) - len(asks)
     home = await home_of(visit, asks)
     return page(
@@ -85,10 +85,10 @@ def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
     """What was just answered in a round, and whether that round has closed since: the next one asks already, or the plan is written."""
     if done not in ("send", "nothing_new", "proxy") or not of:
         return done
-    waiting = [one.ask for one in asks if one.ask.process_id == of]
-    if any(one.ask == "projection" for one in waiting) and done != "proxy":
+    waiting = [ask.ask for ask in asks if ask.ask.process_id == of]
+    if any(ask.ask == "projection" for ask in waiting) and done != "proxy":
         return f"{done}_next"
-    written = any(one.ask == "answer" for one in waiting) or any(one.id == of for one in home.plans)
+    written = any(ask.ask == "answer" for ask in waiting) or any(plan.id == of for plan in home.plans)
     return f"{done}_over" if written else done
 
 
@@ -100,84 +100,96 @@ async def show_ask(visit: SignedIn, process_id: Id, ask: AskId) -> Response:
 @router.post("/asks/{process_id}/{ask:path}")
 async def answer(visit: SignedIn, form: Form, process_id: Id, ask: AskId) -> Response:
     """The address names the ask that the page showed: the form of one that is over answers no other."""
-    one = await one_waiting(visit, process_id, ask)
-    return await (_answer_turn if one.ask.ask in asks.SAID else _answer_other)(visit, form, process_id, one)
+    answering = await one_waiting(visit, process_id, ask)
+    return await (_answer_turn if answering.ask.ask in asks.SAID else _answer_other)(visit, form, process_id, answering)
 
 
-async def _answer_turn(visit: Visit, form: FormData, process_id: str, one: Answering) -> Response:
+async def _answer_turn(visit: Visit, form: FormData, process_id: str, answering: Answering) -> Response:
     """What somebody says in a round, or does instead. Every button keeps what is written, too."""
     do = text_in(form, "do")
     if "words" in form:
-        await keep_draft(visit, one, form)
+        await keep_draft(visit, answering, form)
     if do == "keep":
         return Response(status_code=204)
     if do == "preview":
-        one.preview = await preview(visit.context, visit.caller, process_id, one.words)
-        return page(visit, "ask.html", one=one)
+        answering.preview = await preview(visit.context, visit.caller, process_id, answering.words, _names(form))
+        return page(visit, "ask.html", answering=answering)
     if do == "leave":
-        one.leaving = True
-        return page(visit, "ask.html", one=one)
+        answering.leaving = True
+        return page(visit, "ask.html", answering=answering)
     try:
-        receipt = await asks.send(visit, process_id, _message(do, one), form)
+        message = _message(do, answering)
+        if message["kind"] == "submit_projection" and not message.get("nothing_new"):
+            message["names"] = _names(form)
+        receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
-        return _again(visit, one, problem, form)
+        return _again(visit, answering, problem, form)
     if do in ("send", "leave_now"):
-        await visit.context.repositories.drafts.remove(visit.caller.person, one.id)
+        await visit.context.repositories.drafts.remove(visit.caller.person, answering.id)
     done = "waiting" if receipt.state == "waiting" else "later" if receipt.later else do
-    done = "gap" if one.ask.ask == "gap" and done != "waiting" else done
-    over = f"&decided={quote(one.id, safe='')}" if do in ("proxy", "leave_now") else ""
+    done = "gap" if answering.ask.ask == "gap" and done != "waiting" else done
+    over = f"&decided={quote(answering.id, safe='')}" if do in ("proxy", "leave_now") else ""
     return go_to(f"/?done={done}&of={quote(process_id)}&round={receipt.round or 0}{over}")
 
 
-async def _answer_other(visit: Visit, form: FormData, process_id: str, one: Answering) -> Response:
+async def _answer_other(visit: Visit, form: FormData, process_id: str, answering: Answering) -> Response:
     """A decision, a residual, a yes or no."""
     try:
-        message = _choice(one, form)
-        if text_in(form, "do") == "scene" and one.ask.consent is not None:
+        message = _choice(answering, form)
+        if text_in(form, "do") == "scene" and answering.ask.consent is not None:
             allow = ConsentBody(consent=Consent.ALLOW)
-            await set_consent(visit.context, visit.caller, visit.caller.person, one.ask.consent.scene, allow)
+            await set_consent(visit.context, visit.caller, visit.caller.person, answering.ask.consent.scene, allow)
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
-        return _again(visit, one, problem, form)
-    answered = f"consent_{text_in(form, 'do')}" if one.ask.ask == "consent" else "answered"
-    return go_to(f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(one.id, safe='')}")
+        return _again(visit, answering, problem, form)
+    answered = f"consent_{text_in(form, 'do')}" if answering.ask.ask == "consent" else "answered"
+    return go_to(
+        f"/?done={'waiting' if receipt.state == 'waiting' else answered}&decided={quote(answering.id, safe='')}"
+    )
 
 
-def _message(do: str, one: Answering) -> dict[str, Any]:
+def _names(form: Form) -> list[str] | None:
+    """The names that the author confirmed for these words; None where they have not seen a preview of them."""
+    if "names" not in form or text_in(form, "previewed").split() != text_in(form, "words").split():
+        return None
+    return lines_in(form, "names")
+
+
+def _message(do: str, answering: Answering) -> dict[str, Any]:
     match do:
         case "send":
-            return projection_message(one)
+            return projection_message(answering)
         case "nothing_new":
-            return {"kind": "submit_projection", "round": one.ask.round, "nothing_new": True}
+            return {"kind": "submit_projection", "round": answering.ask.round, "nothing_new": True}
         case "proxy":
             return {"kind": "switch_endpoint", "endpoint": "proxy"}
         case "more_time":
-            return {"kind": "extend_deadline", "seconds": turn_seconds(one)}
+            return {"kind": "extend_deadline", "seconds": turn_seconds(answering)}
         case "leave_now":
             return {"kind": "leave"}
     raise BadInput("no_such_answer", "choose one of the buttons", field="do")
 
 
-def turn_seconds(one: Answering) -> int:
+def turn_seconds(answering: Answering) -> int:
     """The length of the turn: as much may be added, once."""
-    if one.ask.due_at is None:
-        return one.ask.remaining_seconds or 3600
-    due, opened = datetime.fromisoformat(one.ask.due_at), datetime.fromisoformat(one.ask.opened_at)
+    if answering.ask.due_at is None:
+        return answering.ask.remaining_seconds or 3600
+    due, opened = datetime.fromisoformat(answering.ask.due_at), datetime.fromisoformat(answering.ask.opened_at)
     return max(60, int((due - opened).total_seconds()))
 
 
-def _choice(one: Answering, form: FormData) -> dict[str, Any]:
+def _choice(answering: Answering, form: FormData) -> dict[str, Any]:
     do = text_in(form, "do")
-    match one.ask.ask:
+    match answering.ask.ask:
         case "hole" if do == "replan":
-            return _replan(one)
+            return _replan(answering)
         case "decision":
-            return _decision(one, do, form)
+            return _decision(answering, do, form)
         case "resume":
             do = "resume"
-    if (number := _ANSWERS[one.ask.ask].get(do)) is None:
+    if (number := _ANSWERS[answering.ask.ask].get(do)) is None:
         raise BadInput("no_such_answer", "choose one of the buttons", field="do")
-    return one.ask.messages[number]
+    return answering.ask.messages[number]
 
 
 _ANSWERS: Final[dict[str, dict[str, int]]] = {
@@ -188,21 +200,21 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},
 }
-"""Which of the messages that answer an ask each button sends (`life.asks`)."""
+"""The message that each button sends, by its number among those that answer the ask (`life.asks`)."""
 
 
-def _decision(one: Answering, do: str, form: FormData) -> dict[str, Any]:
-    message: dict[str, Any] = {"kind": "decide", "decision": do, "ask": one.ask.id}
+def _decision(answering: Answering, do: str, form: FormData) -> dict[str, Any]:
+    message: dict[str, Any] = {"kind": "decide", "decision": do, "ask": answering.ask.id}
     if do == "add_participants":
-        message["participants"] = [one for one in form.getlist("person") if isinstance(one, str)]
+        message["participants"] = [person for person in form.getlist("person") if isinstance(person, str)]
     if do == "raise_budget":
         given = {"tokens": text_in(form, "tokens").strip(), "cost": dollars_in(form, "cost")}
         message |= {name: limit for name, limit in given.items() if limit}
     return message
 
 
-def _replan(one: Answering) -> dict[str, Any]:
-    answers = one.ask.view.answers if one.ask.view and one.ask.view.answers else {}
+def _replan(answering: Answering) -> dict[str, Any]:
+    answers = answering.ask.view.answers if answering.ask.view and answering.ask.view.answers else {}
     return {
         "kind": "replan",
         "without": [alias for alias, answer in answers.items() if answer == "decline"],
@@ -210,10 +222,10 @@ def _replan(one: Answering) -> dict[str, Any]:
     }
 
 
-def _again(visit: Visit, one: Answering, problem: Problem, form: FormData) -> Response:
+def _again(visit: Visit, answering: Answering, problem: Problem, form: FormData) -> Response:
     """The same page with what was wrong; nothing that was written is lost."""
-    one.problem = problem
-    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=one, written=form)
+    answering.problem = problem
+    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=answering, written=form)
 
 
 async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
@@ -223,26 +235,30 @@ async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
     found: dict[str, ProcessSummary] = {}
     for role in ("demander", "participant"):
         listed = await list_processes(visit.context, visit.caller, role=role, limit=_MOST)
-        found |= {one.id: one for one in listed.processes}
-    shown = {one.ask.process_id for one in asks}
-    recent = [one for one in found.values() if one.id not in shown and _is_recent(one)]
-    recent.sort(key=lambda one: one.ended_at or one.created_at, reverse=True)
-    entries = [await _entry(visit, one) for one in recent]
+        found |= {process.id: process for process in listed.processes}
+    shown = {ask.ask.process_id for ask in asks}
+    recent = [process for process in found.values() if process.id not in shown and _is_recent(process)]
+    recent.sort(key=lambda process: process.ended_at or process.created_at, reverse=True)
+    entries = [await _entry(visit, process) for process in recent]
     return Home(
-        plans=tuple(one for one in entries if one.page),
-        running=tuple(one for one, of in zip(entries, recent, strict=True) if not one.page and of.ended_at is None),
+        plans=tuple(entry for entry in entries if entry.page),
+        running=tuple(
+            entry for entry, of in zip(entries, recent, strict=True) if not entry.page and of.ended_at is None
+        ),
         newcomer=not found and not asks,
     )
 
 
-def _is_recent(one: ProcessSummary) -> bool:
-    return one.ended_at is None or datetime.now(UTC) - one.ended_at < _NEW
+def _is_recent(process: ProcessSummary) -> bool:
+    return process.ended_at is None or datetime.now(UTC) - process.ended_at < _NEW
 
 
-async def _entry(visit: Visit, one: ProcessSummary) -> Entry:
-    access = await visit.access(one.id)
+async def _entry(visit: Visit, process: ProcessSummary) -> Entry:
+    access = await visit.access(process.id)
     view = await party_view(visit.context, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
-    return Entry(one.id, reading.title_of(view), one.phase, asked, page, by_proxy, view.left, bool(one.suspended))
+    return Entry(
+        process.id, reading.title_of(view), process.phase, asked, page, by_proxy, view.left, bool(process.suspended)
+    )

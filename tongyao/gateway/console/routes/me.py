@@ -167,7 +167,9 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, 
         channels=await channels.list_channels(context, caller, me),
         mail_here="mail" in context.notifiers,
         agent=agent,
-        tokens=[one for one in await tokens.list_tokens(context, caller) if not (one.revoked_at or one.expired)],
+        tokens=[
+            token for token in await tokens.list_tokens(context, caller) if not (token.revoked_at or token.expired)
+        ],
         done=done,
         link=link,
         problem=problem,
@@ -190,9 +192,9 @@ async def _said(visit: Visit) -> list[Said]:
 async def _versions(visit: Visit) -> list[dict[str, Any]]:
     """Every version; the newest few with the beginning of their text."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
-    kept = [one.model_dump() for one in await profiles.list_versions(context, caller, me)]
-    for one in kept[-_MOST_VERSIONS:]:
-        one["text"] = (await profiles.read_version(context, caller, me, one["version"]))[: _MOST_CHARS + 1]
+    kept = [version.model_dump() for version in await profiles.list_versions(context, caller, me)]
+    for version in kept[-_MOST_VERSIONS:]:
+        version["text"] = (await profiles.read_version(context, caller, me, version["version"]))[: _MOST_CHARS + 1]
     return kept
 
 

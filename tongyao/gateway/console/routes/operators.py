@@ -86,24 +86,24 @@ async def resume(visit: SignedIn, form: Form) -> Response:
         only=text_in(form, "only") or None,
         via="console",
     )
-    results = [one.result for one in done]
+    results = [resumed.result for resumed in done]
     applied, waits = results.count("applied"), results.count("waiting")
     return go_to(f"/operators?resumed={applied}&waits={waits}&refused={len(results) - applied - waits}")
 
 
 def age(at: datetime, language: Language) -> str:
-    """How long ago, in its greatest unit."""
+    """Return the time since then in its greatest unit."""
     return duration(max(0.0, (datetime.now(UTC) - at).total_seconds()), language)
 
 
 def step_shares(steps: Sequence[StepFigures]) -> list[StepCells]:
     return [
-        StepCells(one, round(100 * one.failed / one.calls), one.failed / one.calls >= ERRORS_THAT_COUNT)
-        for one in steps
-        if one.calls
+        StepCells(step, round(100 * step.failed / step.calls), step.failed / step.calls >= ERRORS_THAT_COUNT)
+        for step in steps
+        if step.calls
     ]
 
 
 def used_channels(channels: Sequence[ChannelFigures]) -> list[ChannelFigures]:
     """The channels that told anybody anything."""
-    return [one for one in channels if one.sent or one.failed or one.pending]
+    return [channel for channel in channels if channel.sent or channel.failed or channel.pending]

@@ -32,7 +32,7 @@ async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response
 
 @router.post("/plan")
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """What came of the plan, or what those who commit are told, in the visitor's words; each takes the place of what they said before."""
+    """Store the visitor's feedback on the plan, or their contact for those who commit; each replaces the earlier one."""
     tells = text_in(form, "answer") == "contact"
     try:
         await (tell_those_who_commit if tells else say_what_came)(visit, process_id, form)
@@ -106,5 +106,5 @@ async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView
 
 def _file(text: str, kind: str, name: str) -> Response:
     """A file to keep. `name` holds the id of a process: letters, digits, dots and hyphens."""
-    safe = "".join(one if one.isascii() and (one.isalnum() or one in ".-_") else "-" for one in name)
+    safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-_") else "-" for letter in name)
     return Response(text, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'})

@@ -17,7 +17,6 @@ from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
-from tongyao.app.messaging.given_names import parts_of_line
 from tongyao.app.messaging.inbox import Ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state
 from tongyao.app.messaging.party_events import History, read_history
@@ -30,6 +29,7 @@ from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
+from tongyao.protocol.identity.listed import parts_of_line
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
@@ -82,7 +82,7 @@ def _written(form: FormData) -> dict[str, Any]:
 
 def _names(lines: list[str]) -> list[dict[str, str]]:
     """One a line."""
-    return list({one["name"]: one for one in map(parts_of_line, lines)}.values())
+    return list({part["name"]: part for part in map(parts_of_line, lines)}.values())
 
 
 async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
@@ -124,7 +124,7 @@ async def _tension_page(
         parent=access.process.parent_id,
         pieces=shown,
         unlit=left_over(shown),
-        of_profile=[one for one in quoted if one.source == "profile"],
+        of_profile=[quoted_piece for quoted_piece in quoted if quoted_piece.source == "profile"],
         ask=ask,
         left=_seconds_left(ask),
         receipt=receipt,
@@ -141,11 +141,11 @@ async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -
 
     Every call that is made has an attempt in the ledger; one that the budget does not cover has none.
     """
-    told = [one for one in history.events if one.kind in (EventKind.FORMULATION_READY, EventKind.TENSION_REVISED)]
+    told = [event for event in history.events if event.kind in (EventKind.FORMULATION_READY, EventKind.TENSION_REVISED)]
     if not told or not told[-1].data.get("fallback"):
         return ""
     calls = await visit.context.repositories.ledger.calls(access.process.id)
-    return "engine" if any(one.step == FORMULATE.name for one in calls) else "budget"
+    return "engine" if any(call.step == FORMULATE.name for call in calls) else "budget"
 
 
 async def _receipt(visit: Visit, message: str) -> Receipt | None:
@@ -171,12 +171,12 @@ async def show_people(visit: SignedIn, process_id: Id) -> Response:
 
 @router.post("/people")
 async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    chosen = [one for one in form.getlist("person") if isinstance(one, str)]
+    chosen = [person for person in form.getlist("person") if isinstance(person, str)]
     try:
-        named = [one for one in words_in(form, "others") if one not in chosen]
-        speaks = {one: text_in(form, f"endpoint-{one}") for one in chosen}
-        speaks |= {one: text_in(form, "endpoint-others") for one in named}
-        people = [{"profile_id": one, "endpoint": endpoint or None} for one, endpoint in speaks.items()]
+        named = [person for person in words_in(form, "others") if person not in chosen]
+        speaks = {person: text_in(form, f"endpoint-{person}") for person in chosen}
+        speaks |= {person: text_in(form, "endpoint-others") for person in named}
+        people = [{"profile_id": person, "endpoint": endpoint or None} for person, endpoint in speaks.items()]
         await _check_number(visit, process_id, len(people))
         message = {"kind": "select_participants", "participants": people, "ask": text_in(form, "ask")}
         receipt = await _send(visit, process_id, message, form)
@@ -213,6 +213,8 @@ async def _people_page(
     visit: Visit, process_id: str, *, problem: Problem | None = None, given: FormData | None = None
 ) -> Response:
     """`given`: what was chosen, and refused."""
+    # The events first: none is newer than the view.
+    history = await read_history(visit.context, visit.caller, process_id, limit=None)
     found = await read_candidates(visit.context, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
@@ -224,10 +226,10 @@ async def _people_page(
     parent = access.process.parent_id
     closed = await visit.context.repositories.events.of_kind(process_id, EventKind.CONSENT_CLOSED)
     before = await visit.context.repositories.lineage.asked_in(parent) if parent else frozenset[str]()
-    nearest = sorted((one for one in people if one.id in order), key=lambda one: order.index(one.id))
+    nearest = sorted((person for person in people if person.id in order), key=lambda person: order.index(person.id))
     by_words = not visit.context.models_cost
-    taken = ticked([one for one in nearest if one.id not in before], most=most, by_words=by_words)
-    people.sort(key=lambda one: (one.id in before, one.id not in taken))
+    taken = ticked([person for person in nearest if person.id not in before], most=most, by_words=by_words)
+    people.sort(key=lambda person: (person.id in before, person.id not in taken))
     return page(
         visit,
         "people.html",
@@ -242,6 +244,7 @@ async def _people_page(
         most=most,
         ask=await _asked(visit, process_id, "select_participants"),
         looking=view.phase in _BEFORE_CHOOSING,
+        shown_event=history.next or "",
         consents=reading.consents(closed),
         chosen=taken if given is None else given.getlist("person"),
         given=given,
@@ -266,4 +269,4 @@ async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
 
 async def _asked(visit: Visit, process_id: str, what: str) -> Ask | None:
     waiting = await inbox(visit.context, visit.caller)
-    return next((one for one in waiting if (one.process_id, one.ask) == (process_id, what)), None)
+    return next((ask for ask in waiting if (ask.process_id, ask.ask) == (process_id, what)), None)

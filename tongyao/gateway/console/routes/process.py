@@ -48,7 +48,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     "proxy": {"kind": "switch_endpoint", "endpoint": "proxy"},
     "leave": {"kind": "leave"},
 }
-"""What the buttons of the page send."""
+"""The messages that the buttons of the page send."""
 _WHILE: Final = {
     "confirm_tension": (Phase.CONFIRMING, Phase.DISCOVERING),
     "select_participants": (Phase.SELECTING, Phase.CONSENTING),
@@ -114,7 +114,7 @@ async def _page(
         receipt = None  # the page itself says what came of it
     shown = await summary(visit.context, access)
     waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
-    mine = next((one for one in waiting if one.process_id == process_id), None)
+    mine = next((ask for ask in waiting if ask.process_id == process_id), None)
     seen = reading.observations(view)
     return shared_page(
         visit,
@@ -191,24 +191,24 @@ async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tup
 async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branch, ...]:
     folded = {source.split("/")[0] for claim in (above.plan.claims() if above.plan else ()) for source in claim.sources}
     branches = []
-    for one in (await list_processes(visit.context, visit.caller, parent=process_id)).processes:
-        view = await read_process(visit.context, visit.caller, one.id)
-        found = view.plan.possible[:_FOUND] if view.plan and one.id not in folded else ()
-        children = await _below(visit, one.id, view)
+    for child in (await list_processes(visit.context, visit.caller, parent=process_id)).processes:
+        view = await read_process(visit.context, visit.caller, child.id)
+        found = view.plan.possible[:_FOUND] if view.plan and child.id not in folded else ()
+        children = await _below(visit, child.id, view)
         branches.append(
-            Branch(one.id, reading.title_of(view), one.phase, tuple(claim.text for claim in found), children)
+            Branch(child.id, reading.title_of(view), child.phase, tuple(claim.text for claim in found), children)
         )
     return tuple(branches)
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
-    """Who speaks for the visitor: `proxy`, `human`, `agent`; empty where they have no seat."""
+    """Return the visitor's endpoint: `proxy`, `human`, `agent`; empty where they have no seat."""
     seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
-    return next((one.endpoint for one in seats if one.alias == access.alias), "")
+    return next((seat.endpoint for seat in seats if seat.alias == access.alias), "")
 
 
 async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
-    """None when the service that knows cannot be reached now."""
+    """Return the reason why the process waits; None if the workflow cannot be reached."""
     try:
         async with asyncio.timeout(_WHY_SECONDS):
             return await why_for(visit.context, access, language=visit.language)

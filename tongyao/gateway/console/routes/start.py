@@ -37,10 +37,10 @@ router = APIRouter()
 
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
-"""What an intent may still lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+"""Questions about what an intent may lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
 _EXAMPLES: Final = 4
 _COMPARED: Final = 5
-"""Of the visitor's newest processes: one of them may have begun with the same words a moment ago."""
+"""Number of the visitor's newest processes that are looked at: one of them may have begun with the same words a moment ago."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
 
@@ -84,14 +84,14 @@ async def start(visit: SignedIn, form: Form) -> Response:
 async def _begun(visit: Visit, intent: str) -> str:
     """A process of the visitor that goes on and began with these words, as when a form is sent anew from an older page; empty: none."""
     newest = await list_processes(visit.context, visit.caller, open=True, limit=_COMPARED)
-    for one in newest.processes:
-        if (await read_process(visit.context, visit.caller, one.id)).intent == intent:
-            return one.id
+    for process in newest.processes:
+        if (await read_process(visit.context, visit.caller, process.id)).intent == intent:
+            return process.id
     return ""
 
 
 def _whole(visit: Visit, given: dict[str, str]) -> str:
-    """What is in the box, and each answer under a line that says which question it answers."""
+    """Return the words of the box, and each answer under a line that names its question."""
     language = visit.language
     parts = [given["intent"].strip()]
     parts += [under(lens, given[name].strip(), language) for lens, name in LENS_OF.items() if given[name].strip()]
@@ -110,7 +110,7 @@ async def _asked(visit: Visit, given: dict[str, str]) -> Response:
     if visit.request.headers.get("accept") == NDJSON:
         return _lines(_as_read(visit, readings))
     try:
-        found = [one async for one in readings][-1]
+        found = [partial async for partial in readings][-1]
     except Unavailable as problem:
         return await _page(visit, given, problem=problem)
     return await _page(visit, given, found=found)
@@ -134,7 +134,7 @@ async def _as_read(visit: Visit, readings: AsyncIterator[Sequence[Found]]) -> As
     """JSON objects, one a line: what was found so far by question, then `whole`; or what was wrong."""
     try:
         async for found in readings:
-            yield _line({"found": {LENS_OF[one.lens]: _read_words(visit, one) for one in found}})
+            yield _line({"found": {LENS_OF[part.lens]: _read_words(visit, part) for part in found}})
     except Unavailable as problem:
         async for line in _told(visit, problem):
             yield line
@@ -165,8 +165,8 @@ def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
         raise not_valid(error) from None
 
 
-def _read_words(visit: Visit, one: Found) -> str:
-    return say(visit.language, f"start.read_{one.source}", text=one.text)
+def _read_words(visit: Visit, found: Found) -> str:
+    return say(visit.language, f"start.read_{found.source}", text=found.text)
 
 
 async def _page(
@@ -180,7 +180,7 @@ async def _page(
 ) -> Response:
     """`found`: what the intent says already; None: nobody has asked. `suggestions`: likewise, of the profile. `begun`: a process that has the same words."""
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
-    costs = sorted(one.cost for one in past.processes if one.cost)
+    costs = sorted(process.cost for process in past.processes if process.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
     of_all = None if usual else await visit.context.repositories.processes.usual_cost()
     options = visit.context.options
@@ -197,7 +197,7 @@ async def _page(
         given=given,
         suggestions=suggestions,
         questions=QUESTIONS,
-        read=None if found is None else {LENS_OF[one.lens]: _read_words(visit, one) for one in found},
+        read=None if found is None else {LENS_OF[part.lens]: _read_words(visit, part) for part in found},
         most_of_reading=await most_of_reading(visit.context, visit.caller.person, given["intent"]),
         people=await people_by_scene(visit.context),
         costs=visit.context.models_cost,

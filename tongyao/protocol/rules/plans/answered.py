@@ -10,29 +10,28 @@ from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import EarlierAnswer, Record
-from tongyao.protocol.rules.identity.anonymity import Anonymizer
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Whose answer the plan that holds asks for: of those who have their part of it, in order. The demander is one of them who takes part."""
+    """Return the participants whom the current plan asks for an answer, in alias order: those who have a delivery of it. A demander with a seat is one of them."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
-    given = {one.alias for one in record.deliveries if one.plan_revision == latest}
-    seated = {one.alias for one in record.participants}
+    given = {delivery.alias for delivery in record.deliveries if delivery.plan_revision == latest}
+    seated = {participant.alias for participant in record.participants}
     return tuple(sorted((given | set(record.answers)) - ({DEMANDER} - seated)))
 
 
 def own_answer(record: Record, alias: str) -> OwnAnswer | None:
     """Whether this person answers the plan that holds (docs/protocol.md §7.5); None: it has no part for them."""
     latest = record.plans[-1].revision if record.plans else 0
-    if not any((one.alias, one.plan_revision) == (alias, latest) for one in record.deliveries):
+    if not any((delivery.alias, delivery.plan_revision) == (alias, latest) for delivery in record.deliveries):
         return None
     if alias in record.answers:
         return "given"
     if record.phase in (Phase.PLANNING, Phase.DELIVERING):
         return "later"
-    seat = next((one for one in record.participants if one.alias == alias), None)
+    seat = next((participant for participant in record.participants if participant.alias == alias), None)
     by_proxy = seat is not None and seat.endpoint is EndpointKind.PROXY
     if record.phase is not Phase.ANSWERING or seat is None or not seat.active:
         return "unasked" if by_proxy and seat is not None and seat.active else "over"
@@ -40,15 +39,15 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
 
 
 def answers_now(record: Record) -> dict[str, str]:
-    """What was answered to the plan that holds, by alias. The answer of somebody who was erased since reads `erased`."""
-    gone = {one.alias for one in record.participants if one.erased}
+    """Return the answers to the current plan, by alias. The answer of somebody who was erased since reads `erased`."""
+    gone = {participant.alias for participant in record.participants if participant.erased}
     return {alias: "erased" if alias in gone else answer for alias, answer in record.answers.items()}
 
 
 def given_answers(
     asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
 ) -> tuple[GivenAnswer, ...]:
-    """What each of those who are asked answered. Decisions, words and names are by alias, as their reader may read them."""
+    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as their reader may read them."""
     return tuple(
         GivenAnswer(
             alias=alias,
@@ -60,19 +59,9 @@ def given_answers(
     )
 
 
-def earlier_answers(record: Record, names: Anonymizer, reader: str = "") -> tuple[EarlierAnswer, ...]:
-    """What was answered to the plans before, as `reader` may read it: their own words as they wrote them."""
-    return tuple(
-        one if one.alias == reader else one.model_copy(update={"words": names.text(one.words, author=one.alias)})
-        for one in record.earlier_answers
-    )
-
-
-def answered_plan(
-    record: Record, names: Anonymizer, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]
-) -> Plan | None:
+def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]) -> Plan | None:
     """The last plan under aliases. With `answers` its text says how it was answered, and with `earlier` the plans before it."""
     if not record.plans:
         return None
-    plan = names.model(record.plans[-1])
+    plan = record.plans[-1]
     return plan.model_copy(update={"markdown": plan_markdown(plan, answers, earlier)}) if answers or earlier else plan

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import ChildPlan
 from tongyao.protocol.model.rewrite import map_ids
-from tongyao.protocol.rules.read_access import anonymizer
 
 
 def child_plan(child: Record, title: str) -> ChildPlan:
@@ -16,7 +15,7 @@ def child_plan(child: Record, title: str) -> ChildPlan:
     def of_child(source: str) -> str:
         return source if source.startswith(f"{child.process_id}/") else f"{child.process_id}/{source}"
 
-    plan = map_ids(anonymizer(child).model(child.plans[-1]), of_child)
+    plan = map_ids(child.plans[-1], of_child)
     references = tuple(source.model_copy(update={"id": of_child(source.id)}) for source in plan.references)
     named = plan.model_copy(update={"references": references, "unused": ()})
     return ChildPlan(process=child.process_id, title=title, plan=named)

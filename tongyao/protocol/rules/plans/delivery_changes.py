@@ -1,4 +1,4 @@
-"""What a plan that was written anew changes for one participant. Pure."""
+"""Changes of a new plan for one participant. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class DeliveryChanges(Value):
 
 
 def delivery_changes(deliveries: Sequence[Delivery], alias: str) -> DeliveryChanges | None:
-    """None where this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
-    mine = [_sentences(one) for one in deliveries if one.alias == alias]
+    """Return the changes; None if this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
+    mine = [_sentences(delivery) for delivery in deliveries if delivery.alias == alias]
     if len(mine) < 2:
         return None
     before, now = mine[-2:]
     return DeliveryChanges(
-        added=tuple(one for one in now if one not in before), dropped=tuple(one for one in before if one not in now)
+        added=tuple(sentence for sentence in now if sentence not in before),
+        dropped=tuple(sentence for sentence in before if sentence not in now),
     )
 
 

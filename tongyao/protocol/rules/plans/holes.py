@@ -16,7 +16,7 @@ def hole_title(alias: str, language: str) -> str:
 
 
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
-    """What `alias` was to do in `plan`, as a tension: T and B their tasks, I the tasks that wait for these, E what they would
+    """Return the part of `alias` in `plan` as a tension: T and B their tasks, I the tasks that wait for these, E what they would
     have gained. None where the plan has no task of theirs.
 
     `tension`: of the process, for what the plan does not say.

@@ -1,4 +1,4 @@
-"""Where a residual tension goes: its words for another room, and what has been asked in its lineage before (docs/plans.md). Pure."""
+"""Residual tensions for another room: their words there, and duplicates in the same tree (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMELESS: Final = {
     "en": ("the demander", "one participant", "another participant", "a third participant"),
     "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
 }
-"""What aliases are called where they mean nobody, or somebody else: P00, then in the order in which they are spoken of."""
+"""Words in place of aliases of another room: P00, then in the order in which they are spoken of."""
 
 
 def title_for_another_room(title: str, language: Language) -> str:
@@ -67,7 +67,7 @@ def duplicate_of(tension: Tension, lineage: Mapping[str, Tension]) -> str | None
 
 
 def likeness(a: Tension, b: Tension) -> float:
-    """How alike two tensions are worded, 0 to 1: the better of the cosine of T, and of T and B together.
+    """Return the similarity of the wordings of two tensions, 0 to 1: the better of the cosine of T, and of T and B together.
 
     I and E are left out: a child inherits them from its parent. Same meaning in other words is not found: code cannot.
     """
@@ -77,7 +77,7 @@ def likeness(a: Tension, b: Tension) -> float:
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
-    """Of two counts, 0 where one is empty."""
+    """Return the cosine of two counts, 0 if one is empty."""
     dot = sum(count * b.get(gram, 0) for gram, count in a.items())
     norms = sqrt(sum(n * n for n in a.values())) * sqrt(sum(n * n for n in b.values()))
     return dot / norms if norms else 0.0

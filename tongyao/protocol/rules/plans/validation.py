@@ -42,8 +42,10 @@ def faults(
         plan = Plan.model_validate(document)
     except ValidationError as error:
         return [
-            Fault(where="/".join(map(str, one["loc"])) or "(document)", what=one["msg"].removeprefix("Value error, "))
-            for one in error.errors(include_url=False, include_context=False)
+            Fault(
+                where="/".join(map(str, fault["loc"])) or "(document)", what=fault["msg"].removeprefix("Value error, ")
+            )
+            for fault in error.errors(include_url=False, include_context=False)
         ]
     return [*_roles(plan, contributors), *_tasks(plan), *_claims(plan), *_residuals(plan), *_sources(plan, known)]
 

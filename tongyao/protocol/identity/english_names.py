@@ -1,0 +1,265 @@
+"""What an English text may have as names of persons: capitalised words, given names, titles, and what stands beside.
+
+What a word is, is decided once for a text: a word that stands after "in" or before "Road" is a place there, and one that is also
+written in lower case is an ordinary word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tongyao.protocol.identity import english_words as cues
+from tongyao.protocol.identity.common_words import ALSO_NAMES, ENGLISH
+
+_WORD: Final = r"(?:[A-Z]['’])?[A-ZÀ-ÞĀ-ɏ][a-zà-ɏ]{1,30}(?:[A-Z][a-z]{1,30})?(?:-[A-ZÀ-ÞĀ-ɏ][a-zà-ɏ]{1,30}){0,4}"
+_TITLES: Final = r"(?:Mr|Mrs|Ms|Dr|Prof|Rev|Fr|Capt|Sgt)\. "
+_NAME: Final = re.compile(
+    rf"(?<![A-Za-z0-9'’])(?:{_TITLES})?(?:(?:[A-Z]\.\s?){{1,3}})?{_WORD}(?:(?:,? (?:&|and) | (?:de|van|von|der|da|di|la|le|del|bin|ibn) (?:de |der |la )?| (?:[A-Z]\. )?){_WORD})*"
+)
+_INITIALS: Final = re.compile(r"(?:[A-Z]\.){1,3}")
+_OF_FAMILY: Final = re.compile(
+    r"^(?:[.,;]|\s(?:have|are|were|will|do|did|keep|kept|own|owned|run|ran|sell|sold|live|lived|and|who|next)\b|$)"
+)
+_LOWER: Final = re.compile(r"(?<![A-Za-z])[a-zà-ɏ]+")
+_POSSESSIVE: Final = re.compile(r"^['’]s?\b|^['’](?=\s)")
+_TITLE_CASE: Final = r"(?:[A-Z][\w'’-]*|a|an|the|of|to|in|on|for|and|or|with|at|by|from|&)"
+_WORK: Final = re.compile(
+    rf"[“\"‘](?:[A-Z][\w'’-]*)(?: {_TITLE_CASE})+[”\"’]|(?<![*\w])\*(?![*\s])[A-Z][^*\n]{{1,60}}\*(?!\*)|(?<![_\w])_(?![_\s])[A-Z][^_\n]{{1,60}}_(?![_\w])"
+)
+"""A title in quotation marks or italics."""
+_LIST: Final = re.compile(r"^[^\n]*(?:[|·｜][^\n|·｜]*){3,}$", re.MULTILINE)
+"""A line of labels."""
+_OWNS: Final = re.compile(r"['’]s [A-Z]")
+
+_READ_BACK: Final = 16
+"""Characters before the place that are looked at."""
+_OPENING: Final = r"[ \t“”\"‘(\[*_#>|·•–—-]{0,16}"
+_START: Final = re.compile(
+    rf"(?:[.!?…:。！？：；;][’”\"')\]*_]{{0,16}}\s{{0,16}}|\n[ \t]{{0,16}}\n\s{{0,16}}|\n[ \t]{{0,16}}(?=[*#>|·•–—-])){_OPENING}$"
+)
+_QUOTED: Final = re.compile(r"[“\"‘(\[|·•]\s{0,16}[*_]{0,16}$")
+_TEXT_START: Final = re.compile(rf"\A\s{{0,16}}{_OPENING}$")
+_ABBREVIATION: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|[A-Z])\.\s$")
+
+
+def begins_sentence(text: str, at: int) -> bool:
+    """Whether the word at `at` begins a sentence of `text`. A line break inside a sentence is no beginning."""
+    before = text[max(0, at - _READ_BACK) : at]
+    if at <= _READ_BACK and _TEXT_START.fullmatch(before):
+        return True
+    if _ABBREVIATION.search(before):
+        return False
+    return _START.search(before) is not None or _QUOTED.search(before) is not None
+
+
+_KNOWN: Final = cues.LANGUAGES | cues.TIMES | cues.PLACES | cues.ROLE_WORDS | (ENGLISH - ALSO_NAMES)
+_SURE: Final = cues.GIVEN - ALSO_NAMES - ENGLISH - cues.PLACES - cues.LANGUAGES - cues.TIMES
+"""Given names that are nothing else: of a text without capitals they alone are proposed."""
+
+
+@dataclass
+class _Hit:
+    """A sequence of capitalised words."""
+
+    start: int
+    words: list[str]
+    begins: bool
+    before: str
+    after: str
+    in_list: bool
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def person_name(self) -> bool:
+        return self.words[0].lower() in cues.GIVEN
+
+
+def english_names(text: str) -> Iterator[tuple[int, str]]:
+    """Each name that is proposed, with its start; the same name may come several times."""
+    spans = [one.span() for one in _WORK.finditer(text)]
+    if not any(char.isupper() for char in text):
+        yield from ((one.start(), one.group()) for one in _LOWER.finditer(text) if one.group() in _SURE)
+        return
+    titles = {at for begin, end in spans for at in range(begin, end)}
+    hits = [hit for hit in _hits(text) if hit.start not in titles]
+    ordinary = {one for one in _LOWER.findall(text) if len(one) > 2}
+    places = {word.lower() for hit in hits if _is_place(hit) for word in hit.words}
+    parts: set[str] = set()
+    for hit in hits:
+        if _is_person(hit, ordinary, places):
+            yield hit.start, hit.name
+            if len(hit.words) > 1:
+                parts.update(hit.words)
+    for hit in hits:
+        if hit.name in parts and _is_part(hit, ordinary, places):
+            yield hit.start, hit.name
+
+
+def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
+    """Whether a single word is a part of a person's name that stands elsewhere in the text: Wilf, of Wilf Arkwright."""
+    word = hit.name.lower()
+    if (
+        len(hit.words) > 1
+        or cues.TITLE.fullmatch(hit.name)
+        or word in places
+        or word in cues.TIMES
+        or word in cues.PLACES
+        or _is_place(hit)
+    ):
+        return False
+    common = word in ENGLISH and word not in ALSO_NAMES
+    return not ((word in ALSO_NAMES or word in ENGLISH or word in ordinary) and (hit.begins or common))
+
+
+def _hits(text: str) -> Iterator[_Hit]:
+    lists = {at for one in _LIST.finditer(text) for at in range(*one.span())}
+    for match in _NAME.finditer(text):
+        start, words = match.start(), match.group().split(" ")
+        begins = begins_sentence(text, start)
+        while words and _drops_first(words, begins):
+            start += len(words[0]) + 1
+            words = words[1:]
+            begins = False
+        while words and words[-1].lower().rstrip(",") in cues.CONNECTORS:
+            words = words[:-1]
+        while words and (words[0].lower() in cues.CONNECTORS):
+            start += len(words[0]) + 1
+            words = words[1:]
+        for begin, part in _parts(words):
+            at = start + begin
+            end = at + len(" ".join(part))
+            yield _Hit(
+                at,
+                part,
+                begins_sentence(text, at),
+                text[max(0, at - 40) : at],
+                text[end : end + 40],
+                at in lists,
+            )
+
+
+def _drops_first(words: list[str], begins: bool) -> bool:
+    """Whether the first of several words is no part of the name: an ordinary word at the beginning, a month, a language."""
+    first = words[0].lower().rstrip(",.")
+    if cues.TITLE.match(words[0]):
+        return False
+    if len(words) > 1 and cues.TITLE.match(words[1]):
+        return True
+    if first in cues.NICK_BEFORE:
+        return False
+    if begins and len(words) > 1 and words[1].lower() in cues.GIVEN and first not in cues.GIVEN | ALSO_NAMES:
+        return True
+    if (first in cues.TIMES or first in cues.LANGUAGES) and first not in ALSO_NAMES:
+        return True
+    if len(words) > 1 and first in ALSO_NAMES:
+        return False
+    return begins and first in ENGLISH and not (len(words) > 1 and words[1] == "&")
+
+
+def _parts(words: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The names in a sequence joined by "and" or commas, each with its offset; a firm is one: Crumb and Daughter."""
+    if not words:
+        return
+    joined = [number for number, word in enumerate(words) if word in ("and", "&")]
+    if not joined:
+        yield 0, words
+        return
+    last = words[-1].rstrip(",")
+    firm = "&" in words or cues.FIRM.fullmatch(last) is not None
+    if firm and not (words[joined[0]] == "and" and len(words) - joined[-1] > 2 and "&" not in words):
+        yield 0, words
+        return
+    first, at = 0, 0
+    for stop in [*joined, len(words)]:
+        part = words[first:stop]
+        if part:
+            yield at, [*part[:-1], part[-1].rstrip(",")]
+        at += len(" ".join(words[first : stop + 1])) + 1
+        first = stop + 1
+
+
+def _is_place(hit: _Hit) -> bool:
+    """Whether this says that the words are a place: Tannery Row, in Marlock, Fenner's Hill."""
+    if hit.person_name and len(hit.words) > 1 and not cues.PLACE.fullmatch(hit.words[-1]):
+        return False
+    if len(hit.words) > 1 and cues.FIRM.fullmatch(hit.words[-1]) is not None:
+        return False
+    return (
+        (len(hit.words) > 1 and cues.PLACE.fullmatch(hit.words[-1]) is not None)
+        or cues.PLACE_BEFORE.search(hit.before) is not None
+        or _OWNS.match(hit.after) is not None
+    )
+
+
+def _is_person(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
+    first, last = hit.words[0].rstrip(","), hit.words[-1]
+    if len(hit.words) == 1:
+        return _is_one(hit, first, ordinary, places)
+    if "&" in hit.words:
+        return False
+    if cues.TITLE.fullmatch(first):
+        return True
+    if _INITIALS.fullmatch(first):
+        return not (cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last))
+    if first.lower() in ALSO_NAMES and len(hit.words) == 2 and cues.SPEAKS.match(hit.after):
+        return True
+    return _are_several(hit, last, places)
+
+
+def _are_several(hit: _Hit, last: str, places: set[str]) -> bool:
+    lower = [word.lower() for word in hit.words if word.lower() not in cues.CONNECTORS]
+    surname_known = last.lower() in ALSO_NAMES and hit.person_name
+    no_family = cues.PLACE.fullmatch(last) or cues.FIRM.fullmatch(last)
+    if hit.person_name and (surname_known or not no_family):
+        return not any(word in cues.ROLE_WORDS for word in lower[1:])
+    if lower[0] in cues.NICK_BEFORE and len(lower) == 2:
+        return lower[1] not in places and (lower[1] in cues.GIVEN or cues.SPEAKS.match(hit.after) is not None)
+    if (
+        no_family
+        or hit.in_list
+        or lower[0] == "st"
+        or hit.before.lower().endswith((" the ", " a ", " an "))
+        or hit.after.startswith((" of ", "'s Task"))
+        or cues.PLACE_BEFORE.search(hit.before)
+        or not _KNOWN.isdisjoint(lower)
+        or (lower[0] not in ALSO_NAMES and cues.ORDINARY_END.search(lower[0]))
+    ):
+        return False
+    return lower[0] not in places or cues.SPEAKS.match(hit.after) is not None
+
+
+def _is_one(hit: _Hit, word: str, ordinary: set[str], places: set[str]) -> bool:
+    lower = word.lower()
+    if lower in cues.LANGUAGES or ((lower in cues.TIMES or lower in ENGLISH) and lower not in ALSO_NAMES):
+        return False
+    if cues.TITLE.fullmatch(word) or lower in cues.ROLE_WORDS or hit.in_list:
+        return False
+    given = lower in cues.GIVEN
+    may_be = lower in ALSO_NAMES or (lower in ordinary and (hit.begins or not given))
+    has = _POSSESSIVE.match(hit.after) is not None
+    if given and not may_be and has:
+        return True
+    if (lower in places or lower in cues.PLACES) and (not given or cues.PLACE_BEFORE.search(hit.before)):
+        return False
+    strong = cues.KIN.search(hit.before) or cues.NAMED_BEFORE.search(hit.before)
+    told = strong or (cues.SPEAKS.match(hit.after) and not cues.STANDS_ON.search(hit.before))
+    if may_be:
+        return bool(strong or (told and not hit.begins and lower in ALSO_NAMES and lower not in cues.TIMES))
+    if given:
+        return True
+    ordinary_end = cues.ORDINARY_END.search(lower) is not None
+    if hit.before.lower().endswith((" the ", " a ", " an ")):
+        family = cues.SPEAKS.match(hit.after) or _OF_FAMILY.match(hit.after)
+        return bool(family) and hit.before.lower().endswith(" the ") and word.endswith("s") and not ordinary_end
+    if hit.begins:
+        return not ordinary_end and (cues.SAYS.match(hit.after) is not None or (has and lower not in ordinary))
+    if told:
+        return True
+    in_clause = cues.CLAUSE.search(hit.before) and cues.VERB_LIKE.match(hit.after)
+    return not ordinary_end and bool(has or cues.ASKED.search(hit.before) or in_clause)

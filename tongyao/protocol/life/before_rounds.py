@@ -1,0 +1,253 @@
+"""What comes before the rounds: the raw intent becomes a confirmed tension; participants are found, selected, asked for consent
+and seated (docs/protocol.md §3.1, §3.11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from tongyao.protocol.contracts.process import (
+    CONSENT,
+    DISCOVER,
+    FORMULATE,
+    FREEZE,
+    ConsentInput,
+    ConsentOutput,
+    DiscoverInput,
+    DiscoverOutput,
+    FormulateInput,
+    FormulateOutput,
+    FreezeInput,
+    FreezeOutput,
+    fewest_seated,
+    people_of,
+)
+from tongyao.protocol.life.clock import ask_until, process_time
+from tongyao.protocol.life.journal import note, note_found
+from tongyao.protocol.life.state import Invitation, State
+from tongyao.protocol.life.steps import Step
+from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.ids import invited_alias, next_alias
+from tongyao.protocol.model.messages import Consent, ReviseTension, SelectParticipants
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase
+from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.tension import Grade
+
+# ---- formulating and confirming
+
+
+def formulation(state: State) -> dict[str, Step]:
+    intent = FormulateInput(process_id=state.process_id)
+    return {"formulate": Step(FORMULATE, intent, "formulate the intent", take=_formulated)}
+
+
+def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
+    tension = state.tension = output.tension
+    figures = {"grade": tension.grade.value, "barriers": tension.barriers, "fallback": output.fallback}
+    note(state, EventKind.FORMULATION_READY, now, urgent=False, **figures)
+    return Phase.CONFIRMING
+
+
+def confirm_seconds(state: State) -> int | None:
+    """The tension confirms itself in time; of grade C it waits for an explicit yes."""
+    waits = not _by_itself(state) and not _grade_c(state)
+    return state.start.settings.confirm_seconds if waits else None
+
+
+def open_confirming(state: State, now: datetime) -> Phase | None:
+    return confirm(state, "setting", now) if _by_itself(state) else None
+
+
+def confirm(state: State, by: str, now: datetime) -> Phase:
+    """Ask those who were named at the start, or let the field find somebody. `by`: `person`, `timer` or `setting`."""
+    note(state, EventKind.TENSION_CONFIRMED, now, urgent=False, by=by)
+    state.selected = state.start.participants
+    return Phase.CONSENTING if state.selected else Phase.DISCOVERING
+
+
+def revise(state: State, message: ReviseTension, now: datetime) -> None:
+    """The revised tension has the whole time to be confirmed. A deadline that was extended beyond that stays.
+
+    The bound on messages of a lane and the deadline of the process bound how often that may happen.
+    """
+    state.tension = message.tension
+    state.revisions += 1
+    deadline, whole = state.deadline, state.start.settings.confirm_seconds
+    if _grade_c(state):
+        state.deadline = None
+    elif deadline is None or deadline.due < process_time(state, now) + timedelta(seconds=whole):
+        state.deadline = ask_until(state, whole, now)
+    note(state, EventKind.TENSION_REVISED, now, grade=message.tension.grade.value)
+
+
+def _by_itself(state: State) -> bool:
+    """With `auto_confirm`, which is a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C or with
+    `confirm_children`."""
+    settings = state.start.settings
+    quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
+    return settings.auto_confirm or quick_child
+
+
+def _grade_c(state: State) -> bool:
+    return state.tension is not None and state.tension.grade is Grade.C
+
+
+# ---- discovering, selecting, consenting
+
+
+def discovery(state: State) -> dict[str, Step]:
+    start, tension = state.start, state.tension
+    assert tension is not None  # confirmed before anybody is looked for
+    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
+    find = DiscoverInput(
+        process_id=start.process_id,
+        scene=start.scene,
+        tension_text_id=tension.text_id,
+        limit=start.settings.max_others,
+        excluded=(*start.excluded, *own),
+    )
+    summary = f"find people near a tension of grade {tension.grade.value}, scene {start.scene or 'none'}"
+    return {"discover": Step(DISCOVER, find, summary, take=_discovered)}
+
+
+def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
+    """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
+    note_found(state, output, now)
+    settings = state.start.settings
+    found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
+    nearest = tuple(found.values())[: settings.max_others]
+    if settings.auto_start and len(nearest) >= settings.quorum:
+        state.selected = nearest
+        return Phase.CONSENTING
+    return Phase.SELECTING
+
+
+def select(state: State, message: SelectParticipants, now: datetime) -> Phase:
+    state.selected = message.participants
+    return Phase.CONSENTING
+
+
+def open_consenting(state: State, now: datetime) -> None:
+    """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
+    state.seatings += 1
+    state.invitations = []
+    state.consents_known = False
+    state.others_expected = len(state.others) + len(state.selected)
+    state.refused = 0
+    state.without_proxy = ()
+
+
+def seating(state: State) -> dict[str, Step]:
+    """The consents are looked up, then, once everybody has answered, those who said yes are seated."""
+    start = state.start
+    if not state.consents_known:
+        ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
+        summary = f"look up the consent of {len(state.selected)} people"
+        return {f"consent/{state.seatings}": Step(CONSENT, ask, summary, take=_consents_found)}
+    if any(invitation.waits for invitation in state.invitations):
+        return {}
+    choices, aliases = _seats(state)
+    seat = FreezeInput(
+        process_id=start.process_id,
+        choices=choices,
+        aliases=aliases,
+        round=state.round + 1,
+        fallback=start.settings.fallback,
+    )
+    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
+
+
+def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase | None:
+    state.consents_known = True
+    state.without_proxy = output.without_proxy
+    taking_part = tuple(choice for choice in state.selected if choice.profile_id not in output.refused)
+    state.refused = len(state.selected) - len(taking_part)
+    for choice in taking_part:
+        if choice.profile_id in output.ask:
+            state.invited += 1
+            whose = invited_alias(state.invited)
+            deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=whose)
+            state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
+            note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
+    asked = [invitation.choice for invitation in state.invitations]
+    state.selected = tuple(choice for choice in taking_part if choice not in asked)
+    return _close_if_answered(state, now)
+
+
+def consent(state: State, message: Consent, now: datetime) -> Phase | None:
+    whose = invited_alias(message.invitation)
+    return answer_invitation(state, whose, message.endpoint if message.allow else None, now)
+
+
+def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
+    """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
+
+    None: it is a no. No answer in time is a no.
+    """
+    invitation = next(one for one in state.invitations if invited_alias(one.number) == whose)
+    invitation.allowed = endpoint is not None
+    note(state, EventKind.CONSENT_ANSWERED, now, number=invitation.number)
+    if endpoint is not None:
+        invitation.choice = invitation.choice.model_copy(update={"endpoint": endpoint})
+        state.selected = (*state.selected, invitation.choice)
+        if endpoint is not EndpointKind.PROXY:
+            state.without_proxy = (*state.without_proxy, invitation.choice.profile_id)
+    return _close_if_answered(state, now)
+
+
+def _close_if_answered(state: State, now: datetime) -> Phase | None:
+    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
+    if any(invitation.waits for invitation in state.invitations):
+        return None
+    asked = len(state.invitations) + state.refused
+    if asked:
+        allowed = sum(invitation.allowed is True for invitation in state.invitations)
+        note(state, EventKind.CONSENT_CLOSED, now, asked=asked, allowed=allowed)
+    others, expected = len(state.others), state.others_expected
+    quorum = state.start.settings.quorum
+    if len(state.selected) < fewest_seated(quorum, later=state.round > 0, others=others, expected=expected):
+        return _too_few(state)
+    return None
+
+
+def _too_few(state: State) -> Phase:
+    """The demander goes on otherwise."""
+    state.selected = ()
+    return Phase.DECIDING if state.round else Phase.SELECTING
+
+
+def enough(state: State, newcomers: int) -> bool:
+    """Whether the demander may choose so many newcomers."""
+    return newcomers >= fewest_seated(state.start.settings.quorum, later=state.round > 0, others=0, expected=0)
+
+
+def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
+    """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen."""
+    choices: Sequence[Choice] = state.selected
+    settings = state.start.settings
+    if not settings.aliases_as_named:
+        choices = sorted(choices, key=lambda one: sha256(f"{state.seed}/{one.profile_id}".encode()).digest())
+    taken = sum(alias != DEMANDER for alias in state.seats)
+    aliases = [next_alias(taken + number) for number in range(len(choices))]
+    if settings.demander_takes_part and DEMANDER not in state.seats:
+        choices = [Choice(profile_id=state.start.demander, endpoint=settings.demander_endpoint), *choices]
+        aliases = [DEMANDER, *aliases]
+    return tuple(choices), tuple(aliases)
+
+
+def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
+    """The rounds begin, or go on, with those who were seated. Who was erased or withdrew since they were chosen is not among them."""
+    if not output.seats:
+        return _too_few(state)
+    for seat in output.seats:
+        seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
+        state.seats[seat.alias] = seat
+        if state.round:
+            note(state, EventKind.PARTICIPANT_JOINED, now, urgent=False, alias=seat.alias, round=seat.joined_round)
+    note(state, EventKind.PARTICIPANTS_SELECTED, now, urgent=False, aliases=[seat.alias for seat in output.seats])
+    state.selected = ()
+    state.without_proxy = ()
+    state.invitations = []
+    return Phase.CRYSTALLIZING

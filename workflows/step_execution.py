@@ -1,0 +1,120 @@
+"""How steps are run: queues, time-outs and retries, what becomes of a failure, and the start of a child (docs/operations.md §4).
+
+An activity is retried for about a minute. Then the failure is passed to the state machine, which suspends the process, and
+retries failures of infrastructure later. An error that must not be retried is raised as non-retryable.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from temporalio import workflow
+from temporalio.common import (
+    Priority,
+    RetryPolicy,
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    TimeoutError,
+    TimeoutType,
+    WorkflowAlreadyStartedError,
+)
+from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
+
+from tongyao.protocol.contracts.fairness import priority_of
+from tongyao.protocol.contracts.process import (
+    CRYSTALLIZATION,
+    OPERATOR_NEEDED,
+    PROCESS_QUEUE,
+    QUEUE_PATIENCE,
+    ROLES,
+    STEP_FAILED,
+    ModelActivity,
+    ProcessInput,
+    ProcessResult,
+    SearchAttribute,
+    queue_of,
+    start_worker,
+)
+from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.life.steps import Failure, Step
+from tongyao.protocol.model.settings import ProcessSettings
+
+HEARTBEAT: Final = timedelta(seconds=15)
+"""A dead worker is noticed after this long; model activities beat every few seconds."""
+
+
+def options_of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
+    """Keyword arguments of `workflow.execute_activity` for a step. Each names its role's queue."""
+    contract = step.contract
+    queue = queue_of(contract)
+    shared: dict[str, Any] = {
+        "task_queue": queue,
+        "priority": Priority(priority_key=priority_of(contract, step.input)),  # the fairness key is the process's
+        "schedule_to_start_timeout": None if queue == PROCESS_QUEUE else QUEUE_PATIENCE,
+    }
+    if isinstance(contract, ModelActivity):
+        return shared | {
+            "start_to_close_timeout": timedelta(seconds=contract.step.activity_seconds(settings.proxy_seconds)),
+            "heartbeat_timeout": HEARTBEAT,
+            "retry_policy": RetryPolicy(
+                initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=20), maximum_attempts=6
+            ),
+        }
+    return shared | {
+        "start_to_close_timeout": timedelta(seconds=30),
+        "retry_policy": RetryPolicy(
+            initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10), maximum_attempts=11
+        ),
+    }
+
+
+def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> Failure:
+    """`queue`: where the step waited for a worker. `error.cause` says why the last attempt failed. Its texts are ours: they hold no words of people."""
+    cause = error.cause
+    if isinstance(cause, ApplicationError) and cause.type in (OPERATOR_NEEDED, STEP_FAILED):
+        code = str(cause.details[0]) if cause.details else "operator_needed"
+        return Failure("operator", code, cause.message, began)
+    if isinstance(cause, TimeoutError):
+        kind = cause.type.name.lower() if cause.type is not None else "time_out"
+        reason = f"step {key} did not answer in time ({kind})"
+        if cause.type is TimeoutType.SCHEDULE_TO_START:
+            role = ROLES[queue]
+            reason = f"no worker of the role {role} took step {key} (task queue {queue}): {start_worker(role)}"
+        return Failure("infrastructure", kind, reason, began)
+    code = cause.type or "unknown" if isinstance(cause, ApplicationError) else type(cause).__name__
+    return Failure("infrastructure", code, f"step {key} failed: {code}", began)
+
+
+async def start_child(child: ProcessInput) -> None:
+    """Start the workflow of an announced child. One that runs, or has ended, was started by an earlier try, by the sweep, or before a reset."""
+    try:
+        await workflow.start_child_workflow(
+            CRYSTALLIZATION,
+            child,
+            id=child.process_id,
+            result_type=ProcessResult,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            parent_close_policy=ParentClosePolicy.ABANDON,
+            cancellation_type=ChildWorkflowCancellationType.ABANDON,
+            search_attributes=_search_attributes(child),
+            static_summary=Readable(child.summary),
+        )
+    except WorkflowAlreadyStartedError:
+        workflow.logger.info("child was started already", extra={"child": child.process_id})
+
+
+def _search_attributes(child: ProcessInput) -> TypedSearchAttributes:
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.SCENE), child.scene or "-"),
+            SearchAttributePair(SearchAttributeKey.for_int(SearchAttribute.DEPTH), child.depth),
+            SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.ROOT), child.root),
+        ]
+    )
