@@ -42,7 +42,7 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
         )
         shown = await page.locator("#preview .asis").inner_text()
         assert shown == "P03 can plan rosters; ask [person 2]."
-        assert await page.locator("#names").input_value() == "Una Sinclair"
+        assert await page.locator("#names").input_value() == "Isbel Croy\nUna Sinclair"
         await page.get_by_role("button", name="Send to round 1").click()
         await page.wait_for_url("**/console/?done=send*")
     assert await said_by_p03(house) == ["Isbel Croy can plan rosters; ask Una Sinclair."]
