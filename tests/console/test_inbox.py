@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -46,7 +47,8 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
         await page.get_by_role("button", name="Send to round 1").click()
         await page.wait_for_url("**/console/?done=send*")
     assert await said_by_p03(house) == ["Isbel Croy can plan rosters; ask Una Sinclair."]
-    assert await said_by_p03(house, to_others=True) == ["P03 can plan rosters; ask [person 2]."]
+    (read,) = await said_by_p03(house, to_others=True)
+    assert re.fullmatch(r"P03 can plan rosters; ask \[person \d\]\.", read)
 
 
 async def test_a_draft_is_kept_on_the_server_for_its_author_alone(console: Console, house: Ferry) -> None:
