@@ -42,7 +42,7 @@ _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
 }
 """Kinds of texts that are JSON, all but the Markdown of a plan."""
 _SHARED: Final = "shared/"
-"""Before the kind of the original."""
+"""Prefix of the kind of a shared text, before the kind of its original."""
 
 
 _TREE: Final = """SELECT k.id AS key_id, k.wrapped, k.master_id,

@@ -243,7 +243,7 @@ async def get_texts(
     known: Iterable[str] = (),
     gone: bool = False,
 ) -> dict[str, str]:
-    """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
+    """`Texts.get_many`, inside the caller's transaction. `gone`: return texts of erased owners too that are not destroyed yet; erasure alone sets it."""
     wanted, perhaps = list(dict.fromkeys(ids)), list(dict.fromkeys(known))
     if not wanted and not perhaps:
         return {}

@@ -58,7 +58,7 @@ class NewProcess(Value):
 
 
 class ProcessRow(Value):
-    """One process as of transition `seq` of the run `run_id`, which writes in `epoch`.
+    """One process as it was after transition `seq`. The workflow run `run_id` wrote it; its events carry `epoch`.
 
     `went_back`: that run says otherwise than before, and its whole state has not been asked for since.
     `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
