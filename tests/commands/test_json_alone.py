@@ -16,8 +16,8 @@ from tongyao import cli
 from tongyao.app.context import AppContext
 from tongyao.runtime import wiring
 
-ELSEWHERE: Final = {"eval", "calls list", "calls next", "calls answer", "calls connect"}
-"""`eval` runs whole cases on a service of its own: too long for here. Calls wait with another engine: test_calls.py."""
+ELSEWHERE: Final = {"eval", "experiment", "compare", "calls list", "calls next", "calls answer", "calls connect"}
+"""`eval` and `experiment` run whole cases on a service of its own: too long for here. `compare` needs two processes: tests/forks. Calls wait with another engine: test_calls.py."""
 LINES: Final = {"watch", "field search"}
 """They print a document a line."""
 
@@ -49,6 +49,7 @@ def calls(process: str, people: list[str], folder: Path) -> dict[str, list[str]]
         "replay": [process],
         "schedules": [],
         "tree": [process],
+        "fork": [process],
         "cost": [],
         "estimate": [],
         "plan validate": [str(folder / "plan.json")],

@@ -164,7 +164,9 @@ class Repositories:
         read = tension or own_tension
         return Record(
             process_id=row.id,
-            began=row.created_at.astimezone(UTC).date(),
+            began=row.began_at.astimezone(UTC).date(),
+            forked_from=row.forked_from,
+            fork_round=row.fork_round,
             scene=row.scene_id or "",
             language=_language(row.language),
             phase=Phase(row.phase),
