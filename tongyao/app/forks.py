@@ -122,7 +122,7 @@ async def fork_process(
             demander=origin.demander,
             demander_profile=before.demander_profile,
             intent_text_id=before.intent_text_id,
-            tension=await _tension_ref(context, process_id, origin, tension, changed=body.tension is not None),
+            tension=await _tension_ref(context, process_id, origin.demander, tension),
             participants=tuple(seat.choice for seat in at_first),
             settings=settings,
             fork=fork,
@@ -142,21 +142,17 @@ async def _tension(context: AppContext, origin: ProcessRow, body: TensionBody | 
     """The tension of the fork. Raises `BadInput` where the origin has none that is confirmed."""
     if origin.tension_text_id is None or Phase(origin.phase) in (Phase.FORMULATING, Phase.CONFIRMING):
         raise BadInput.worded("fork_too_early", "refusal.fork_too_early", field="process")
-    stored = Tension.model_validate_json(await context.repositories.texts.get(origin.tension_text_id))
-    if body is None:
-        return stored
-    written = body.tension()
-    return written if written.names else written.model_copy(update={"names": stored.names})
+    if body is not None:
+        return body.tension()
+    return Tension.model_validate_json(await context.repositories.texts.get(origin.tension_text_id))
 
 
-async def _tension_ref(
-    context: AppContext, process_id: str, origin: ProcessRow, tension: Tension, *, changed: bool
-) -> TensionRef:
-    stored = origin.tension_text_id or ""
-    if changed:
-        stored = process_text_id(process_id, "tension")
-        await context.repositories.texts.put(origin.demander, "tension", tension.model_dump_json(), id=stored)
-    return TensionRef(text_id=stored, grade=tension.grade, barriers=len(tension.barriers))
+async def _tension_ref(context: AppContext, process_id: str, demander: str, tension: Tension) -> TensionRef:
+    """Store it as a text of the fork's own, which is erased, and marked for others, as the fork is."""
+    id = process_text_id(process_id, "tension")
+    stands = await context.repositories.texts.first(demander, "tension", tension.model_dump_json(), id=id)
+    tension = Tension.model_validate_json(stands)
+    return TensionRef(text_id=id, grade=tension.grade, barriers=len(tension.barriers))
 
 
 async def _seats(

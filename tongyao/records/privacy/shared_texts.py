@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -54,9 +54,9 @@ class SharedTexts:
     async def marker(self, process_id: str, own: Mapping[str, str]) -> Marker:
         """What marks frozen profiles for a prompt. `own`: alias → person, whose own names become the alias in their texts."""
         async with session(self._pool) as connection:
-            root, _ = await _tree(connection, process_id)
-            hidden = await _hidden(connection, root)
-        return await self._marker(process_id, hidden, own)
+            tree = await _tree(connection, process_id)
+            hidden = await _hidden(connection, tree.root)
+        return await self._marker(tree.first, hidden, own)
 
     async def hide_people(self, process_id: str, people: Iterable[str]) -> None:
         """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
@@ -72,7 +72,7 @@ class SharedTexts:
         """
         if named := [group for group in groups if group]:
             async with self._locked(process_id):
-                await self._hide(process_id, named, authors=[seat(process_id, author)])
+                await self._hide(process_id, named, authors=[author])
 
     async def put(
         self,
@@ -89,12 +89,12 @@ class SharedTexts:
         """
         if not texts:
             return {}
-        async with self._locked(process_id):
-            authors = [seat(process_id, alias) for alias in {*aliases.values()} or {""}]
-            hidden = await self._hide(process_id, [[name] for name in names], authors=authors)
+        async with self._locked(process_id) as connection:
+            tree = await _tree(connection, process_id)
+            hidden = await self._hide(process_id, [[name] for name in names], authors={*aliases.values()} or {""})
             stand = await self._texts.first_of_those_left(texts)
             own = {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)}
-            marker = await self._marker(process_id, hidden, own)
+            marker = await self._marker(tree.first, hidden, own)
             await self._texts.first_of_those_left(
                 [
                     NewText(
@@ -114,8 +114,8 @@ class SharedTexts:
         if not texts:
             return {}
         async with self._locked(process_id) as connection:
-            root, _ = await _tree(connection, process_id)
-            marker = Marker(await _hidden(connection, root), process_id=process_id)
+            tree = await _tree(connection, process_id)
+            marker = Marker(await _hidden(connection, tree.root), process_id=tree.first)
             return await self._texts.first_of_those_left(
                 [new._replace(text=_marked(new.kind, new.text, marker, "")) for new in texts]
             )
@@ -142,7 +142,7 @@ class SharedTexts:
     async def _locked(self, process_id: str) -> AsyncIterator[Connection]:
         """One transaction, in which nobody else hides names or stores shared texts in the tree."""
         async with session(self._pool) as connection:
-            root, _ = await _tree(connection, process_id)
+            root = (await _tree(connection, process_id)).root
         async with one_at_a_time(self._pool, lock_of(root)), transaction(self._pool) as connection:
             yield connection
 
@@ -152,12 +152,14 @@ class SharedTexts:
         groups: Sequence[Sequence[NameFound]],
         *,
         identities: bool = False,
-        authors: Sequence[str] = (),
+        authors: Iterable[str] = (),
     ) -> Hidden:
+        """`authors`: aliases of those who confirmed the names."""
         async with transaction(self._pool) as connection:
-            root, tree = await _tree(connection, process_id)
-            hidden = await _hidden(connection, root)
-            if not (added := forms_to_hide(hidden, groups, identities=identities, authors=authors)):
+            tree = await _tree(connection, process_id)
+            hidden = await _hidden(connection, tree.root)
+            seats = [seat(tree.first, alias) for alias in authors]
+            if not (added := forms_to_hide(hidden, groups, identities=identities, authors=seats)):
                 return hidden
             await connection.execute(
                 """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind, authors)
@@ -165,16 +167,16 @@ class SharedTexts:
                                             %s::bool[], %s::int[], %s::text[], %s::text[])
                    ON CONFLICT (root_id, digest) DO UPDATE SET whole = excluded.whole, capital = excluded.capital,
                        cased = excluded.cased, ordinary = excluded.ordinary, authors = excluded.authors""",
-                [root, *map(list, zip(*added, strict=True))],
+                [tree.root, *map(list, zip(*added, strict=True))],
             )
             hidden = hidden.with_forms(added)
-            await _mark_again(connection, tree, Marker(hidden))
+            await _mark_again(connection, tree.processes, Marker(hidden))
             return hidden
 
-    async def _marker(self, process_id: str, hidden: Hidden, own: Mapping[str, str]) -> Marker:
+    async def _marker(self, first: str, hidden: Hidden, own: Mapping[str, str]) -> Marker:
         faces = await self._profiles.summaries([(person, None) for person in own.values()]) if own else {}
         names = {alias: faces[person, None].identities for alias, person in own.items() if (person, None) in faces}
-        return Marker(hidden, names, process_id)
+        return Marker(hidden, names, first)
 
 
 async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marker) -> None:
@@ -209,14 +211,23 @@ def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
     return marker.model(model, author=author).model_dump_json()
 
 
-async def _tree(connection: Connection, process_id: str) -> tuple[str, list[str]]:
-    """The root of a process and all processes below the root."""
+class _Tree(NamedTuple):
+    """The tree of a process: its root, and all processes in it. `first`: the process, or of a fork the first origin, whose aliases it has."""
+
+    root: str
+    first: str
+    processes: Sequence[str]
+
+
+async def _tree(connection: Connection, process_id: str) -> _Tree:
     cursor = await connection.execute(
-        """SELECT r.root_id, p.id FROM processes r JOIN processes p ON p.root_id = r.root_id WHERE r.id = %s""",
+        """SELECT r.root_id, (SELECT o.id FROM with_origins(r.id) o ORDER BY o.distance DESC LIMIT 1) AS first,
+                  ARRAY(SELECT p.id FROM processes p WHERE p.root_id = r.root_id) AS processes
+           FROM processes r WHERE r.id = %s""",
         [process_id],
     )
-    rows = await cursor.fetchall()
-    return (rows[0]["root_id"] if rows else process_id), [row["id"] for row in rows]
+    row = await cursor.fetchone()
+    return _Tree(row["root_id"], row["first"], row["processes"]) if row else _Tree(process_id, process_id, ())
 
 
 async def _hidden(connection: Connection, root: str) -> Hidden:
