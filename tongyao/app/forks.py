@@ -12,7 +12,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import Body, TensionBody, checked_key
+from tongyao.app.messaging.wire import Body, checked_key
 from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
 from tongyao.app.start import begin_workflow, process_id_of, settings_of
 from tongyao.app.writing import writing
@@ -22,15 +22,17 @@ from tongyao.protocol.model.ids import next_alias, process_text_id
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
+from tongyao.protocol.rules.read_access import for_party
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.announcements import FORK_ENGINES, PROMPTS, START, announce
 from tongyao.records.process.events import RecordedEvent
 from tongyao.records.process.processes import ProcessRow
 
 _FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off", "depth_limit": 0}
-"""Settings of every fork: nobody confirms its tension, and no child starts, during it or afterwards."""
+"""Settings of every fork: nobody confirms its tension, and no child starts, during it or afterwards. It is as open as its origin."""
 
 
 class ForkBody(Body):
@@ -38,7 +40,6 @@ class ForkBody(Body):
 
     round: int = Field(default=1, ge=1, le=100, description="The first round in which the changes hold.")
     without: tuple[str, ...] = Field(default=(), max_length=20, description="Aliases that are left out.")
-    tension: TensionBody | None = Field(default=None, description="In the place of the origin's.")
     settings: dict[str, Any] = Field(default_factory=dict, max_length=50)
 
 
@@ -47,7 +48,8 @@ class LocalChanges:
     """What may be changed on the machine's command line alone.
 
     `added`: ids of profiles; `replaced`: alias → id of the profile that speaks there; `prompts`: by step; `engine`, `models`: who
-    answers; `again`: from this step of the first round on nothing is taken.
+    answers; `again`: from this step of the first round on nothing is taken. `tension`: proxies answer to it whose owners said yes to
+    another one, so nobody brings it over the network.
     """
 
     added: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class LocalChanges:
     engine: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     again: Literal["", "project", "observe", "plan"] = ""
+    tension: Tension | None = None
 
 
 class Forked(Value):
@@ -77,13 +80,18 @@ async def fork_process(
 ) -> Forked:
     """Start a fork of a process. The same key is the same fork.
 
-    Raises `NotFound` for whoever may not see the origin, `NotAllowed` for its participants, `BadInput`.
+    Raises `NotFound` for whoever may not see the origin, `NotAllowed` for its participants, `BadInput` also while its demander may
+    not read its plan: a fork shows what was said, as that plan does.
     """
     access = await authorize_in_process(context.repositories, caller, origin_id, Action.FORK)
     origin, local = access.process, local or LocalChanges()
     process_id = process_id_of(origin.demander, f"fork/{origin_id}/{checked_key(key)}")
-    settings = settings_of(context, caller, {**body.settings, **_FIXED}, origin.settings)
-    tension = await _tension(context, origin, body.tension)
+    record = await context.repositories.record(origin, own=(DEMANDER,))
+    if for_party(record, role="demander").plan is None or record.own_tension is None:
+        raise BadInput.worded("fork_too_early", "refusal.fork_too_early", field="process")
+    tension = local.tension or record.own_tension
+    fixed = {**_FIXED, "open_record": origin.open_record}
+    settings = settings_of(context, caller, {**body.settings, **fixed}, origin.settings)
     happened = await context.repositories.events.of_kind(origin_id, *_HAPPENED)
     seats, left_out = await _seats(context, origin, body, local, _left(happened))
     changed = bool(left_out or body.without or local.added)
@@ -92,7 +100,7 @@ async def fork_process(
         round=1 if changed else body.round,
         again=local.again,
         seats=seats,
-        spoke=await _spoke(context, origin),
+        spoke=_spoke(record),
         decisions=_decisions(happened),
         concluded=max(
             (
@@ -136,15 +144,6 @@ async def fork_process(
         )
     await begin_workflow(context, start)
     return Forked(id=process_id, round=fork.round, left_out=left_out)
-
-
-async def _tension(context: AppContext, origin: ProcessRow, body: TensionBody | None) -> Tension:
-    """The tension of the fork. Raises `BadInput` where the origin has none that is confirmed."""
-    if origin.tension_text_id is None or Phase(origin.phase) in (Phase.FORMULATING, Phase.CONFIRMING):
-        raise BadInput.worded("fork_too_early", "refusal.fork_too_early", field="process")
-    if body is not None:
-        return body.tension()
-    return Tension.model_validate_json(await context.repositories.texts.get(origin.tension_text_id))
 
 
 async def _tension_ref(context: AppContext, process_id: str, demander: str, tension: Tension) -> TensionRef:
@@ -202,12 +201,12 @@ async def _seats(
     return tuple(seats), tuple(left_out)
 
 
-async def _spoke(context: AppContext, origin: ProcessRow) -> dict[int, tuple[str, ...]]:
+def _spoke(record: Record) -> dict[int, tuple[str, ...]]:
     """Round → aliases for whom a person or an agent spoke."""
     spoke: dict[int, tuple[str, ...]] = {}
-    for row in await context.repositories.rounds.projections(origin.id):
-        if row.author is not EndpointKind.PROXY and row.outcome.spoken:
-            spoke[row.round] = (*spoke.get(row.round, ()), row.alias)
+    for said in record.projections:
+        if said.author is not EndpointKind.PROXY and said.outcome.spoken:
+            spoke[said.round] = (*spoke.get(said.round, ()), said.alias)
     return spoke
 
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -103,15 +103,17 @@ async def start_fork(
     Raises `BadInput`, `SettingsError`.
     """
     from tongyao.app.forks import ForkBody, LocalChanges, fork_process
+    from tongyao.app.messaging.wire import TensionBody
     from tongyao.commands.profile_files import profile_id_of, read_text
     from tongyao.protocol.rules.consent import Consent
     from tongyao.runtime.engines import engines, with_engines
 
-    body: dict[str, Any] = {"round": first_round, "without": change.without, "settings": change.setting}
+    body = {"round": first_round, "without": change.without, "settings": change.setting}
+    tension = None
     if change.tension is not None:
         try:
-            body["tension"] = json.loads(read_text(change.tension, field="tension"))
-        except ValueError as error:
+            tension = validated(TensionBody, json.loads(read_text(change.tension, field="tension"))).tension()
+        except json.JSONDecodeError as error:
             raise bad("tension", say("forks.no_tension", file=change.tension, error=error)) from None
     row = await context.repositories.processes.get(origin)
     ids = {
@@ -130,6 +132,7 @@ async def start_fork(
         engine=change.engine,
         models=change.model,
         again=again,
+        tension=tension,
     )
     return await fork_process(context, operator(), origin, validated(ForkBody, body), key=key, local=local)
 

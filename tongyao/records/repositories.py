@@ -159,7 +159,7 @@ class Repositories:
         latest = plans[-1].revision if plans else 0
         tension = Tension.model_validate_json(shared) if shared else None
         own_tension = Tension.model_validate_json(original) if original else None
-        tension_is_own = row.parent_id is None or rows.revised
+        tension_is_own = row.depth == 0 or rows.revised
         words = {(one.revision, one.alias): texts.get(read_as(one.alias, one.text_id), "") for one in answers}
         read = tension or own_tension
         return Record(
