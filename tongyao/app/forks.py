@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -100,7 +100,7 @@ async def fork_process(
         round=1 if changed else body.round,
         again=local.again,
         seats=seats,
-        spoke=_spoke(record),
+        spoke=_spoke(record, {seat.alias for seat in seats} | {DEMANDER}),
         decisions=_decisions(happened),
         concluded=max(
             (
@@ -201,11 +201,11 @@ async def _seats(
     return tuple(seats), tuple(left_out)
 
 
-def _spoke(record: Record) -> dict[int, tuple[str, ...]]:
-    """Round → aliases for whom a person or an agent spoke."""
+def _spoke(record: Record, aliases: Collection[str]) -> dict[int, tuple[str, ...]]:
+    """Round → those of these aliases for whom a person or an agent spoke."""
     spoke: dict[int, tuple[str, ...]] = {}
     for said in record.projections:
-        if said.author is not EndpointKind.PROXY and said.outcome.spoken:
+        if said.alias in aliases and said.author is not EndpointKind.PROXY and said.outcome.spoken:
             spoke[said.round] = (*spoke.get(said.round, ()), said.alias)
     return spoke
 

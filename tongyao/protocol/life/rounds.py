@@ -206,6 +206,7 @@ def advance(state: State, now: datetime) -> Phase | None:
         _suspend_for(state, reason, now)
         return None
     state.gate_open = False
+    _leave_as_in_origin(state, now, closed=False)
     note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
     return None if _anyone_spoke(state) else _close_round(state, Verdict.MORE, now)
 
@@ -305,7 +306,9 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
 
     What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
     """
-    _leave_as_in_origin(state, now, closed=False)
+    if state.start.fork is not None and state.start.fork.concluded == state.round:
+        state.concluded = True
+        note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
     outcomes = {alias: turn.outcome for alias, turn in state.seat_turns.items() if turn.outcome is not None}
     everybody = set(state.present) <= set(outcomes)
     state.results.append(RoundResult(number=state.round, outcomes=outcomes, everybody_asked=everybody, verdict=verdict))
@@ -315,7 +318,7 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
         note(state, EventKind.CONVERGED, now, urgent=False, round=state.round, reason=reached.value)
         state.unconverged = False
         return Phase.PLANNING
-    if state.concluded or (state.start.fork is not None and state.start.fork.concluded == state.round):
+    if state.concluded:
         state.unconverged = True
         return Phase.PLANNING
     if cause is None and reached is Course.GO_ON:
