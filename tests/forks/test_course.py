@@ -10,10 +10,11 @@ from tests.support.scripted import ScriptedEngine
 from tests.support.stack import Stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
+from tests.workflows.test_gaps import ASKS, started
 from tests.workflows.test_people import with_people
 from tongyao.app.forks import Forked
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.process import Choice, Phase
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 
 COURSE = {
@@ -169,3 +170,22 @@ async def test_the_rounds_end_where_the_demander_ended_them(stack: Opened) -> No
         await is_the_same(here, engine, fork.id)
         rounds = {one.round for one in await here.repositories.rounds.observations(fork.id)}
         assert rounds == {1, 2}
+
+
+async def test_what_the_demander_answered_to_a_gap_stands_in_the_fork(stack: Opened) -> None:
+    async with stack(**ASKS) as (here, engine):
+        origin = await started(here, humans=True, correcting_seconds=0)
+        for alias in ("P01", "P02"):
+            await here.asked(origin, alias, 1)
+            await here.speak(origin, alias, 1, "I can offer the slipway.")
+        await here.asked(origin, DEMANDER, 2, what="gap")
+        await here.asked(origin, "P02", 2)
+        assert (await here.speak(origin, "P02", 2, None)).accepted
+        await here.asked(origin, "P01", 2)
+        assert (await here.speak(origin, DEMANDER, 2, "The timetable is for the winter.")).accepted
+        await here.finish(origin, "P01", "P02")
+
+        fork = await is_the_same(here, engine, origin)
+        await is_the_same(here, engine, fork.id)
+        alone = await ended(here, await forked(here, origin, without=("P02",), settings={"quorum": 1}))
+        assert [one.text for one in alone.projections if one.alias == DEMANDER] == ["The timetable is for the winter."]
