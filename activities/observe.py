@@ -62,7 +62,7 @@ class Observing:
             gaps=len(state.open_gaps),
             items=sum(len(turn.items) for turn in rounds[-1].projections),
             struck=observation.struck,
-            out_of_budget=bool(guards[OutOfBudget.reason]),
+            out_of_budget=found is None and bool(guards[OutOfBudget.reason]),
             spent=await calls.spent(what.process_id),
         )
 

@@ -291,15 +291,18 @@ class ModelCalls:
         if found is None:
             return None
         key = replace(key, reask=found.reask)
-        claim = await self._ledger.claim(
-            key,
-            input_hash=found.input_hash,
-            prompt_hash=prompt.sha256,
-            engine=engine.name,
-            model=model,
-            worker=self._worker,
-            owner=question.owner,
-        )
+        try:
+            claim = await self._ledger.claim(
+                key,
+                input_hash=found.input_hash,
+                prompt_hash=prompt.sha256,
+                engine=engine.name,
+                model=model,
+                worker=self._worker,
+                owner=question.owner,
+            )
+        except BudgetExceeded:
+            return None  # more was used than the budget allows: nothing is claimed any more
         if isinstance(claim, SettledCall):
             return claim
         if not isinstance(claim, Claim):

@@ -235,12 +235,12 @@ def _left(happened: Sequence[RecordedEvent]) -> dict[str, tuple[int, bool]]:
 
 
 def _decisions(happened: Sequence[RecordedEvent]) -> dict[int, Decision]:
-    """Round → how it was last decided after it to go on. A larger budget counts for nothing: the budget of a fork is its own."""
+    """Round → how it was last decided after it to go on."""
     decisions, after = dict[int, Decision](), 0
     for event in happened:
         if event.kind is EventKind.ROUND_OPENED:
             after = _round(event)
-        elif event.kind is EventKind.DECIDED and event.data["decision"] not in ("replan", Decision.RAISE_BUDGET):
+        elif event.kind is EventKind.DECIDED and event.data["decision"] != "replan":
             decisions[after] = Decision(str(event.data["decision"]))
     return decisions
 

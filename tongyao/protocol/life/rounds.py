@@ -261,13 +261,13 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
 def _one_reason_of_failure(state: State) -> str | None:
     """The reason, when every turn failed for the same one and somebody is there to try again.
 
-    A budget is for the demander to decide on.
+    A budget is for the demander to decide on. Turns that a fork took over from its origin have no reason.
     """
     ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
     reasons = {turn.reason for turn in ended}
     all_failed = all(turn.outcome is Outcome.FAILED for turn in ended)
     somebody = any(state.seats[turn.alias].active for turn in ended)
-    return reasons.pop() if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
+    return (reasons.pop() or None) if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
 
 
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
@@ -385,9 +385,10 @@ def open_deciding(state: State, now: datetime) -> Phase | None:
     if fork is None:
         note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
         return None
-    state.decision = Decision.ACCEPT_AS_IS
-    if state.deciding_cause is not DecidingCause.BUDGET:
-        state.decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
+    state.decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
+    raised = state.decision is Decision.RAISE_BUDGET
+    if state.deciding_cause is DecidingCause.BUDGET or (raised and state.round >= state.round_limit):
+        state.decision = Decision.ACCEPT_AS_IS  # the budget of a fork is its own, and a larger one adds no rounds
     note(state, EventKind.DECIDED, now, decision=state.decision.value, by="origin")
     if state.decision is not Decision.ADD_PARTICIPANTS:
         return _follow(state, now)
