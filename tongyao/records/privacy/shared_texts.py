@@ -89,8 +89,7 @@ class SharedTexts:
         """
         if not texts:
             return {}
-        async with self._locked(process_id) as connection:
-            tree = await _tree(connection, process_id)
+        async with self._locked(process_id) as (_, tree):
             hidden = await self._hide(process_id, [[name] for name in names], authors={*aliases.values()} or {""})
             stand = await self._texts.first_of_those_left(texts)
             own = {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)}
@@ -113,8 +112,7 @@ class SharedTexts:
         """Store what a model wrote, marked. Returns what stands, as `Texts.first_of_those_left`."""
         if not texts:
             return {}
-        async with self._locked(process_id) as connection:
-            tree = await _tree(connection, process_id)
+        async with self._locked(process_id) as (connection, tree):
             marker = Marker(await _hidden(connection, tree.root), process_id=tree.first)
             return await self._texts.first_of_those_left(
                 [new._replace(text=_marked(new.kind, new.text, marker, "")) for new in texts]
@@ -139,12 +137,12 @@ class SharedTexts:
             await self.put(process_id, [new], aliases={new.id: DEMANDER})
 
     @asynccontextmanager
-    async def _locked(self, process_id: str) -> AsyncIterator[Connection]:
+    async def _locked(self, process_id: str) -> AsyncIterator[tuple[Connection, _Tree]]:
         """One transaction, in which nobody else hides names or stores shared texts in the tree."""
         async with session(self._pool) as connection:
-            root = (await _tree(connection, process_id)).root
-        async with one_at_a_time(self._pool, lock_of(root)), transaction(self._pool) as connection:
-            yield connection
+            tree = await _tree(connection, process_id)
+        async with one_at_a_time(self._pool, lock_of(tree.root)), transaction(self._pool) as connection:
+            yield connection, tree
 
     async def _hide(
         self,
