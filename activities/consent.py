@@ -23,8 +23,8 @@ class Consenting:
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
         people = [choice.profile_id for choice in what.choices]
-        await repositories.shared.publish_tension(what.process_id)
-        await repositories.shared.hide_people(what.process_id, people)
+        await repositories.shared.publish_tension(row)
+        await repositories.shared.hide_people(row, [row.demander, *people])
         by_hand = [choice.profile_id for choice in what.choices if choice.endpoint is not EndpointKind.PROXY]
         return consents_of(
             what,

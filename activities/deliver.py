@@ -71,7 +71,7 @@ class Delivering:
             for delivery in deliveries
         }
         stand = await repositories.shared.put_marked(
-            record.process_id,
+            run.process,
             [
                 NewText(ids[one.alias], _owner(record, one.alias), "delivery", one.model_dump_json())
                 for one in deliveries

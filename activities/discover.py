@@ -12,6 +12,7 @@ from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, Dis
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.gap_tension import Lack, lacking
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 
 
@@ -24,9 +25,10 @@ class Discovering:
         """The candidates for the tension, best first, each person once. Of a child those first who were not asked for its parent."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
+        row = await repositories.processes.get(what.process_id)
         tension = Tension.model_validate_json(await repositories.texts.get(what.tension_text_id))
-        await repositories.shared.publish_tension(what.process_id)
-        parent = (await repositories.processes.get(what.process_id)).parent_id
+        await repositories.shared.publish_tension(row)
+        parent = row.parent_id
         before = await repositories.lineage.asked_in(parent) if parent else frozenset()
         spoke = await repositories.seats.spoke_for_themselves(parent) if parent else {}
         excluded = [profile for profile in what.excluded if profile]
@@ -41,7 +43,7 @@ class Discovering:
                 tension, scene=what.scene, limit=what.limit - len(others), excluded=[*excluded, *others]
             )
             found += [person.model_copy(update={"rank": person.rank + len(found)}) for person in again]
-        await self._keep(what.process_id, found)
+        await self._keep(row, found)
         return _found(found, spoke)
 
     @activity.defn(name=PROPOSE.name)
@@ -49,7 +51,8 @@ class Discovering:
         """Candidates for what the participants so far lack; each reason names the gap or barrier."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
-        lack = lacking(await repositories.record(what.process_id))
+        row = await repositories.processes.get(what.process_id)
+        lack = lacking(await repositories.record(row))
         found: Sequence[CandidateRow] = ()
         if lack is not None:
             near = await self._deps.field.discover(
@@ -59,14 +62,14 @@ class Discovering:
                 excluded=[profile for profile in what.excluded if profile],
             )
             found = [_explained(person, lack, what.round) for person in near]
-        await self._keep(what.process_id, found, round_number=what.round)
+        await self._keep(row, found, round_number=what.round)
         return _found(found, {})
 
-    async def _keep(self, process_id: str, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
-        """Store the candidates, and hide what names them: they are not to be named in texts of a process that they are not in."""
+    async def _keep(self, process: ProcessRow, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
+        """Store the candidates, and hide what names them and the demander: they are not to be named where they do not take part."""
         repositories = self._deps.repositories
-        await repositories.seats.find(process_id, found, round_number=round_number)
-        await repositories.shared.hide_people(process_id, [one.profile_id for one in found])
+        await repositories.seats.find(process.id, found, round_number=round_number)
+        await repositories.shared.hide_people(process, [process.demander, *(one.profile_id for one in found)])
 
 
 def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateRow:

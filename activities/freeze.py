@@ -69,8 +69,8 @@ class Freezing:
             for alias, choice in choices.items()
         ]
         long = {alias for alias, version in versions.items() if version.chars > WHOLE_PROFILE_CHARS}
-        await repositories.shared.publish_tension(what.process_id)
-        await repositories.shared.hide_people(what.process_id, [row.demander, *(seat.person for seat in seats)])
+        await repositories.shared.publish_tension(row)
+        await repositories.shared.hide_people(row, [row.demander, *(seat.person for seat in seats)])
         await room.seat(what.process_id, seats)
         return FreezeOutput(
             seats=tuple(

@@ -20,6 +20,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.standing import concerned, standing
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.rounds import ObservationRow
 
 
@@ -50,7 +51,7 @@ class Observing:
                     guards[error.reason] += 1
                     draft = ObservationDraft()
                 observation = observation_of(draft, request, struck=guards["struck"])
-            observation = await self._write(what, run.process.epoch, observation, guards, time.monotonic() - began)
+            observation = await self._write(what, run.process, observation, guards, time.monotonic() - began)
         rounds = (*request.exchange[:-1], request.exchange[-1].model_copy(update={"observation": observation}))
         state = standing(rounds)
         return ObserveOutput(
@@ -67,13 +68,13 @@ class Observing:
         )
 
     async def _write(
-        self, what: ObserveInput, epoch: int, observation: Observation, guards: Counter[str], seconds: float
+        self, what: ObserveInput, process: ProcessRow, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         repositories = self._deps.repositories
-        stored = text_id("observation", what.process_id, epoch, what.round)
+        stored = text_id("observation", what.process_id, process.epoch, what.round)
         new = NewText(stored, f"process:{what.process_id}", "observation", observation.model_dump_json())
-        stand = await repositories.shared.put_marked(what.process_id, [new])
+        stand = await repositories.shared.put_marked(process, [new])
         if stored not in stand:
             raise TextErased(GONE)
         observation = Observation.model_validate_json(stand[stored])

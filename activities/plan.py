@@ -56,13 +56,13 @@ class Planning:
                 children=[child_plan(child, title) for child, title in children],
                 revision=what.revision,
                 marker=await repositories.shared.marker(
-                    row.id, {one.alias: one.profile.profile_id for one in record.participants if one.profile}
+                    row, {one.alias: one.identities for one in record.participants}
                 ),
             )
             draft, reduced = await self._drafted(run.question(request, revision=what.revision))
             lineage = Lineage(root=row.root_id, parent=row.id, residual="", depth=row.depth + 1)
             plan = settle_plan(draft, request, lineage=lineage, hidden=not record.open_record, reduced=reduced)
-            plan = await self._write(what, row.epoch, plan)
+            plan = await self._write(what, row, plan)
         claims = plan.claims()
         left = await not_asked_before(repositories, what.process_id, plan.residuals)
         return PlanOutput(
@@ -110,15 +110,15 @@ class Planning:
                 materials[alias] = await brief.retrieve(profile, text, record.tension)
         return materials
 
-    async def _write(self, what: PlanInput, epoch: int, plan: Plan) -> Plan:
+    async def _write(self, what: PlanInput, process: ProcessRow, plan: Plan) -> Plan:
         """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
         repositories = self._deps.repositories
         owner = f"process:{what.process_id}"
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
-        parts = ("plan", what.process_id, epoch, what.revision)
+        parts = ("plan", what.process_id, process.epoch, what.revision)
         structure, words = text_id(*parts, "json"), text_id(*parts, "markdown")
         stand = await repositories.shared.put_marked(
-            what.process_id,
+            process,
             [
                 NewText(structure, owner, "plan", whole.model_dump_json()),
                 NewText(words, owner, "plan", whole.markdown),

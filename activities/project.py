@@ -113,7 +113,7 @@ class Projecting:
             readable=readable,
             texts=await repositories.profile_texts([one for one in profiles if one.profile_id in readable]),
             marker=await repositories.shared.marker(
-                what.process_id, {one.alias: one.profile.profile_id for one in record.participants if one.profile}
+                run.process, {one.alias: one.identities for one in record.participants}
             ),
             origin=await turns_of_origin(repositories, run.fork, what.round) if run.fork is not None else {},
         )
@@ -248,7 +248,7 @@ class Projecting:
             if ended.projection.outcome.spoken
         }
         said = await repositories.shared.put(
-            what.process_id,
+            room.run.process,
             [
                 NewText(
                     ids[ended.turn.alias],
@@ -261,6 +261,7 @@ class Projecting:
             ],
             aliases={id: alias for alias, id in ids.items()},
             names=[name for ended in turns for name in ended.names],
+            own={one.alias: one.identities for one in room.record.participants},
         )
         rows, outputs = [], []
         for ended in turns:

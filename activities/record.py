@@ -39,10 +39,10 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
             for text in what.outbox.texts:
                 await repositories.texts.put_signalled(what.process_id, text)
                 if text.kind == "words":
-                    names = [[name] for name in proposed_names(text.body)]
-                    await repositories.shared.hide(what.process_id, names)
                     new = NewText(text.text_id, text.owner, text.kind, text.body)
-                    await repositories.shared.put(what.process_id, [new], aliases={})
+                    names = proposed_names(text.body)
+                    process = await repositories.processes.get(what.process_id)
+                    await repositories.shared.put(process, [new], aliases={}, names=names)
             went_back = await repositories.journal.write(what.outbox, run_id)
     else:
         went_back = not await repositories.journal.knows(what.process_id, run_id)

@@ -110,7 +110,7 @@ class _Commands(TyperGroup):
 
 @contextmanager
 def _errors_in_language() -> Iterator[None]:
-    """Inside, an error about what was typed is raised in the language of the terminal."""
+    """In this `with` block an error about typed input is raised in the language of the terminal."""
     try:
         yield
     except TyperException as error:

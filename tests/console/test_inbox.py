@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -22,10 +23,10 @@ async def house(console: Console) -> AsyncIterator[Ferry]:
     await found.stack.say(found.pid, "cancel")
 
 
-async def said_by_p03(house: Ferry) -> list[str]:
-    """What the process was sent for P03, as kept."""
+async def said_by_p03(house: Ferry, *, to_others: bool = False) -> list[str]:
+    """What P03 said in round 1: as they said it, or as others read it."""
     await house.stack.until_round(house.pid, "crystallizing", 2)
-    record = await house.stack.repositories.record(house.pid)
+    record = await house.stack.repositories.record(house.pid, own=[] if to_others else ["P03"])
     return [one.text for one in record.projections if one.alias == "P03" and one.round == 1]
 
 
@@ -41,10 +42,13 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
             "one lands at what one asked to see"
         )
         shown = await page.locator("#preview .asis").inner_text()
-        assert shown == "P03 can plan rosters; ask Una Sinclair."
+        assert shown == "P03 can plan rosters; ask [person 2]."
+        assert await page.locator("#names").input_value() == "Isbel Croy\nUna Sinclair"
         await page.get_by_role("button", name="Send to round 1").click()
         await page.wait_for_url("**/console/?done=send*")
     assert await said_by_p03(house) == ["Isbel Croy can plan rosters; ask Una Sinclair."]
+    (read,) = await said_by_p03(house, to_others=True)
+    assert re.fullmatch(r"P03 can plan rosters; ask \[person \d\]\.", read)
 
 
 async def test_a_draft_is_kept_on_the_server_for_its_author_alone(console: Console, house: Ferry) -> None:

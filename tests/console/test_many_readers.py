@@ -21,6 +21,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.support.erasing import destroy_key
 from tests.support.until import until
 from tongyao.protocol.model.process import DEMANDER
+from tongyao.records.privacy.erasure import Erasing
 
 __all__ = ["gateway"]
 
@@ -145,6 +146,7 @@ async def test_whoever_asks_after_an_erasure_gets_nothing_that_was_read_before(
             return bool(row and row[0])
 
         await until(held)
+        await Erasing(repositories.pool).rewrite(house.people[DEMANDER])
         await destroy_key(repositories.pool, house.people[DEMANDER])
         late = asyncio.create_task(read(second, path))
         await asyncio.sleep(0)

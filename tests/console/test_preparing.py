@@ -91,7 +91,7 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
         assert kept == "Quillan Orr\nVessel Works (firm)"
         await page.get_by_role("button", name="Yes, this is it").click()
         await page.wait_for_url(f"**/console/processes/{house.pid}?message=*")
-    tension = (await house.stack.repositories.record(house.pid)).tension
+    tension = (await house.stack.repositories.record(house.pid, own=["P00"])).own_tension
     assert tension is not None
     assert [(one.name, one.kind) for one in tension.names] == [("Quillan Orr", "person"), ("Vessel Works", "firm")]
     await house.stack.asked(house.pid, house.human, 1)

@@ -202,14 +202,13 @@ async def the_plan_and_after(look: Looker, house: Ferry, folder: Path) -> None:
     for alias in house.seats:
         answer = "decline" if alias == "P04" else "commit"
         await house.stack.say(house.pid, "answer_plan", alias=alias, revision=1, answer=answer)
-    await house.stack.until(house.pid, "awaiting_children")
+    await house.stack.asked(house.pid, "P00", 4, what="hole")
     await look.at("delivery-committed", f"{here}/delivery", human)
     await look.at("inbox-residual", "/console/", demander)
     await look.at("plan-answered", f"{here}/plan", demander)
     for ask in await house.stack.repositories.inbox.of_process(house.pid, open_only=True):
         if ask.ask in ("residual", "hole"):
             await house.stack.say(house.pid, "approve_residual", residual=ask.subject, approve=False)
-    await house.stack.say(house.pid, "conclude")
     await house.stack.end(house.pid)
     await look.at("delivery-after", f"{here}/delivery", human)
     await look.at("process-ended", here, human)

@@ -13,6 +13,7 @@ from tests.gateway.test_api import asked
 from tests.gateway.test_blindness import Room, everything
 from tests.support.until import until
 from tongyao.gateway.outbound.notifications import NotificationSender
+from tongyao.protocol.model.requests import EndpointRequest
 
 MINE = "I own an old ferry. I can give two summers of work. I will not borrow money. I want to learn to build."
 TEXTS = {
@@ -100,7 +101,8 @@ async def test_the_demanders_proxy_speaks_from_the_demanders_profile(gateway: Ga
         assert "I own an old ferry" in prompt and "Demokritos" not in prompt
         assert "wooden boats" not in prompt and "sailing to beginners" not in prompt
     facts = [item for said in record.projections if said.alias == "P00" for item in said.items if not item.inferred]
-    read = [piece.text for one in asked_for_p00 for piece in one.request.material.pieces]  # type: ignore[attr-defined]
+    requests = [one.request for one in asked_for_p00 if isinstance(one.request, EndpointRequest)]
+    read = [piece.text for request in requests for piece in request.material.pieces]
     quoted = {quote for item in facts for quote in item.quotes}
     assert quoted and all(any(quote in text for text in read) for quote in quoted)
     frozen = (await gateway.stack.repositories.seats.manifest(room.pid))["P00"]

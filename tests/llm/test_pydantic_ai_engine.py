@@ -172,12 +172,12 @@ async def test_no_server_needs_an_operator(monkeypatch: pytest.MonkeyPatch, api:
     assert caught.value.reason == "no_server"
 
 
-async def test_no_words_of_a_profile_reach_the_operator(serve: Serve) -> None:
+async def test_no_words_of_a_profile_reach_the_operator(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(knows=frozenset())
     server.longest = 100
     engine = _engine("chat")
     echo = f"messages: cannot read {requests.PROFILE[:200]}"
-    server._refused = lambda request: echo  # type: ignore[method-assign]
+    monkeypatch.setattr(server, "_refused", lambda request: echo)
     with pytest.raises(StepFailed) as caught:
         await engine.answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert "lighthouse" not in str(caught.value)

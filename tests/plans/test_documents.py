@@ -239,7 +239,7 @@ def test_the_same_sources_have_one_note_and_a_conclusion_says_that_it_is_one() -
     so = ClaimDraft(text="So P02 waits.", sources=["R1/P01/1"], concluded=True)
     notes = plan_page(settled(with_(offsets=[so]))).notes
     assert len({(note.kind, note.doubt, tuple(line.id for line in note.lines)) for note in notes}) == len(notes)
-    assert next(note for note in notes if note.kind == "concluded").says == "concluded from"
+    assert next(note for note in notes if note.kind == "concluded").says == "the plan concludes this itself, from"
 
 
 def test_a_claim_without_a_source_is_told_apart() -> None:

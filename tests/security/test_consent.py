@@ -201,9 +201,9 @@ async def test_the_profile_of_somebody_who_speaks_for_themself_is_not_read_for_t
     victim, other = await room.person(), await room.person("allow")
     pid = await room.demand(by_hand(victim), other)
     ask = await asked(gateway, victim["token"], "projection", 1)
+    assert (await room.send(pid, room.stranger["token"], kind="conclude")).status_code == 200
     said = await room.send(pid, victim["token"], kind="submit_projection", round=ask["round"], text="I know the lake.")
     assert said.status_code == 200
-    assert (await room.send(pid, room.stranger["token"], kind="conclude")).status_code == 200
     await asked(gateway, victim["token"], "answer")
     plan = next(call for call in gateway.engine.received if call.key.step == "plan" and call.key.process == pid)
     assert plan.mentions(other["canary"]) and not plan.mentions(victim["canary"])

@@ -24,7 +24,8 @@ async def test_nobody_blanks_words_of_others_by_renaming_themself(gateway: Gatew
         body = {"name": "Lathe Wheels", "text": "I carry stones."}
         changed = await gateway.ask("PUT", f"/profiles/{one['profile_id']}", one["token"], json=body)
         assert changed.status_code == 200
-    assert (await gateway.context.repositories.shared.marker(pid, {})).text(SAID) == SAID
+    process = await gateway.context.repositories.processes.get(pid)
+    assert (await gateway.context.repositories.shared.marker(process, {})).text(SAID) == SAID
     await room.close(pid)
 
 
@@ -71,7 +72,8 @@ async def test_nobody_who_was_only_found_blanks_words_by_renaming_themself(gatew
             "PUT", f"/profiles/{one['profile_id']}", one["token"], json={"name": "水车", "text": text}
         )
         assert changed.status_code == 200, changed.text
-    names = await gateway.context.repositories.shared.marker(pid, {})
+    process = await gateway.context.repositories.processes.get(pid)
+    names = await gateway.context.repositories.shared.marker(process, {})
     assert names.text("我会修理水车。") == "我会修理水车。"
     assert "Vandal" not in names.text("I know Jo Vandal and Kim Astor.")
     await gateway.stack.handle(pid).cancel()

@@ -30,7 +30,8 @@ async def test_a_text_is_cut_into_items_and_an_agent_s_items_are_kept_as_they_ar
         for alias, text in (("P02", "I have:\n- a boat\n- no crew"), ("P03", json.dumps(envelope))):
             await here.asked(pid, alias, 1)
             assert (await here.speak(pid, alias, 1, text)).accepted
-        record = await here.finish(pid, "P02", "P03")
+        await here.finish(pid, "P02", "P03")
+        record = await here.repositories.record(pid, own=["P02", "P03"])
         calls = await here.repositories.ledger.calls(pid)
         rows = [row for row in await here.repositories.rounds.projections(pid) if (row.round, row.alias) == (1, "P03")]
     own = {one.alias: one for one in record.projections if one.round == 1}

@@ -88,10 +88,10 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
-    shared = context.repositories.shared
-    await shared.hide(process_id, [[name] for name in await names_in(words, None)], author=row.alias)
     new = NewText(row.text_id or "", row.person, "feedback", words)
-    await shared.put(process_id, [new], aliases={new.id: row.alias})
+    names = await names_in(words, None)
+    process = await context.repositories.processes.get(process_id)
+    await context.repositories.shared.put(process, [new], aliases={new.id: row.alias}, names=names)
 
 
 async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:

@@ -173,7 +173,7 @@ def process_id_of(demander: str, key: str) -> str:
 async def start_child(context: AppContext, process_id: str, residual: str, *, caller: Caller = ANONYMOUS) -> str:
     """Start the child for a residual tension of a process that has ended; returns its id. A repetition finds the same child.
 
-    `caller`: the demander, who was let in, or an operator.
+    `caller`: the demander, authorized already, or an operator.
 
     A process that runs starts its children itself: send it `approve_residual`. Raises `BadInput`.
     """

@@ -157,7 +157,7 @@ def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str,
 
 
 def _quotas(limit: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """`limit` divided by `shares`, what is left over to interference, then resonance, then complement."""
+    """`limit` divided by `shares`. The remainder goes to interference first, then resonance, then complement."""
     weights = {name: max(0.0, float(shares.get(name, 0.0))) for name in PERSPECTIVES}
     weights["interference"] = max(weights.values()) or 1.0
     total = sum(weights.values())

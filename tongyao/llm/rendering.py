@@ -48,7 +48,7 @@ class Block:
 
 
 def data(kind: str, text: str, **attributes: object) -> str:
-    """`text` inside a `<data>` element. What looks like one of our own tags loses its angle bracket, so it cannot close it."""
+    """`text` inside a `<data>` element. What looks like one of our own tags loses its angle bracket, so the text cannot close the element."""
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f'<data kind="{kind}"{named}>\n{_unforged(text)}\n</data>'
 

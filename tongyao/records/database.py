@@ -148,8 +148,8 @@ _SERVER_TROUBLE = ("53", "58")
 async def session(pool: Pool) -> AsyncIterator[Connection]:
     """A connection for single statements, each its own transaction.
 
-    Raises `DatabaseUnreachable` when none can be had, when it is lost on the way, or when the server has no resources left (a full disk);
-    `BadValue`.
+    Raises `DatabaseUnreachable` when none can be had, when it is lost on the way, or when the server has no resources left (a full
+    disk), and `BadValue` for a value that its column cannot hold.
     """
     joined = _JOINED.get()
     if joined is not None and joined.pool is pool and joined.connection is not None:

@@ -62,7 +62,7 @@ async def matching_sentences(
     ]
     versions = await repositories.profiles.versions([(one, None) for one in open_to_read])
     unchanged = [one for one in versions if one.created_at <= access.process.created_at]
-    marker = await repositories.shared.marker(process_id, {})
+    marker = await repositories.shared.marker(access.process, {})
     found: dict[Reason, str] = {}
     async with one_at_a_time(f"candidates/{caller.person}"):
         for version in unchanged:

@@ -210,7 +210,8 @@ class MessageRelay:
         return await self._repositories.messages.take(stored.id, lease=wait + LEASE_SECONDS)
 
     async def _try(self, stored: StoredMessage, wait: float) -> Verdict | _Trouble:
-        """Send the update. Returns the workflow's verdict, or what kept it from giving one."""
+        """Send the update, which `workflows/handlers.py` registers under the kind of the message. Returns the workflow's verdict, or what
+        kept it from giving one."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
             message = stored.message

@@ -171,14 +171,14 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     async with writing(context.repositories, access.caller, access.person):
         if text is not None:
             await check_storage(context, access.caller, access.person, chars=len(text.text))
-        await context.repositories.shared.hide(access.process.id, [[name] for name in names], author=access.alias)
+        await context.repositories.shared.hide(access.process, [[name] for name in names], author=access.alias)
         kept = await context.relay.store(
             access.process.id, message, author_id=access.author_id, via=via, login=access.login, text=text
         )
         if text is not None and isinstance(body, AnswerPlanBody):
             id = message_text_id(access.process.id, access.author_id, key)
             new = NewText(id, text.owner, text.kind, text.text)
-            await context.repositories.shared.put(access.process.id, [new], aliases={id: access.alias})
+            await context.repositories.shared.put(access.process, [new], aliases={id: access.alias})
     stored = await context.relay.forward(kept, wait=context.options.answer_seconds)
     if stored.verdict is not None and not stored.verdict.accepted:
         phase = access.process.phase if access.role is not Role.INVITED else ""

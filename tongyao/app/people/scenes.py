@@ -33,7 +33,7 @@ class SceneBody(Body):
 
 
 class SceneView(Value):
-    """A scene. `titles`: by language, where they are not `title`. `public`: what cards show of its people beside an id, a language and a grade."""
+    """A scene. `titles`: the title per language, where it differs from `title`. `public`: what cards show of its people beside an id, a language and a grade."""
 
     id: str
     title: str

@@ -112,7 +112,7 @@ def _entry(entry: Entry, marks: Mapping[int, str], language: Language) -> str:
 
 
 def _mark(note: Note, numbers: Mapping[str, int], language: Language) -> str:
-    """` [2, 5]`, ` [concluded from 2, 5–8]`, ` [nothing in the record says this]`."""
+    """` [2, 5]`, ` [the plan concludes this itself, from 2, 5–8]`, ` [nothing in the record says this]`."""
     named = ", ".join(_ranges([numbers[line.id] for line in note.lines]))
     apart, colon = ("；", "：") if language == "zh" else ("; ", " ")
     says = colon.join(part for part in (note.says, named) if part)

@@ -27,7 +27,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 Kind = Literal["person", "firm"]
 
 HIDDEN: Final = "[…]"
-"""In the place of an address or a telephone number, and of a text that nothing is left of."""
+"""Replaces an address or a telephone number, and a whole text of which nothing is left."""
 MARKED: Final = re.compile(r"\[(?:person|firm|某人|某单位) (\d+)\]")
 """What a text has in the place of a name."""
 _WORDS: Final = {"person": ("person", "某人"), "firm": ("firm", "某单位")}

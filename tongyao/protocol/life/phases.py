@@ -2,7 +2,8 @@
 are open, what happens by itself, its deadline and what follows the deadline, and which phases may follow.
 
 Every function of a phase changes the state, and returns the phase that follows, or None: the process stays where it is. Only `enter` changes
-the phase. No module of a phase knows another one.
+the phase. No module of a phase knows another one. A process begins in formulating, or with a given tension in confirming (`machine.begin`).
+Rounds follow each other inside crystallizing. Before `time_over` a step checks that a deadline has passed (`deadline_checks`).
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.ABANDONED: PhaseRules(),
     P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
-    P.FAILED: PhaseRules(),
+    P.FAILED: PhaseRules(),  # of a workflow that has failed: entered by `app/operators/reconcile.py` alone
 }
 """Every open phase may also end as cancelled or expired. Children that are approved are started in every open phase."""
 

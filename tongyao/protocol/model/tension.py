@@ -101,8 +101,8 @@ _MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]
 class Tension(Value):
     """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
 
-    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank. A tension that is there already
-    is not checked again: what others read of it has marks in the place of names, and is longer.
+    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank. A stored tension
+    is not checked again: with marks in the place of names it may be longer than the limit.
     """
 
     transition: str = Field(min_length=1)

@@ -1,7 +1,7 @@
 """Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
 
 Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
-process waits for, not who was reminded, not in which moment who answered: of others' turns only the gate is told.
+process waits for, not who was reminded, nor who answered when. Of other people's turns one learns only that the gate has closed.
 """
 
 from __future__ import annotations

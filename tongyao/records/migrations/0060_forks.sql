@@ -3,6 +3,7 @@
 -- A fork is in the tree of its origin, where the same names are hidden and an erasure finds it. Its budget is its own.
 ALTER TABLE processes
     ADD COLUMN forked_from text REFERENCES processes (id),
+    ADD COLUMN first_origin text REFERENCES processes (id),     -- the first origin of a fork of forks, whose aliases it has
     ADD COLUMN fork_round  integer NOT NULL DEFAULT 0,          -- from which its changes hold; 0: it is no fork
     ADD COLUMN began_at    timestamptz NOT NULL DEFAULT now(),  -- the day that prompts name: of a fork that of its origin
     ADD COLUMN budget_id   text GENERATED ALWAYS AS (CASE WHEN forked_from IS NULL THEN root_id ELSE id END) STORED;

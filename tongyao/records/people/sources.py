@@ -165,7 +165,8 @@ class Sources:
         of_one: int = 20,
         running: Mapping[str, int] | None = None,
     ) -> list[SourceTurn]:
-        """Take up to `limit` turns to ask for, but everybody's first before anybody's second; nobody else gets them for `lease` seconds.
+        """Take up to `limit` turns to ask for. Each person's first turn comes before anybody's second. Nobody else gets them for
+        `lease` seconds.
 
         `of_one`: at most so many of one person, those included that are under way (`running`, by person).
         """

@@ -19,9 +19,19 @@ from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
-from tongyao.records.database import Connection, Pool, one_at_a_time, session, transaction
+from tongyao.records.database import Connection, Pool, one_at_a_time, session
 from tongyao.records.people.profiles import Profiles
-from tongyao.records.privacy.texts import NewText, Texts, data_key, get_texts, replace_text, text_id
+from tongyao.records.privacy.texts import (
+    NewText,
+    Texts,
+    data_key,
+    get_texts,
+    key_of,
+    put_with_shared,
+    replace_text,
+    text_id,
+)
+from tongyao.records.process.processes import ProcessRow
 
 _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
     "projection": read_projection,
@@ -32,7 +42,24 @@ _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
 }
 """Kinds of texts that are JSON, all but the Markdown of a plan."""
 _SHARED: Final = "shared/"
-"""Before the kind of the original."""
+"""Prefix of the kind of a shared text, before the kind of its original."""
+
+
+_TREE: Final = """SELECT k.id AS key_id, k.wrapped, k.master_id,
+        ARRAY(SELECT id FROM processes WHERE root_id = %(root)s) AS processes,
+        ARRAY(SELECT jsonb_build_object('digest', encode(digest, 'hex'), 'words', words, 'length', length, 'whole', whole,
+                                        'capital', capital, 'cased', cased, 'ordinary', ordinary, 'number', number,
+                                        'kind', kind, 'authors', authors)
+              FROM hidden_forms WHERE root_id = %(root)s ORDER BY number, digest) AS forms
+    FROM (SELECT) one LEFT JOIN data_keys k ON k.owner = %(owner)s AND k.destroyed_at IS NULL"""
+
+
+class _Tree(NamedTuple):
+    """A root process with all below it, and what is hidden in them."""
+
+    root: str
+    processes: list[str]
+    hidden: Hidden
 
 
 def shared_text_id(original: str) -> str:
@@ -51,130 +78,135 @@ class SharedTexts:
     def __init__(self, pool: Pool, texts: Texts, profiles: Profiles) -> None:
         self._pool, self._texts, self._profiles = pool, texts, profiles
 
-    async def marker(self, process_id: str, own: Mapping[str, str]) -> Marker:
-        """What marks frozen profiles for a prompt. `own`: alias → person, whose own names become the alias in their texts."""
+    async def marker(self, process: ProcessRow, own: Mapping[str, Iterable[str]]) -> Marker:
+        """What marks frozen profiles for a prompt. `own`: alias → the names that become the alias in texts of their own."""
         async with session(self._pool) as connection:
-            tree = await _tree(connection, process_id)
-            hidden = await _hidden(connection, tree.root)
-        return await self._marker(tree.first, hidden, own)
+            tree = await _tree(connection, process.root_id)
+        return Marker(tree.hidden, own, process.first)
 
-    async def hide_people(self, process_id: str, people: Iterable[str]) -> None:
+    async def hide_people(self, process: ProcessRow, people: Iterable[str]) -> None:
         """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
-        faces = await self._profiles.summaries([(person, None) for person in dict.fromkeys(people) if person])
-        if named := [names for face in faces.values() if (names := _names(face.identities))]:
-            async with self._locked(process_id):
-                await self._hide(process_id, named, identities=True)
+        own = await self._own({person: person for person in people})
+        if named := [_names(identities) for identities in own.values() if identities]:
+            async with session(self._pool) as connection:
+                tree = await _tree(connection, process.root_id)
+            if forms_to_hide(tree.hidden, named, identities=True):
+                async with self._locked(process.root_id) as (connection, tree):
+                    await _hide(connection, tree, named, identities=True)
 
-    async def hide(self, process_id: str, groups: Iterable[Sequence[NameFound]], *, author: str = "") -> None:
+    async def hide(self, process: ProcessRow, groups: Iterable[Sequence[NameFound]], *, author: str = "") -> None:
         """Hide names, those of one group under one mark, and mark again what was stored in the tree before.
 
         `author`: the alias of whoever confirmed them. In texts of theirs these names are hidden even if they are ordinary words.
         """
         if named := [group for group in groups if group]:
-            async with self._locked(process_id):
-                await self._hide(process_id, named, authors=[author])
+            async with self._locked(process.root_id) as (connection, tree):
+                await _hide(connection, tree, named, authors=[seat(process.first, author)])
 
     async def put(
         self,
-        process_id: str,
+        process: ProcessRow,
         texts: Sequence[NewText],
         *,
         aliases: Mapping[str, str],
         names: Sequence[NameFound] = (),
+        own: Mapping[str, Iterable[str]] | None = None,
     ) -> dict[str, str]:
         """Store what people said, each text beside its shared one. Returns the originals that stand, by id.
 
-        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, which the authors confirmed. As in `Texts.first_of_those_left` the
-        first text of an id stands, and of erased owners nothing is stored.
+        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, which the authors confirmed. `own`:
+        as in `marker`; without it the owners' names are looked up. As in `Texts.first_of_those_left` the first text of an id
+        stands, and of erased owners nothing is stored.
         """
         if not texts:
             return {}
-        async with self._locked(process_id) as (_, tree):
-            hidden = await self._hide(process_id, [[name] for name in names], authors={*aliases.values()} or {""})
-            stand = await self._texts.first_of_those_left(texts)
-            own = {aliases[new.id]: new.owner for new in texts if aliases.get(new.id)}
-            marker = await self._marker(tree.first, hidden, own)
-            await self._texts.first_of_those_left(
-                [
-                    NewText(
-                        shared_text_id(new.id),
-                        f"process:{process_id}",
-                        _SHARED + new.kind,
-                        _marked(new.kind, stand[new.id], marker, aliases.get(new.id, "")),
-                    )
-                    for new in texts
-                    if new.id in stand
-                ]
-            )
-        return stand
+        if own is None:
+            own = await self._own({aliases[new.id]: new.owner for new in texts if aliases.get(new.id)})
+        authors = [seat(process.first, alias) for alias in {*aliases.values()} or {""}]
+        async with self._locked(process.root_id) as (connection, tree):
+            tree = await _hide(connection, tree, [[name] for name in names], authors=authors)
+            marker = Marker(tree.hidden, own, process.first)
 
-    async def put_marked(self, process_id: str, texts: Sequence[NewText]) -> dict[str, str]:
+            def shared(new: NewText) -> NewText:
+                marked = _marked(new.kind, new.text, marker, aliases.get(new.id, ""))
+                return NewText(shared_text_id(new.id), f"process:{process.id}", _SHARED + new.kind, marked)
+
+            return await put_with_shared(connection, texts, shared)
+
+    async def put_marked(self, process: ProcessRow, texts: Sequence[NewText]) -> dict[str, str]:
         """Store what a model wrote, marked. Returns what stands, as `Texts.first_of_those_left`."""
         if not texts:
             return {}
-        async with self._locked(process_id) as (connection, tree):
-            marker = Marker(await _hidden(connection, tree.root), process_id=tree.first)
+        async with self._locked(process.root_id) as (_, tree):
+            marker = Marker(tree.hidden, process_id=process.first)
             return await self._texts.first_of_those_left(
                 [new._replace(text=_marked(new.kind, new.text, marker, "")) for new in texts]
             )
 
-    async def publish_tension(self, process_id: str) -> None:
-        """Hide the names of a tension that is confirmed, and store the tension as others read it. Idempotent."""
+    async def publish_tension(self, process: ProcessRow) -> None:
+        """Hide the names in a tension that is confirmed, and store the tension as others read it. Idempotent."""
+        original = process.tension_text_id
+        if original is None:
+            return
+        shared = shared_text_id(original)
         async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT demander, tension_text_id FROM processes WHERE id = %s AND tension_text_id IS NOT NULL",
-                [process_id],
-            )
-            row = await cursor.fetchone()
-            if row is None:
-                return
-            text = (await get_texts(connection, [row["tension_text_id"]], erased=""))[row["tension_text_id"]]
-        if text:
-            new = NewText(row["tension_text_id"], row["demander"], "tension", text)
-            names = Tension.model_validate_json(text).names
-            await self.hide(process_id, [[name] for name in names], author=DEMANDER)
-            await self.hide_people(process_id, [row["demander"]])
-            await self.put(process_id, [new], aliases={new.id: DEMANDER})
+            texts = await get_texts(connection, [original], erased="", known=[shared])
+        if shared in texts or not texts[original]:
+            return
+        new = NewText(original, process.demander, "tension", texts[original])
+        names = Tension.model_validate_json(texts[original]).names
+        await self.put(process, [new], aliases={original: DEMANDER}, names=names)
 
     @asynccontextmanager
-    async def _locked(self, process_id: str) -> AsyncIterator[tuple[Connection, _Tree]]:
+    async def _locked(self, root: str) -> AsyncIterator[tuple[Connection, _Tree]]:
         """One transaction, in which nobody else hides names or stores shared texts in the tree."""
-        async with session(self._pool) as connection:
-            tree = await _tree(connection, process_id)
-        async with one_at_a_time(self._pool, lock_of(tree.root)), transaction(self._pool) as connection:
-            yield connection, tree
+        async with one_at_a_time(self._pool, lock_of(root)), session(self._pool) as connection:
+            yield connection, await _tree(connection, root)
 
-    async def _hide(
-        self,
-        process_id: str,
-        groups: Sequence[Sequence[NameFound]],
-        *,
-        identities: bool = False,
-        authors: Iterable[str] = (),
-    ) -> Hidden:
-        """`authors`: aliases of those who confirmed the names."""
-        async with transaction(self._pool) as connection:
-            tree = await _tree(connection, process_id)
-            hidden = await _hidden(connection, tree.root)
-            seats = [seat(tree.first, alias) for alias in authors]
-            if not (added := forms_to_hide(hidden, groups, identities=identities, authors=seats)):
-                return hidden
-            await connection.execute(
-                """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind, authors)
-                   SELECT %s, * FROM unnest(%s::bytea[], %s::int[], %s::int[], %s::bool[], %s::bool[], %s::bool[],
-                                            %s::bool[], %s::int[], %s::text[], %s::text[])
-                   ON CONFLICT (root_id, digest) DO UPDATE SET whole = excluded.whole, capital = excluded.capital,
-                       cased = excluded.cased, ordinary = excluded.ordinary, authors = excluded.authors""",
-                [tree.root, *map(list, zip(*added, strict=True))],
-            )
-            hidden = hidden.with_forms(added)
-            await _mark_again(connection, tree.processes, Marker(hidden))
-            return hidden
+    async def _own(self, people: Mapping[str, str]) -> dict[str, Sequence[str]]:
+        """Alias → what names the person. Those without a profile are left out."""
+        faces = await self._profiles.summaries([(person, None) for person in dict.fromkeys(people.values()) if person])
+        return {alias: face.identities for alias, person in people.items() if (face := faces.get((person, None)))}
 
-    async def _marker(self, first: str, hidden: Hidden, own: Mapping[str, str]) -> Marker:
-        faces = await self._profiles.summaries([(person, None) for person in own.values()]) if own else {}
-        names = {alias: faces[person, None].identities for alias, person in own.items() if (person, None) in faces}
-        return Marker(hidden, names, first)
+
+def _names(identities: Iterable[str]) -> list[NameFound]:
+    return [NameFound.model_construct(name=name, kind="person") for name in identities]
+
+
+async def _tree(connection: Connection, root: str) -> _Tree:
+    """The tree below a root process, with what is hidden in it."""
+    cursor = await connection.execute(_TREE, {"root": root, "owner": f"process:{root}"})
+    row = await cursor.fetchone()
+    assert row is not None
+    key = key_of(connection, f"process:{root}", row)
+    secret = await data_key(connection, f"process:{root}") if key is None else key.secret
+    digests = hashlib.sha256(b"hidden forms" + (secret or root.encode())).digest()
+    forms = [HiddenForm(**{**form, "digest": bytes.fromhex(form["digest"])}) for form in row["forms"]]
+    return _Tree(root, row["processes"], Hidden(digests, tuple(forms)))
+
+
+async def _hide(
+    connection: Connection,
+    tree: _Tree,
+    groups: Sequence[Sequence[NameFound]],
+    *,
+    identities: bool = False,
+    authors: Sequence[str] = (),
+) -> _Tree:
+    """Hide names in a tree that is locked; returns it with them."""
+    if not (added := forms_to_hide(tree.hidden, groups, identities=identities, authors=authors)):
+        return tree
+    await connection.execute(
+        """INSERT INTO hidden_forms (root_id, digest, words, length, whole, capital, cased, ordinary, number, kind, authors)
+           SELECT %s, * FROM unnest(%s::bytea[], %s::int[], %s::int[], %s::bool[], %s::bool[], %s::bool[],
+                                    %s::bool[], %s::int[], %s::text[], %s::text[])
+           ON CONFLICT (root_id, digest) DO UPDATE SET whole = excluded.whole, capital = excluded.capital,
+               cased = excluded.cased, ordinary = excluded.ordinary, authors = excluded.authors""",
+        [tree.root, *map(list, zip(*added, strict=True))],
+    )
+    tree = tree._replace(hidden=tree.hidden.with_forms(added))
+    await _mark_again(connection, tree.processes, Marker(tree.hidden))
+    return tree
 
 
 async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marker) -> None:
@@ -195,10 +227,6 @@ async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marke
             await replace_text(connection, id, new)
 
 
-def _names(identities: Iterable[str]) -> list[NameFound]:
-    return [NameFound.model_construct(name=name, kind="person") for name in identities]
-
-
 def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
     """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone."""
     if kind not in _STRUCTURED or not text.startswith("{"):
@@ -207,33 +235,3 @@ def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
     if isinstance(model, Tension):
         model = model.model_copy(update={"spans": (), "names": ()})
     return marker.model(model, author=author).model_dump_json()
-
-
-class _Tree(NamedTuple):
-    """The tree of a process: its root, and all processes in it. `first`: the process, or of a fork the first origin, whose aliases it has."""
-
-    root: str
-    first: str
-    processes: Sequence[str]
-
-
-async def _tree(connection: Connection, process_id: str) -> _Tree:
-    cursor = await connection.execute(
-        """SELECT r.root_id, (SELECT o.id FROM with_origins(r.id) o ORDER BY o.distance DESC LIMIT 1) AS first,
-                  ARRAY(SELECT p.id FROM processes p WHERE p.root_id = r.root_id) AS processes
-           FROM processes r WHERE r.id = %s""",
-        [process_id],
-    )
-    row = await cursor.fetchone()
-    return _Tree(row["root_id"], row["first"], row["processes"]) if row else _Tree(process_id, process_id, ())
-
-
-async def _hidden(connection: Connection, root: str) -> Hidden:
-    secret = await data_key(connection, f"process:{root}")
-    cursor = await connection.execute(
-        """SELECT digest, words, length, whole, capital, cased, ordinary, number, kind, authors FROM hidden_forms WHERE root_id = %s
-           ORDER BY number, digest""",
-        [root],
-    )
-    forms = tuple(HiddenForm(**row) for row in await cursor.fetchall())
-    return Hidden(hashlib.sha256(b"hidden forms" + (secret or root.encode())).digest(), forms)

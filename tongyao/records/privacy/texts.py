@@ -7,7 +7,7 @@ are plain UTF-8 and say so; they stay readable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
@@ -160,6 +160,29 @@ async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[s
     return {row["id"] for row in await cursor.fetchall()}
 
 
+async def put_with_shared(
+    connection: Connection, texts: Sequence[NewText], shared: Callable[[NewText], NewText]
+) -> dict[str, str]:
+    """As `Texts.first_of_those_left`, in the caller's transaction, each text with another one beside it.
+
+    `shared`: makes that one of a text, under an id and an owner of its own. It is stored where the text stands.
+    """
+    made = [shared(new) for new in texts]
+    keys = await _active_keys(connection, {new.owner for new in (*texts, *made)})
+    left = [(new, other) for new, other in zip(texts, made, strict=True) if new.owner in keys and other.owner in keys]
+    inserted = await _put(connection, [one for pair in left for one in pair], keys)
+    stand = {}
+    for new, other in left:
+        text = new.text if new.id in inserted else await _standing(connection, new)
+        if text is None:
+            await remove_texts(connection, [other.id])
+            continue
+        stand[new.id] = text
+        if other.id in inserted and text != new.text:
+            await replace_text(connection, other.id, shared(new._replace(text=text)).text)
+    return stand
+
+
 SEALED: Final = (
     "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
 )
@@ -220,7 +243,7 @@ async def get_texts(
     known: Iterable[str] = (),
     gone: bool = False,
 ) -> dict[str, str]:
-    """`Texts.get_many`, inside the caller's transaction. `gone`: for erasure itself, texts that it has yet to destroy."""
+    """`Texts.get_many`, inside the caller's transaction. `gone`: return texts of erased owners too that are not destroyed yet; erasure alone sets it."""
     wanted, perhaps = list(dict.fromkeys(ids)), list(dict.fromkeys(known))
     if not wanted and not perhaps:
         return {}

@@ -75,6 +75,7 @@ async def announce(repositories: Repositories, start: ProcessInput, *, origin: P
             settings=settings.model_dump(mode="json"),
             open_record=settings.open_record,
             forked_from=origin.id if origin else None,
+            first_origin=origin.first if origin else None,
             fork_round=start.fork.round if start.fork else 0,
             began_at=origin.began_at if origin else None,
         )

@@ -25,7 +25,7 @@ async def follow(connection: Connection, process_id: str, new: Sequence[Event]) 
 
 
 async def rebuild(connection: Connection, process_id: str) -> None:
-    """Events were superseded: take back what stood on them alone, and follow those that stand."""
+    """Delete what only the superseded events caused, and apply the valid events again."""
     for table, written, kind, same in _STANDS_ON:
         await connection.execute(
             f"""DELETE FROM {table} t

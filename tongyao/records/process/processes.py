@@ -57,14 +57,16 @@ class NewProcess(Value):
     phase: str = "formulating"
     forked_from: str | None = None
     fork_round: int = 0
+    first_origin: str | None = None
     began_at: datetime | None = Field(default=None, description="Of a fork: when its origin began.")
 
 
 class ProcessRow(Value):
-    """One process as of transition `seq` of the run `run_id`, which writes in `epoch`.
+    """One process as it was after transition `seq`. The workflow run `run_id` wrote it; its events carry `epoch`.
 
     `went_back`: that run says otherwise than before, and its whole state has not been asked for since.
-    `forked_from`: of a fork its origin, `fork_round`: the first round in which its changes hold. `began_at`: when it began, or its origin.
+    `forked_from`: of a fork its origin, `first_origin` the first one of all, `fork_round`: the first round in which its changes hold.
+    `began_at`: when it began, or its origin.
     `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
     """
 
@@ -74,6 +76,7 @@ class ProcessRow(Value):
     root_id: str
     parent_id: str | None
     forked_from: str | None
+    first_origin: str | None
     fork_round: int
     depth: int
     phase: str
@@ -102,6 +105,11 @@ class ProcessRow(Value):
     ended_at: datetime | None
     outcome: str | None
     participants: int
+
+    @property
+    def first(self) -> str:
+        """The process whose aliases it has: itself, or of a fork the first origin."""
+        return self.first_origin or self.id
 
     @property
     def max_rounds(self) -> int:
@@ -289,11 +297,12 @@ class Processes:
                     raise BranchCancelled(f"{new.parent_id} was cancelled with everything below it")
             await connection.execute(
                 """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
-                       intent_text_id, tension_text_id, grade, settings, open_record, forked_from, fork_round, began_at)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, COALESCE(%s, now())) ON CONFLICT (id) DO NOTHING""",
+                       intent_text_id, tension_text_id, grade, settings, open_record, forked_from, first_origin,
+                       fork_round, began_at)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, COALESCE(%s, now())) ON CONFLICT (id) DO NOTHING""",
                 [new.id, new.scene_id, new.demander, new.root_id or new.id, new.parent_id, new.depth,
                  new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
-                 Jsonb(new.settings), new.open_record, new.forked_from, new.fork_round, new.began_at],
+                 Jsonb(new.settings), new.open_record, new.forked_from, new.first_origin, new.fork_round, new.began_at],
             )  # fmt: skip
 
 

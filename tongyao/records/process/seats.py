@@ -52,7 +52,8 @@ class SeatRow(Value):
 class CandidateRow(Value):
     """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile.
 
-    `round`: 0 when found before the rounds; else after which round, for what was open then (docs/protocol.md §3.8).
+    `round`: 0 if found before the rounds. Otherwise the round after which they were found, for what was open then
+    (docs/protocol.md §3.8).
     """
 
     perspective: str

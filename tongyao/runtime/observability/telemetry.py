@@ -44,7 +44,7 @@ class Telemetry:
     """
 
     def __init__(self, settings: Settings, *, service: str = "tongyao") -> None:
-        """`service`: what traces call this program. Raises `SettingsError`: the port is taken."""
+        """`service`: the name of this program in traces. Raises `SettingsError`: the port is taken."""
         self._traces: TracerProvider | None = None
         if settings.traces_endpoint is not None:
             from tongyao.runtime.observability.traces import start_traces  # late: brings the OpenTelemetry SDK

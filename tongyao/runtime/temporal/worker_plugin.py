@@ -12,7 +12,7 @@ from tongyao.runtime.observability.instrumentation import Measuring
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 
 PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
-"""Modules that are pure and known to be: importing them anew for every workflow would cost and change nothing."""
+"""Modules known to be pure. Importing them again for each workflow would take time and change nothing."""
 
 
 def plugin(codec: PayloadEncryption | None = None) -> SimplePlugin:

@@ -113,10 +113,10 @@ async def _answer_turn(visit: Visit, form: FormData, process_id: str, answering:
         return Response(status_code=204)
     if do == "preview":
         answering.preview = await preview(visit.context, visit.caller, process_id, answering.words, _names(form))
-        return page(visit, "ask.html", answering=answering)
+        return page(visit, "ask.html", one=answering)
     if do == "leave":
         answering.leaving = True
-        return page(visit, "ask.html", answering=answering)
+        return page(visit, "ask.html", one=answering)
     try:
         message = _message(do, answering)
         if message["kind"] == "submit_projection" and not message.get("nothing_new"):
