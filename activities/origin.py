@@ -22,7 +22,12 @@ async def turns_of_origin(
 
     Not asked again are all turns before the first round of the fork, and later those of people and agents.
     """
-    rows = [row for row in await repositories.rounds.projections(fork.origin) if row.round == round_number]
+    replaced = {seat.alias for seat in fork.seats if seat.replaced}
+    rows = [
+        row
+        for row in await repositories.rounds.projections(fork.origin)
+        if row.round == round_number and row.alias not in replaced
+    ]
     texts = await repositories.texts.get_many([row.text_id for row in rows if row.text_id], erased="")
     return {
         row.alias: (row, _said(row, texts.get(row.text_id or "", "")))

@@ -16,6 +16,7 @@ from tests.workflows.test_people import with_people
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput
+from tongyao.app.forks import LocalChanges
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.wire import SubmitProjectionBody
 from tongyao.app.people.erasure import erase
@@ -62,6 +63,22 @@ async def test_a_person_who_is_left_out_stands_nowhere_in_what_is_kept_of_a_fork
         assert "tide gauges" in kept
         for trace in (CANARY, people[4], f'"{eve}"', f"/{eve}/", f"'{eve}'", "Eve Example"):
             assert trace not in kept, trace
+
+
+async def test_nothing_of_a_person_is_taken_where_another_profile_speaks(stack: Opened) -> None:
+    async with stack(verdicts=["more", "exhausted"]) as (here, _):
+        origin, seats = await with_people(here, correcting_seconds=0)
+        bo = seats["bo"]
+        await here.asked(origin, bo, 1)
+        await here.speak(origin, bo, 1, f"The {CANARY} needs new glass.")
+        await here.finish(origin, bo)
+        [other] = await here.people({"eve": TEXTS["di"]})
+        fork = await forked(here, origin, round=3, local=LocalChanges(replaced={bo: other}))
+        record = await ended(here, fork)
+        assert fork.round == 1
+        assert {one.author.value for one in record.projections if one.alias == bo} == {"proxy"}
+        assert CANARY not in await everywhere(here, fork.id)
+        assert not [text for text in (await texts_of(here, [other])).values() if CANARY in text]
 
 
 async def test_a_fork_is_no_way_to_read_what_was_said_before_the_plan_or_in_a_closed_record(stack: Opened) -> None:

@@ -94,13 +94,13 @@ async def fork_process(
     settings = settings_of(context, caller, {**body.settings, **fixed}, origin.settings)
     happened = await context.repositories.events.of_kind(origin_id, *_HAPPENED)
     seats, left_out = await _seats(context, origin, body, local, _left(happened))
-    changed = bool(left_out or body.without or local.added)
+    changed = bool(left_out or body.without or local.added or local.replaced)
     fork = Fork(
         origin=origin_id,
         round=1 if changed else body.round,
         again=local.again,
         seats=seats,
-        spoke=_spoke(record, {seat.alias for seat in seats} | {DEMANDER}),
+        spoke=_spoke(record, {seat.alias for seat in seats if not seat.replaced} | {DEMANDER}),
         decisions=_decisions(happened),
         concluded=max(
             (
@@ -174,22 +174,29 @@ async def _seats(
     readable, mandates = await repositories.speaking_in(origin, [person for person in people if person in known])
     seats, left_out = [], []
     for row in rows:
-        speaks = row.endpoint != EndpointKind.PROXY or (row.person in readable and mandates[row.person].may_speak)
         if row.alias in body.without:
             continue
+        if (other := local.replaced.get(row.alias)) is not None:
+            seats.append(
+                ForkSeat(
+                    alias=row.alias,
+                    choice=Choice(profile_id=other),
+                    version=known[other],
+                    joined_round=row.joined_round,
+                    replaced=True,
+                )
+            )
+            continue
+        speaks = row.endpoint != EndpointKind.PROXY or (row.person in readable and mandates[row.person].may_speak)
         if row.alias != DEMANDER and not (row.person in known and speaks):
             left_out.append(row.alias)
             continue
-        person, version = row.person, row.profile_version
-        if row.alias in local.replaced:
-            person = local.replaced[row.alias]
-            version = known[person]
         left_round, left_in_round = left.get(row.alias, (0, False))
         seats.append(
             ForkSeat(
                 alias=row.alias,
-                choice=Choice(profile_id=person, endpoint=EndpointKind(row.endpoint)),
-                version=version,
+                choice=Choice(profile_id=row.person, endpoint=EndpointKind(row.endpoint)),
+                version=row.profile_version,
                 joined_round=row.joined_round,
                 left_round=left_round,
                 left_in_round=left_in_round,

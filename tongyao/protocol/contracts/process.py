@@ -74,6 +74,9 @@ class ForkSeat(Value):
     joined_round: int = 1
     left_round: int = Field(default=0, description="The round in or after which they left the origin; 0: they did not.")
     left_in_round: bool = Field(default=False, description="They left before that round was over.")
+    replaced: bool = Field(
+        default=False, description="Somebody else sat there in the origin: their words are not taken."
+    )
 
 
 class Fork(Value):
