@@ -43,7 +43,7 @@ class Freezing:
         choices = await self._choices(what, row)
         if not choices:
             return FreezeOutput(seats=())
-        profiles = await self._present(choices)
+        profiles = await self._present(choices, what.versions)
         frozen = await room.freeze(
             what.process_id,
             {
@@ -100,25 +100,33 @@ class Freezing:
         own = chosen.pop(DEMANDER, None)
         ids = [choice.profile_id for choice in chosen.values()]
         known = await repositories.profiles.known(ids)
-        allowed, _ = await repositories.speaking_in(row, [id for id in ids if id in known])
+        allowed, mandates = await repositories.speaking_in(row, [id for id in ids if id in known])
+        fork = row.forked_from is not None
         left = [
             choice
             for choice in chosen.values()
             if choice.profile_id in known
             and (choice.endpoint is not EndpointKind.PROXY or choice.profile_id in allowed)
+            and (not fork or choice.endpoint is not EndpointKind.PROXY or mandates[choice.profile_id].may_speak)
         ]
         others = sum(seat.active and seat.alias not in (DEMANDER, *what.aliases) for seat in seats)
         quorum = ProcessSettings.model_validate(row.settings).quorum
         if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
             return {}
+        if fork:  # aliases are those of the origin
+            return {
+                alias: choice
+                for alias, choice in zip(what.aliases, what.choices, strict=True)
+                if choice in left or choice is own
+            }
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
-    async def _present(self, choices: Mapping[str, Choice]) -> dict[str, ProfileVersion]:
-        """Alias → the current version of their profile. A demander without a profile is left out."""
+    async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
+        """Alias → the version of their profile that `versions` names, else the current one. A demander without a profile is left out."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]
-        now = await profiles.versions([(choice.profile_id, None) for choice in present.values()])
+        now = await profiles.versions([(one.profile_id, versions.get(one.profile_id)) for one in present.values()])
         return dict(zip(present, now, strict=True))
 
 

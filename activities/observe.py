@@ -11,6 +11,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import model_step, parks
+from activities.origin import observation_of_origin
 from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
@@ -40,12 +41,16 @@ class Observing:
             make = partial(request_access.for_catalyst, record, strategy=strategy)
             request = await asyncio.to_thread(make)
             question = run.question(request, round=what.round)
-            try:
-                draft = (await calls.ask_and_review(question, OBSERVATION_CHECKS, guards)).draft
-            except (Unreadable, Refused, OutOfBudget) as error:
-                guards[error.reason] += 1
-                draft = ObservationDraft()
-            observation = observation_of(draft, request, struck=guards["struck"])
+            if (found := await observation_of_origin(repositories, run.fork, what.round)) is not None:
+                row, observation = found
+                guards.update(row.guards)
+            else:
+                try:
+                    draft = (await calls.ask_and_review(question, OBSERVATION_CHECKS, guards)).draft
+                except (Unreadable, Refused, OutOfBudget) as error:
+                    guards[error.reason] += 1
+                    draft = ObservationDraft()
+                observation = observation_of(draft, request, struck=guards["struck"])
             observation = await self._write(what, run.process, observation, guards, time.monotonic() - began)
         rounds = (*request.exchange[:-1], request.exchange[-1].model_copy(update={"observation": observation}))
         state = standing(rounds)
@@ -58,7 +63,7 @@ class Observing:
             gaps=len(state.open_gaps),
             items=sum(len(turn.items) for turn in rounds[-1].projections),
             struck=observation.struck,
-            out_of_budget=bool(guards[OutOfBudget.reason]),
+            out_of_budget=found is None and bool(guards[OutOfBudget.reason]),
             spent=await calls.spent(what.process_id),
         )
 

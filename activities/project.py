@@ -13,8 +13,9 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import TIMED_OUT, StepRun, model_step, parks
+from activities.origin import speaks_for_themselves, turns_of_origin
 from tongyao.llm.errors import AnswerPending, DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
-from tongyao.protocol.contracts.process import PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
+from tongyao.protocol.contracts.process import NO_WORDS, PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.checks import complaints_of, strike
 from tongyao.protocol.guards.items import item_checks, items_of, own_items
 from tongyao.protocol.guards.quoting import Shown
@@ -45,7 +46,7 @@ ATTEMPTS = 6
 class _Room:
     """The input of the turns of one step, read once for all of them. Erased profiles have no text.
 
-    `readable`: ids of profiles that a proxy may speak from here.
+    `readable`: ids of profiles that a proxy may speak from here. `origin`: of a fork, what `turns_of_origin` returns.
     """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
@@ -54,6 +55,7 @@ class _Room:
     readable: AbstractSet[str]
     texts: Mapping[ProfileRef, str]
     marker: Marker
+    origin: Mapping[str, tuple[ProjectionRow, Projection] | None]
 
     def owner(self, alias: str) -> str:
         """Return the owner of the words of a turn: the demander, where they take part without a profile."""
@@ -113,6 +115,7 @@ class Projecting:
             marker=await repositories.shared.marker(
                 run.process, {one.alias: one.identities for one in record.participants}
             ),
+            origin=await turns_of_origin(repositories, run.fork, what.round) if run.fork is not None else {},
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
@@ -140,7 +143,15 @@ class Projecting:
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
     ) -> Projection:
         """What the proxy said, or what the person or their agent said. `listed` takes the names that the proxy lists."""
-        record = room.record
+        record, fork = room.record, room.run.fork
+        if (found_there := room.origin.get(turn.alias)) is not None:
+            row, said = found_there
+            guards.update(row.guards)
+            return said
+        if fork is not None and turn.alias not in room.origin and speaks_for_themselves(fork, turn.alias):
+            guards[NO_WORDS] += 1
+            lapsed = _silent(what, turn, Outcome.LAPSED)
+            return lapsed.model_copy(update={"author": record.participant(turn.alias).endpoint})
         if turn.submissions:
             return await self._submitted(what, turn, room, guards)
         profile = record.participant(turn.alias).profile

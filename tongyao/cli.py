@@ -34,6 +34,8 @@ MODULES: Final = {
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
+    "forks": ("fork", "compare"),
+    "experiments": ("experiment",),
     "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
@@ -41,12 +43,13 @@ MODULES: Final = {
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with what the modules add."""
 
+_FORKS: Final = MODULES["forks"]
 _PANELS: Final = {
     "try": ("demo", "up", "doctor"),
-    "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback"),
+    "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback", *_FORKS),
     "speak": MODULES["messages"],
     "people": ("field", "token", "gateway", "mcp"),
-    "models": ("calls", "prompts", "estimate", "cost", "record", "eval"),
+    "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),
 }
 """Panels of the help and their commands; all others are for operators."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from decimal import Decimal
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Final, Generic, NoReturn, Protocol, TypeVar
@@ -33,16 +35,18 @@ from tongyao.llm.errors import (
     Transient,
     Unreadable,
 )
-from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput, Pending
+from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput, Fork, Pending, ProcessInput
 from tongyao.protocol.guards.checks import Checks, complaints_of, merged, strike
 from tongyao.protocol.guards.complaints import complaint
 from tongyao.protocol.model import steps
+from tongyao.protocol.model.calls import Usage
 from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import TAKEN, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.process.announcements import FORK_ENGINES, START
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 
@@ -57,7 +61,8 @@ UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
 class Question(Generic[RequestT, DraftT]):
     """A request to a model step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call.
 
-    `waiting`: ids of the calls of this execution that wait for an answer from outside.
+    `waiting`: ids of the calls of this execution that wait for an answer from outside. `engine`: in the place of the installation's.
+    `takes`: in a fork, an answer that its origin has to the same question is taken.
     """
 
     step: Step[RequestT, DraftT]
@@ -67,6 +72,8 @@ class Question(Generic[RequestT, DraftT]):
     seconds: float
     prompt_override: str | None = None
     waiting: list[str] = field(default_factory=list)
+    engine: Engine | None = None
+    takes: bool = False
 
     @cached_property
     def request_json(self) -> str:
@@ -91,6 +98,10 @@ SLOT_SECONDS: Final = 20.0
 SLOT_AGAIN_SECONDS: Final = 5.0
 
 
+MakeEngines = Callable[[str, Mapping[str, str]], Mapping[str, Engine]]
+"""From the name of an engine (empty: the installation's) and models by step to the engine of each step."""
+
+
 class Slots(Protocol):
     """A limit of calls that all workers share."""
 
@@ -111,12 +122,15 @@ class ModelCalls:
         limits: SpendingLimits | None = None,
         slots: Slots | None = None,
         prompt_folder: Path | None = None,
+        make_engines: MakeEngines | None = None,
     ) -> None:
         """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger.
 
         `limits`: of budgets and of the day. `slots`: what limits the calls of all workers together. `prompt_folder`: prompts in the
-        place of the shipped ones.
+        place of the shipped ones. `make_engines`: for forks that are to be answered by others than the installation's.
         """
+        self._make_engines = make_engines
+        self._made: dict[str, Mapping[str, Engine]] = {}
         self._slots = slots
         self._engines = engines
         self._ledger = ledger
@@ -126,6 +140,16 @@ class ModelCalls:
 
     def engine(self, step: str) -> Engine:
         return self._engines.get(step) or self._engines["*"]
+
+    def engine_of(self, step: str, process: StepRow) -> Engine:
+        """The engine of a step in this process: a fork's own, where it names one. Raises `SettingsError`."""
+        chosen = process.manifest.get(FORK_ENGINES)
+        if not chosen or self._make_engines is None:
+            return self.engine(step)
+        name = json.dumps(chosen, sort_keys=True)
+        if name not in self._made:
+            self._made[name] = self._make_engines(chosen.get("engine") or "", chosen.get("models") or {})
+        return self._made[name][step]
 
     async def set_limits(self, what: ActivityInput, row: StepRow) -> None:
         """Bring the budget of the process's tree to the limits that the activity's input states."""
@@ -199,7 +223,9 @@ class ModelCalls:
         """Like `call`; a stored answer to `repair` counts too. The second value: whether it is that one."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
-        engine = self.engine(step.name)
+        engine = question.engine or self.engine(step.name)
+        if question.takes and (taken := await self._taken(question, key, reask, repair)) is not None:
+            return _read(question, taken), taken.reask > key.reask
         try:
             async with self._claimed(question, key, reask, repair) as claim:
                 if isinstance(claim, SettledCall):
@@ -252,6 +278,53 @@ class ModelCalls:
             raise
         return _read(question, settled), False
 
+    async def _taken(
+        self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
+    ) -> SettledCall | None:
+        """The answer that the origin of a fork has to the same question, copied under the fork's key; it costs nothing."""
+        engine, prompt = question.engine or self.engine(question.step.name), self._prompt(question)
+        hashes = [_input_hash(question, one) for one in (reask, *((repair,) if repair is not None else ()))]
+        model = engine.model_for(question.step.name)
+        found = await self._ledger.of_origin(
+            key, input_hashes=hashes, prompt_hash=prompt.sha256, asked_of=f"{engine.name}/{model}"
+        )
+        if found is None:
+            return None
+        key = replace(key, reask=found.reask)
+        try:
+            claim = await self._ledger.claim(
+                key,
+                input_hash=found.input_hash,
+                prompt_hash=prompt.sha256,
+                engine=engine.name,
+                model=model,
+                worker=self._worker,
+                owner=question.owner,
+            )
+        except BudgetExceeded:
+            return None  # more was used than the budget allows: nothing is claimed any more
+        if isinstance(claim, SettledCall):
+            return claim
+        if not isinstance(claim, Claim):
+            return None
+        return await self._ledger.settle(
+            key,
+            claim,
+            owner=question.owner,
+            text=found.text,
+            draft_json=found.draft_json,
+            engine=found.engine,
+            model=found.model,
+            usage=Usage(),
+            cost=Decimal(0),
+            labels=tuple(dict.fromkeys((*found.labels, TAKEN))),
+        )
+
+    def _prompt(self, question: Question[RequestT, DraftT]) -> prompts.Prompt:
+        return prompts.load(
+            question.step.name, question.request.language, question.prompt_override, folder=self._prompt_folder
+        )
+
     @asynccontextmanager
     async def _claimed(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
@@ -263,10 +336,8 @@ class ModelCalls:
         """
         if self._limits is not None:
             await self._limits.check_day(key.process)
-        prompt = prompts.load(
-            question.step.name, question.request.language, question.prompt_override, folder=self._prompt_folder
-        )
-        engine, reservation = self.engine(question.step.name), self._reservation(question)
+        prompt = self._prompt(question)
+        engine, reservation = question.engine or self.engine(question.step.name), self._reservation(question)
         until = time.monotonic() + question.seconds
         while True:
             async with self._slot():
@@ -293,7 +364,7 @@ class ModelCalls:
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
         """The most that one call can cost. Steps that do not conclude the process leave enough for a plan."""
         step, units, request_json = question.step, question.step.units(question.request), question.request_json
-        bound = self.engine(step.name).bound(step.name, request_json, units)
+        bound = (question.engine or self.engine(step.name)).bound(step.name, request_json, units)
         plan = steps.PLAN.name
         keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
         return Reservation(bound.tokens, bound.cost, (keep.tokens, keep.cost))
@@ -320,6 +391,8 @@ class StepRun(Generic[RequestT, DraftT]):
     process: StepRow
     settings: ProcessSettings
     prompt_override: str | None
+    engine: Engine
+    fork: Fork | None = None
     waiting: list[str] = field(default_factory=list)
 
     def question(
@@ -334,6 +407,8 @@ class StepRun(Generic[RequestT, DraftT]):
             seconds=self.step.call_seconds(self.settings.proxy_seconds),
             prompt_override=self.prompt_override,
             waiting=self.waiting,
+            engine=self.engine,
+            takes=self.fork is not None and self.fork.takes(self.step.name, round),
         )
 
 
@@ -378,6 +453,8 @@ async def model_step(
             process=row,
             settings=ProcessSettings.model_validate(row.settings),
             prompt_override=await scene_prompts.override(repositories, row, step.name),
+            engine=calls.engine_of(step.name, row),
+            fork=fork_of(row),
             waiting=waiting,
         )
     except AnswerPending:
@@ -388,6 +465,11 @@ async def model_step(
         heartbeats.cancel()
         with suppress(asyncio.CancelledError):
             await heartbeats
+
+
+def fork_of(row: StepRow) -> Fork | None:
+    """What a process takes over from another one; None: it is no fork."""
+    return ProcessInput.model_validate(row.manifest[START]).fork if row.forked_from is not None else None
 
 
 async def _heartbeats() -> None:

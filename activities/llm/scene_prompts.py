@@ -9,11 +9,9 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import text_id
+from tongyao.records.process.announcements import PROMPTS
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
-
-FROZEN = "prompts"
-"""Key of the manifest: step → id of the text, its version, and the hash of the whole prompt."""
 
 
 async def freeze(repositories: Repositories, process_id: str, scene: str, language: Language) -> None:
@@ -26,13 +24,13 @@ async def freeze(repositories: Repositories, process_id: str, scene: str, langua
         )
         frozen[step] = {"text": stored, "version": prompt.version, "sha256": prompt.sha256}
     if frozen:
-        await repositories.seats.freeze(process_id, {FROZEN: frozen})
+        await repositories.seats.freeze(process_id, {PROMPTS: frozen})
 
 
 async def override(repositories: Repositories, process: StepRow, step: str) -> str | None:
     """The scene's own prompt for `step`, or None: the frozen one, or before the start the present one."""
     if "*" in process.manifest:
-        frozen = process.manifest.get(FROZEN, {}).get(step)
+        frozen = process.manifest.get(PROMPTS, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None
     language: Language = "zh" if process.language == "zh" else "en"
     return (await _of_scene(repositories, process.scene_id or "", language)).get(step)

@@ -16,8 +16,17 @@ from tongyao import cli
 from tongyao.app.context import AppContext
 from tongyao.runtime import wiring
 
-ELSEWHERE: Final = {"eval", "calls list", "calls next", "calls answer", "calls connect"}
-"""`eval` runs whole cases on a service of its own: too long for here. Calls wait with another engine: test_calls.py."""
+ELSEWHERE: Final = {
+    "eval",
+    "experiment",
+    "fork",
+    "compare",
+    "calls list",
+    "calls next",
+    "calls answer",
+    "calls connect",
+}
+"""`eval` and `experiment` run whole cases on a service of its own: too long for here. `fork` and `compare` need a process with a plan: test_forks_typed.py. Calls wait with another engine: test_calls.py."""
 LINES: Final = {"watch", "field search"}
 """They print a document a line."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tongyao.protocol.model.observation import Ended, Note, NoteKind, Observation, Relation, RelationKind, Verdict
-from tongyao.protocol.rules.redaction import Erasure
+from tongyao.protocol.model.tension import Lineage, Tension
+from tongyao.protocol.rules.redaction import ERASED, Erasure
 from tongyao.protocol.rules.standing import rounds_of, standing
 
 GONE = Erasure("p", {"p": "P02"})
@@ -88,3 +89,13 @@ def test_a_claim_that_rests_on_a_statement_that_fell_goes_with_it() -> None:
     erasure = Erasure("p", {"p": "P02"})
     erasure.observation(SEEN)
     assert erasure.is_theirs("R1/r2") and erasure.is_theirs("R1/n2") and not erasure.is_theirs("R1/r1")
+
+
+def test_a_residual_that_fell_in_one_process_leaves_the_child_of_another_alone() -> None:
+    def child_of(parent: str) -> Tension:
+        lineage = Lineage(root="p", parent=parent, residual="plan/1/residual/1", depth=1)
+        return Tension(transition="Somebody lifts crates", initial_state="A jetty", lineage=lineage)
+
+    erasure = Erasure("p.1-1", {"f": "P02"}, fallen={"f.1-1"})
+    assert erasure.tension(child_of("p")) == child_of("p"), "ids of residuals are the same in a process and its fork"
+    assert erasure.tension(child_of("f")).transition == ERASED

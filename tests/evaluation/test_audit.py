@@ -82,7 +82,7 @@ def test_a_record_that_holds_is_not_refuted() -> None:
         observations=(seen(1, ("P01", "P02")), seen(2), seen(3, verdict=Verdict.EXHAUSTED)),
         plans=(Plan(possible=(Claim(text="x", sources=("T/T",)),)),),
     )
-    assert {found.result for found in audit(held)} == {Result.HOLDS, Result.NO_MATERIAL}
+    assert {found.result for found in audit(held)} == {Result.HOLDS, Result.NO_MATERIAL, Result.BY_CONSTRUCTION}
     assert finding(8, held).result is Result.NO_MATERIAL, "nobody spoke again"
 
 
@@ -93,7 +93,13 @@ def test_seven_rounds_that_ended_by_themselves_refute_nothing() -> None:
 
 def test_a_pair_without_a_relation_was_covered_too() -> None:
     held = told(items(1, "P01", "van"), items(1, "P02", "list"), observations=(seen(1, none=(("P01", "P02"),)),))
-    assert finding(12, held).result is Result.HOLDS
+    assert finding(12, held).result is Result.BY_CONSTRUCTION
+
+
+def test_fewer_items_than_in_the_first_round_show_nothing_since_more_are_allowed_in_it() -> None:
+    said = [items(1, "P01", *"abcdefgh"), items(2, "P01", "i"), items(3, "P01", "j", "k")]
+    held = told(*said, observations=(seen(1), seen(2), seen(3)))
+    assert finding(6, held).result is Result.FALSIFIED
 
 
 def test_words_of_a_person_have_no_kind_and_count_for_no_share() -> None:

@@ -42,6 +42,7 @@ _API: Final = {
         "put /profiles/{profile_id}/source/profile",
     ),
     Action.START_PROCESS: ("post /processes",),
+    Action.FORK: ("post /processes/{process_id}/forks",),
     Action.LIST_PROCESSES: ("get /processes",),
     Action.READ_PROCESS: (
         "get /processes/{process_id}",
@@ -104,6 +105,7 @@ _PAGES: Final = {
         "POST /processes/{process_id}/people",
     ),
     Action.READ_PROCESS: ("GET /processes/{process_id}",),
+    Action.FORK: ("POST /processes/{process_id}/fork",),
     Action.READ_EVENTS: ("GET /processes/{process_id}/live",),
     Action.READ_PLAN: (
         "GET /processes/{process_id}/plan",

@@ -24,6 +24,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("put", "/profiles/{profile_id}/consents/{scene}"): {"consent": "ask"},
     ("post", "/scenes/{scene}/search"): {"text": "honey"},
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
+    ("post", "/processes/{process_id}/forks"): {},
     ("post", "/tokens"): {"role": "operator"},
     ("post", "/calls/next"): {},
     ("post", "/calls/{call_id}/answer"): {"text": "{}"},

@@ -19,7 +19,7 @@ from tongyao.protocol.model.tension import Tension
 
 CLOSED = frozenset(
     "id alias between none asks sources about replaces assignee prerequisites language residual root parent removed line labels process "
-    "process_id scene decision profile_id identities others answers".split()
+    "process_id forked_from scene decision profile_id identities others answers".split()
 )
 """Strings that are no text: ids, aliases, closed words. `identities` and `others` are names as such, and not written in a text."""
 

@@ -40,6 +40,7 @@ class Action(StrEnum):
     CHANNELS = "channels"
     SOURCE = "source"
     START_PROCESS = "start_process"
+    FORK = "fork"
     LIST_PROCESSES = "list_processes"
     READ_PROCESS = "read_process"
     READ_EVENTS = "read_events"
@@ -81,6 +82,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.CHANNELS: _OWN,
     Action.SOURCE: _OWN,
     Action.START_PROCESS: frozenset({Role.PERSON}),
+    Action.FORK: frozenset({Role.DEMANDER}),
     Action.LIST_PROCESSES: _ANY_TOKEN,
     Action.READ_PROCESS: _IN_THE_PROCESS,
     Action.READ_EVENTS: _IN_THE_PROCESS,
@@ -100,7 +102,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.REVOKE_TOKEN: _OWN_OR_OPERATOR,
 }
 
-ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS})
+ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS, Action.FORK})
 """Actions that an operator takes for somebody else on the machine's command line, and never over the network. The person is told."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})

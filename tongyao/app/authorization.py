@@ -136,6 +136,8 @@ async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -
         return None
     if caller.role is Role.PERSON and row.demander == caller.person:
         return ProcessAccess(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}", caller=caller)
+    if row.forked_from is not None:
+        return None  # a fork is its demander's alone: who sits in it is asked nothing there
     for seat in await repositories.seats.seats(row.id):
         if seat.person == caller.person and caller.alias in ("", seat.alias):
             author = f"participant:{caller.person}"

@@ -52,6 +52,7 @@ class ProcessSummary(Value):
     """One process as one party may know it. `you` is your alias there; who is waited for is told to nobody else.
 
     `answers`: to the plan that holds, by alias, for demander and operators.
+    `forked_from`: of a fork its origin.
     `demander`, `waiting`, `waits` and what follows them is for operators.
     """
 
@@ -68,6 +69,7 @@ class ProcessSummary(Value):
     outcome: str | None
     grade: str | None = None
     parent: str | None = None
+    forked_from: str | None = None
     suspended: tuple[str, ...] | None = None
     suspended_reason: str | None = None
     answered_by: tuple[str, ...] | None = None
@@ -97,6 +99,7 @@ async def list_processes(
     open: bool | None = None,
     suspended: bool | None = None,
     parent: str | None = None,
+    origin: str | None = None,
     person: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -105,7 +108,7 @@ async def list_processes(
 ) -> ProcessList:
     """The caller's processes in this role, newest first; for operators all, for a participant's token its one.
 
-    `person` is for operators: a search must not tell others who sits in which process. Raises `NotAllowed`.
+    `origin`: only its forks. `person` is for operators: a search must not tell others who sits in which process. Raises `NotAllowed`.
     """
     permit(caller, Action.LIST_PROCESSES)
     repositories = context.repositories
@@ -116,7 +119,7 @@ async def list_processes(
         raise NotAllowed("only operators search by person: leave `person` out for your own processes")
     mine = {} if caller.operator else {role: caller.person}
     page = await repositories.processes.list(
-        scene=scene, phases=phase, open=open, suspended=suspended, parent=parent, person=person,
+        scene=scene, phases=phase, open=open, suspended=suspended, parent=parent, origin=origin, person=person,
         since=_in_utc(since), until=_in_utc(until), limit=limit, cursor=cursor,
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
@@ -164,6 +167,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
         shown = {
             "grade": row.grade,
             "parent": row.parent_id,
+            "forked_from": row.forked_from,
             "suspended": row.suspended,
             "suspended_reason": row.suspended_reason or None,
             "tokens": row.tokens,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
@@ -110,7 +111,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
             await check_open_processes(context, caller, demander)
             await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
         start = await _announce(context, caller, body, process_id, demander, settings, tension, signal_key)
-    await _start_workflow(context, start)
+    await begin_workflow(context, start)
     return process_id
 
 
@@ -181,7 +182,7 @@ async def start_child(context: AppContext, process_id: str, residual: str, *, ca
             child = await announce_child(context.repositories, process_id, residual)
     except NotAnnounced as refused:
         raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
-    await _start_workflow(context, child)
+    await begin_workflow(context, child)
     return child.process_id
 
 
@@ -192,7 +193,7 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
     """
 
     async def start(process_id: str) -> None:
-        await _start_workflow(context, ProcessInput.model_validate(manifests[process_id][START]))
+        await begin_workflow(context, ProcessInput.model_validate(manifests[process_id][START]))
 
     waiting = await Reconciliation(context.repositories.pool).never_started(older_than)
     manifests = {drift.id: await context.repositories.seats.manifest(drift.id) for drift in waiting}
@@ -210,7 +211,7 @@ async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecu
         raise
 
 
-async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
+async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
     """Start the workflow of an announced process; repeating it is harmless. Raises `Unavailable` where the server does not answer."""
     attributes = TypedSearchAttributes(
         [
@@ -228,6 +229,7 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=attributes,
+            memo={"fork_of": start.fork.origin} if start.fork is not None else None,
             static_summary=Readable(start.summary),
             priority=Priority(fairness_key=fairness_key(start, context.fair_by)),
         )
@@ -245,8 +247,16 @@ async def _start_workflow(context: AppContext, start: ProcessInput) -> None:
 
 
 def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> ProcessSettings:
-    """The installation's defaults with the changes of the body, and with budgets unless the caller is on the machine. Raises `BadInput`."""
-    unknown = sorted(set(body.settings) - set(ProcessSettings.model_fields))
+    """The installation's defaults with the changes of the body. Raises `BadInput`."""
+    usual = {"language": language_of(body.intent), **context.process_defaults.model_dump(exclude={"language"})}
+    return settings_of(context, caller, body.settings, usual)
+
+
+def settings_of(
+    context: AppContext, caller: Caller, given: Mapping[str, Any], usual: Mapping[str, Any]
+) -> ProcessSettings:
+    """The usual settings with those that are given, and with budgets unless the caller is on the machine. Raises `BadInput`."""
+    unknown = sorted(set(given) - set(ProcessSettings.model_fields))
     if unknown:
         near = [
             setting for name in unknown for setting in difflib.get_close_matches(name, ProcessSettings.model_fields)
@@ -257,15 +267,11 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
             f"there is no setting {', '.join(unknown)}{meant} docs/protocol.md §10 lists them",
             field="settings",
         )
-    for name, value in body.settings.items():
+    for name, value in given.items():
         _check_setting(name, value)
         if not caller.on_the_machine:
             _check_ceiling(context, name, value)
-    values = {
-        "language": language_of(body.intent),
-        **context.process_defaults.model_dump(exclude={"language"}),
-        **body.settings,
-    }
+    values = {**usual, **given}
     if not caller.on_the_machine:
         _fill_budgets(context, values)
     try:

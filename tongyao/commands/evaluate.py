@@ -40,15 +40,6 @@ async def evaluate(
     people: Annotated[
         str | None, typer.Option(help="Only these participants of each case, in this order: a,b,c")
     ] = None,
-    swap: Annotated[
-        bool,
-        typer.Option(
-            "--swap", help="Also run each case's people with the next case's intent, and count what they repeat."
-        ),
-    ] = False,
-    without: Annotated[
-        str, typer.Option(help="Run each case a second time without this participant, and compare what the others say.")
-    ] = "",
     judge: Annotated[
         bool, typer.Option("--judge", help="Also have a Claude model judge each run by the rubric.")
     ] = False,
@@ -73,15 +64,6 @@ async def evaluate(
         others = measured_before(beside) if beside else []
     except (CaseError, ValueError) as error:
         fail(str(error), EXIT_BAD_INPUT)
-    if swap or without:
-        compared = await _compare(loaded, without)
-        if as_json:
-            print_json(compared)
-        else:
-            for found in compared:
-                share = _share(found["overlap"])
-                console.print(say("eval.beside", case=found["case"], beside=found["beside"], share=share))
-        return
     rows = await _evaluate(loaded, judge, cap)
     if as_json:
         print_json([row.model_dump(mode="json") | ({"judgement": judged} if judged else {}) for row, judged in rows])
@@ -119,52 +101,27 @@ async def _evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[t
         for case in cases:
             said = say("eval.case", case=case.id, people=len(case.profiles), engine=config.chosen_engine)
             errors.print(said, style="dim", markup=False, highlight=False)
-            process, names = await _run_case(installed, case, cap)
+            process, names = await run_case(installed, case, cap)
             record = await installed.context.repositories.record(process)
             if record.phase is not Phase.COMPLETED:
                 phase = say(f"phase.{record.phase.value}")
                 fail(say("eval.ended_as", case=case.id, phase=phase, process=process), EXIT_FAILED)
-            measures = await _measured(installed, case, process, names)
+            measures = await measured(installed, case, process, names)
             rows.append((measures, await _judged(installed, case, process, names) if judge else {}))
     return rows
 
 
-async def _compare(cases: list[Case], without: str) -> list[dict[str, Any]]:
-    """Each case beside a second run that differs in one thing: the intent (swap), or one person less."""
-    from tongyao.evals.cases import only
-    from tongyao.evals.measure import evidence_overlap
-    from tongyao.runtime import installation
-
-    found = []
-    async with installation.brought_up(settings()) as installed:
-        repositories = installed.context.repositories
-        for case, next_case in zip(cases, [*cases[1:], *cases[:1]], strict=True):
-            if without and without not in case.profiles:
-                continue
-            if without:
-                other = only(case, tuple(name for name in case.profiles if name != without))
-                beside = f"without {without}"
-            elif next_case.id == case.id:
-                fail(say("eval.two_cases"), EXIT_BAD_INPUT)
-            else:
-                brought = {name: getattr(next_case, name) for name in ("intent", "demander_text", "language")}
-                other, beside = case.model_copy(update=brought), f"before the tension of {next_case.id}"
-            (first, names), (second, other_names) = await _run_case(installed, case), await _run_case(installed, other)
-            records = await repositories.record(first), await repositories.record(second)
-            share = evidence_overlap(records[0], names, records[1], other_names, rounds=1 if without else None)
-            found.append({"case": case.id, "beside": beside, "overlap": share})
-    return found
-
-
-async def _run_case(installed: Installation, case: Case, cap: float | None = None) -> tuple[str, dict[str, str]]:
-    """Run one case to its end; returns the process and, by alias, who of the case sat there."""
+async def run_case(
+    installed: Installation, case: Case, cap: float | None = None, *, mark: str = ""
+) -> tuple[str, dict[str, str]]:
+    """Run one case to its end; returns the process and, by alias, who of the case sat there. The same `mark` is the same process."""
     from tongyao.app.people.registration import register_profile
     from tongyao.app.start import StartProcessBody, start_process
     from tongyao.protocol.identity.names import name_in_heading
     from tongyao.protocol.rules.consent import Origin
 
     context = installed.context
-    mark = secrets.token_hex(3)
+    mark = mark or secrets.token_hex(3)
     scene = f"eval-{case.id}-{mark}"
     demander = f"{scene}.demander"
     await context.repositories.scenes.put(scene, case.title or case.id)
@@ -196,7 +153,7 @@ async def _run_case(installed: Installation, case: Case, cap: float | None = Non
     return process, {seat.alias: seat.person.removeprefix(f"{scene}.") for seat in seats}
 
 
-async def _measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
+async def measured(installed: Installation, case: Case, process: str, names: dict[str, str]) -> Measures:
     from tongyao.evals.measure import measure
 
     repositories = installed.context.repositories

@@ -20,7 +20,7 @@ from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, waits_for
 from tongyao.commands.terminal import console, print_table
-from tongyao.commands.words import language, say
+from tongyao.commands.words import known, language, say
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -89,6 +89,8 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
     parts: list[RenderableType] = [title]
+    if row.forked_from:
+        parts.append(Text(say("forks.is_fork", origin=row.forked_from, round=row.fork_round)))
     if row.suspended_reason:
         parts.append(Text(say("show.suspended", reason=row.suspended_reason), style="red"))
     seats = await repositories.seats.seats(process_id)
@@ -363,6 +365,10 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
 
 def _told(finding: Finding) -> tuple[str, str, str]:
     """The property, the result and the figure, in the language of the terminal."""
-    if language() == "en":
-        return finding.claim, finding.result, finding.figure
-    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), finding.figure_zh
+    english = language() == "en"
+    figure = finding.figure if english else finding.figure_zh
+    if known(f"audit.experiment{finding.number}"):
+        figure = f"{figure}\n{say(f'audit.experiment{finding.number}')}"
+    if english:
+        return finding.claim, finding.result, figure
+    return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), figure

@@ -213,6 +213,7 @@ def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> R
     rows = [
         {
             "id": row.id,
+            "fork_of": row.forked_from or "",
             "phase": _state(row.phase),
             "round": str(row.round),
             "title": about[row.id][0],

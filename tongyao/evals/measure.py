@@ -168,7 +168,7 @@ def _repeated_later(record: Record) -> list[bool]:
         mine = before.setdefault(said.alias, [])
         fresh = [terms(item.text) for item in said.items]
         if mine:
-            repeated += [any(_alike(words, other) for other in mine) for words in fresh]
+            repeated += [any(alike(words, other) for other in mine) for words in fresh]
         mine += fresh
     return repeated
 
@@ -247,7 +247,8 @@ def _pair(aliases: Mapping[str, str], between: Sequence[str]) -> tuple[str, ...]
     return tuple(sorted(aliases.get(name, name) for name in between))
 
 
-def _alike(words: frozenset[str], other: frozenset[str]) -> bool:
+def alike(words: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two texts say the same, by their terms: `SAME` of all their terms are common (Jaccard)."""
     return bool(words | other) and len(words & other) / len(words | other) >= SAME
 
 

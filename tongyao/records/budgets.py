@@ -68,7 +68,7 @@ class Budget(Value):
 
 
 class Budgets:
-    """The budgets of all trees, by the id of the root process. Changes of one budget are serialised by a row lock."""
+    """The budgets of all trees, by the id of the root process, and of forks by their own. Changes of one budget are serialised by a row lock."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -83,7 +83,7 @@ class Budgets:
                    SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,
                        COALESCE(sum(m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens), 0),
                        COALESCE(sum(m.cost), 0)
-                   FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.root_id = %(root)s
+                   FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.budget_id = %(root)s
                    ON CONFLICT (root_id) DO NOTHING""",
                 {"root": root_id, "tokens": tokens, "cost": cost, "person": person},
             )
@@ -109,11 +109,11 @@ class Budgets:
         )
 
     async def of_process(self, process_id: str) -> Budget | None:
-        """The budget that a process uses, which is its root's; None when its tree has no budget."""
+        """The budget that a process uses, which is its root's, and of a fork its own; None when its tree has no budget."""
         return await fetch_one(
             self._pool,
             Budget,
-            "SELECT b.* FROM budgets b JOIN processes p ON p.root_id = b.root_id WHERE p.id = %s",
+            "SELECT b.* FROM budgets b JOIN processes p ON p.budget_id = b.root_id WHERE p.id = %s",
             [process_id],
         )
 

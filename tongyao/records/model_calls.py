@@ -9,12 +9,13 @@ which the attempt ends. Each of the two is one statement: the SQL functions `cla
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal, LiteralString, NamedTuple
 
 import psycopg
+from pydantic import Field
 
 from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
@@ -101,6 +102,10 @@ class RepliedCall(NamedTuple):
     answerer: str
 
 
+TAKEN: Final = "taken"
+"""The label of a fork's answers that were given to its origin."""
+
+
 class SettledCall(Attempt):
     """The answer that counts: its raw text, and the draft that was read from it, as JSON."""
 
@@ -113,6 +118,7 @@ class Totals(Used):
 
     calls: int = 0
     settled: int = 0
+    taken: int = Field(default=0, description="Settled answers of a fork that were given to its origin.")
     failed: int = 0
     orphaned: int = 0
     claimed: int = 0
@@ -138,6 +144,28 @@ class Ledger:
         """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
         async with session(self._pool) as connection:
             return await _settled(connection, key, key.reask, input_hash)
+
+    async def of_origin(
+        self, key: CallKey, *, input_hashes: Sequence[str], prompt_hash: str, asked_of: str
+    ) -> SettledCall | None:
+        """The settled answer of a fork's origin, or of that one's origin, to the same question; None if there is none to be read.
+
+        The same are step, alias, one of `input_hashes`, the prompt, the engine and the model (`asked_of`: `engine/model`).
+        """
+        async with session(self._pool) as connection:
+            async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
+                await cursor.execute(
+                    f"""SELECT {_COLUMNS} FROM with_origins(%(process)s) AS line JOIN model_calls ON process_id = line.id
+                        WHERE line.distance > 0 AND step = %(step)s AND alias = %(alias)s AND state = 'settled'
+                            AND input_hash = ANY(%(inputs)s) AND prompt_hash = %(prompt)s AND asked_of = %(asked_of)s
+                        ORDER BY line.distance, reask, attempt LIMIT 1""",
+                    {**_values(key), "inputs": list(input_hashes), "prompt": prompt_hash, "asked_of": asked_of},
+                )
+                found = await cursor.fetchone()
+            try:
+                return None if found is None else await _with_texts(connection, found)
+            except TextErased:
+                return None
 
     async def claim(
         self,
@@ -338,6 +366,7 @@ _TOKENS: LiteralString = "m.input_tokens + m.cache_write_tokens + m.cache_read_t
 
 _SUMS: LiteralString = """count(*) AS calls,
     count(*) FILTER (WHERE state = 'settled') AS settled,
+    count(*) FILTER (WHERE state = 'settled' AND 'taken' = ANY(labels)) AS taken,
     count(*) FILTER (WHERE state = 'failed') AS failed,
     count(*) FILTER (WHERE state = 'orphaned') AS orphaned,
     count(*) FILTER (WHERE state = 'claimed') AS claimed,

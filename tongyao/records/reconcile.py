@@ -71,9 +71,9 @@ class Reconciliation:
                    WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.id = c.process_id AND p.ended_at IS NOT NULL"""
             )
             held = await connection.execute(
-                """SELECT DISTINCT p.root_id, p.id FROM reservations r
-                   JOIN processes p ON p.root_id = r.root_id AND starts_with(r.key, p.id || '/')
-                   WHERE NOT r.settled AND p.ended_at IS NOT NULL ORDER BY p.root_id"""
+                """SELECT DISTINCT p.budget_id, p.id FROM reservations r
+                   JOIN processes p ON p.budget_id = r.root_id AND starts_with(r.key, p.id || '/')
+                   WHERE NOT r.settled AND p.ended_at IS NOT NULL ORDER BY p.budget_id"""
             )
             for row in await held.fetchall():
                 await settle(connection, row["id"])

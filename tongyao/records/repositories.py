@@ -159,12 +159,14 @@ class Repositories:
         latest = plans[-1].revision if plans else 0
         tension = Tension.model_validate_json(shared) if shared else None
         own_tension = Tension.model_validate_json(original) if original else None
-        tension_is_own = row.parent_id is None or rows.revised
+        tension_is_own = row.depth == 0 or rows.revised
         words = {(one.revision, one.alias): texts.get(read_as(one.alias, one.text_id), "") for one in answers}
         read = tension or own_tension
         return Record(
             process_id=row.id,
-            began=row.created_at.astimezone(UTC).date(),
+            began=row.began_at.astimezone(UTC).date(),
+            forked_from=row.forked_from,
+            fork_round=row.fork_round,
             scene=row.scene_id or "",
             language=_language(row.language),
             phase=Phase(row.phase),

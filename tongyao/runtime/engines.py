@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from tongyao.llm import prices
@@ -19,6 +20,17 @@ def engines(settings: Settings) -> dict[str, Engine]:
         if name not in made:
             made[name] = engine_of(name, settings)
     return {step: made[settings.engine_of(step)] for step in STEPS}
+
+
+def with_engines(settings: Settings, engine: str, models: Mapping[str, str]) -> Settings:
+    """The settings with another engine for every step (empty: the same), and other models for some. Raises `SettingsError`."""
+    if unknown := sorted(set(models) - set(STEPS)):
+        raise SettingsError(f"there is no step {', '.join(unknown)}: steps are {', '.join(STEPS)}")
+    by_step = {**settings.models_by_step, **models}
+    other = {"engine": engine, "engine_steps": {}} if engine else {}
+    return settings.model_copy(
+        update={**other, "model": None, "models": settings.models.model_copy(update=by_step)} if models else other
+    )
 
 
 def engine_of(name: str, settings: Settings) -> Engine:

@@ -125,7 +125,7 @@ def deps(
     from activities.plan import PROFILE_CHARS as PLAN_PROFILE_CHARS
     from tongyao.field.retriever import ChunkRetriever
     from tongyao.llm import prompts
-    from tongyao.runtime.engines import engines
+    from tongyao.runtime.engines import engines, with_engines
 
     chosen = using or engines(settings)
     retriever, memory, reciting = long_profiles(settings, records, recite)
@@ -139,6 +139,7 @@ def deps(
             limits=SpendingLimits(records.budgets, records.ledger, day=settings.day),
             slots=CallSlots(records.pool, settings.model_calls_at_once) if settings.model_calls_at_once else None,
             prompt_folder=settings.prompts,
+            make_engines=lambda engine, models: engines(with_engines(settings, engine, models)),
         ),
         retriever=retriever,
         brief=ChunkRetriever(budget_chars=PLAN_PROFILE_CHARS),

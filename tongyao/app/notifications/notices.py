@@ -44,6 +44,8 @@ async def _notices(repositories: Repositories, process_id: str, event: RecordedE
     if event.kind not in NOTIFIED or datetime.now(UTC) - event.at > STALE:
         return []
     row = await repositories.processes.get(process_id)
+    if row.forked_from is not None:
+        return []
     if (number := event.data.get("number")) is not None:
         return await _reminder_of_consent(repositories, process_id, event, ask_id("consent", number))
     alias = str(event.data.get("alias", DEMANDER))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from tongyao.app import processes, start
+from tongyao.app import forks, processes, start
 from tongyao.app.choosing.candidates import Candidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
@@ -34,6 +34,16 @@ async def start_process(
     started = Started(id=await start.start_process(context, caller, body, key=key))
     response.headers["Location"] = f"/processes/{started.id}"
     return started
+
+
+@router.post("/{process_id}/forks", status_code=201)
+async def fork(
+    process_id: Id, body: forks.ForkBody, response: Response, context: Context, caller: Caller, key: Key = None
+) -> forks.Forked:
+    """Start a fork of a process that you brought: the same with something changed. Nobody else is told of it, or asked anything."""
+    forked = await forks.fork_process(context, caller, process_id, body, key=key)
+    response.headers["Location"] = f"/processes/{forked.id}"
+    return forked
 
 
 @router.get("", response_model_exclude_none=True)

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import Field
 
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.events import Outbox
+from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import ROOM_OF_OTHERS, Choice, Phase, ProfileRef, Seat, Spent, TensionRef
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -64,6 +65,51 @@ SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
 }
 
 
+class ForkSeat(Value):
+    """Who sits in a fork, under the alias they have in its origin."""
+
+    alias: str
+    choice: Choice
+    version: int | None = Field(default=None, description="Of their profile; None: they have none.")
+    joined_round: int = 1
+    left_round: int = Field(default=0, description="The round in or after which they left the origin; 0: they did not.")
+    left_in_round: bool = Field(default=False, description="They left before that round was over.")
+    replaced: bool = Field(
+        default=False, description="Somebody else sat there in the origin: their words are not taken."
+    )
+
+
+class Fork(Value):
+    """What a fork takes over from its origin (docs/forks.md). Nobody is asked anything in it."""
+
+    origin: str
+    round: int = Field(default=1, ge=1, description="Rounds before it are the origin's, turn by turn.")
+    again: Literal["", "project", "observe", "plan"] = Field(
+        default="", description="From this step of `round` on no answer of the origin is taken."
+    )
+    seats: tuple[ForkSeat, ...] = ()
+    spoke: dict[int, tuple[str, ...]] = Field(
+        default_factory=dict, description="Round → aliases for whom a person or an agent has a turn in the origin."
+    )
+    decisions: dict[int, Decision] = Field(default_factory=dict, description="Round after which it was decided so.")
+    concluded: int = Field(default=0, description="The round after which the demander asked for the plan; 0: none.")
+
+    def takes(self, step: str, round_number: int) -> bool:
+        """Whether an answer of the origin may be taken for a step. `round_number`: 0 outside the rounds."""
+        if not self.again or step in ("formulate", "deliver"):
+            return True
+        order = ("project", "observe", "plan")
+        at = (round_number if step != "plan" else _AFTER_ALL_ROUNDS, order.index(step))
+        begins = self.round if self.again != "plan" else _AFTER_ALL_ROUNDS
+        return at < (begins, order.index(self.again))
+
+
+_AFTER_ALL_ROUNDS: Final = 1_000
+
+NO_WORDS: Final = "no_words_in_origin"
+"""The count of a turn that lapsed because a fork asked somebody who has no words in its origin for this round."""
+
+
 class ProcessInput(Value):
     """The input of a process. The row in `processes` exists before the workflow does."""
 
@@ -77,6 +123,7 @@ class ProcessInput(Value):
     excluded: tuple[str, ...] = Field(default=(), description="Profile ids the field leaves out.")
     settings: ProcessSettings = ProcessSettings()
     lineage: Lineage | None = None
+    fork: Fork | None = Field(default=None, exclude_if=lambda fork: fork is None)
     remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
     signal_key: str = Field(
         default="",
@@ -95,6 +142,8 @@ class ProcessInput(Value):
     def summary(self) -> str:
         """The summary of this process in the Temporal UI; without a text of anybody."""
         origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
+        if self.fork:
+            origin = f"fork of {self.fork.origin} from round {self.fork.round}"
         where = f", scene {self.scene}" if self.scene else ""
         who = f", {people_of(self.participants)}" if self.participants else ", people to be found"
         return f"{origin.capitalize()}{where}{who}"
@@ -189,6 +238,10 @@ class FreezeInput(ActivityInput):
     aliases: tuple[str, ...] = Field(description="One for each choice, in the same order.")
     round: int = 1
     fallback: Fallback = Field(default=Fallback.LAPSE, description="For those who chose none of their own.")
+    versions: dict[str, int] = Field(
+        default_factory=dict,
+        description="Profile id → version, in a fork; else the one that it has when they are seated.",
+    )
 
 
 def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:

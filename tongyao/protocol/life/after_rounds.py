@@ -84,6 +84,11 @@ def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
             note(state, EventKind.RESIDUAL_OPEN, now, urgent=False, residual=residual)
 
 
+def open_delivering(state: State, now: datetime) -> Phase | None:
+    """The plan of a fork is delivered to nobody."""
+    return Phase.COMPLETED if state.start.fork is not None else None
+
+
 def deliveries(state: State) -> dict[str, Step]:
     revision = state.plan_revision
     aliases = tuple(alias for alias in state.present if alias not in state.left_out)

@@ -133,7 +133,7 @@ def open_consenting(state: State, now: datetime) -> None:
     """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
     state.seatings += 1
     state.invitations = []
-    state.consents_known = False
+    state.consents_known = state.start.fork is not None  # the step that seats people leaves out who no longer allows it
     state.others_expected = len(state.others) + len(state.selected)
     state.refused = 0
     state.without_proxy = ()
@@ -155,6 +155,11 @@ def seating(state: State) -> dict[str, Step]:
         aliases=aliases,
         round=state.round + 1,
         fallback=start.settings.fallback,
+        versions={
+            seat.choice.profile_id: seat.version
+            for seat in (start.fork.seats if start.fork is not None else ())
+            if seat.alias in aliases and seat.version is not None
+        },
     )
     return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
 
@@ -213,8 +218,10 @@ def _close_if_answered(state: State, now: datetime) -> Phase | None:
 
 
 def _too_few(state: State) -> Phase:
-    """The demander goes on otherwise."""
+    """The demander goes on otherwise. A fork, in which nobody is asked, goes on with those who are there, or ends."""
     state.selected = ()
+    if state.start.fork is not None:
+        return Phase.CRYSTALLIZING if state.round else Phase.CANCELLED
     return Phase.DECIDING if state.round else Phase.SELECTING
 
 
@@ -224,7 +231,10 @@ def enough(state: State, newcomers: int) -> bool:
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen."""
+    """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen. A fork has the aliases of its origin."""
+    if state.start.fork is not None:
+        joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
+        return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
     choices: Sequence[Choice] = state.selected
     settings = state.start.settings
     if not settings.aliases_as_named:

@@ -46,6 +46,10 @@ class Kind:
     description: str
 
 
+_IN_A_FORK: Final = m.CONTROL_KINDS | {"upgrade", "call_answered", "set_mandate"}
+"""What a fork takes: people's words and decisions in it are those of its origin."""
+
+
 def refuse(state: State, message: m.Message) -> Refusal | None:
     """Why `message` cannot be applied to `state` now; None when it can. Reads the state only, not the clock."""
     kind = KINDS[message.kind]
@@ -53,6 +57,8 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
         return Refusal.ENDED
     if not kind.by(message):
         return Refusal.NOT_YOURS
+    if state.start.fork is not None and message.kind not in _IN_A_FORK:
+        return Refusal.FORK
     refusal = _too_many(message) or kind.refuse(state, message)
     if refusal is None and isinstance(message, m.Answer) and not _is_open(message.ask, open_ask(state, message)):
         return Refusal.ASK_OVER

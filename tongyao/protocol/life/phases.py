@@ -90,6 +90,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.DELIVERING: PhaseRules(
         follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
+        opens=after_rounds.open_delivering,
         wanted=after_rounds.deliveries,
     ),
     P.ANSWERING: PhaseRules(

@@ -121,6 +121,7 @@ def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Pha
 
 def _open_round(state: State, now: datetime) -> None:
     """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
+    _leave_as_in_origin(state, now, closed=True)
     state.round += 1
     state.gate_open = True
     asked = _asked(state)
@@ -140,18 +141,34 @@ def _open_round(state: State, now: datetime) -> None:
 def _asked(state: State) -> tuple[str, ...]:
     """Aliases that have a turn in the round that opens, in order (docs/protocol.md §5.5).
 
-    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody.
+    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody. In a fork whoever spoke in
+    the origin in this round has a turn.
     """
     if asks_everybody(state.results):
         return state.present
+    spoke = _spoke_in_origin(state)
     asked = [
         alias
         for alias in state.present
         if alias in state.concerned
         or alias in state.late_words
+        or alias in spoke
         or _last_outcome(state, alias) is not Outcome.NOTHING_NEW
     ]
     return tuple(asked) or state.present
+
+
+def _spoke_in_origin(state: State) -> tuple[str, ...]:
+    """Aliases for whom a person or an agent spoke in this round of a fork's origin."""
+    return state.start.fork.spoke.get(state.round, ()) if state.start.fork is not None else ()
+
+
+def _leave_as_in_origin(state: State, now: datetime, *, closed: bool) -> None:
+    """In a fork they leave who left its origin by now: in this round, or where it is `closed` also after it."""
+    for seat in state.start.fork.seats if state.start.fork is not None else ():
+        over = seat.left_round < state.round or closed or seat.left_in_round
+        if seat.left_round and seat.left_round <= state.round and over and seat.alias in state.present:
+            turns.leave(state, seat.alias, now)
 
 
 def _last_outcome(state: State, alias: str) -> Outcome | None:
@@ -161,11 +178,14 @@ def _last_outcome(state: State, alias: str) -> Outcome | None:
 def _ask_demander(state: State, now: datetime) -> None:
     """Ask the demander what gaps of the last observation ask them. In a seat they are asked by their turn.
 
-    A proxy needs a profile. A person has one ask, and the round does not wait for it.
+    A proxy needs a profile. A person has one ask, and the round does not wait for it. What they answered in the origin of a fork they
+    answer in the fork.
     """
-    if state.ask_demander and DEMANDER not in state.seats:
-        if not _is_proxy(state, DEMANDER):
-            if not state.demander_asked:
+    if DEMANDER in _spoke_in_origin(state) and DEMANDER not in state.seats:
+        state.turns[DEMANDER] = Turn(alias=DEMANDER)
+    elif state.ask_demander and DEMANDER not in state.seats:
+        if state.start.settings.demander_endpoint is not EndpointKind.PROXY:
+            if not state.demander_asked and state.start.fork is None:
                 state.demander_asked = state.round
                 note(state, EventKind.DEMANDER_ASKED, now, round=state.round)
         elif state.start.demander_profile is not None:
@@ -186,6 +206,7 @@ def advance(state: State, now: datetime) -> Phase | None:
         _suspend_for(state, reason, now)
         return None
     state.gate_open = False
+    _leave_as_in_origin(state, now, closed=False)
     note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
     return None if _anyone_spoke(state) else _close_round(state, Verdict.MORE, now)
 
@@ -240,13 +261,13 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
 def _one_reason_of_failure(state: State) -> str | None:
     """The reason, when every turn failed for the same one and somebody is there to try again.
 
-    A budget is for the demander to decide on.
+    A budget is for the demander to decide on. Turns that a fork took over from its origin have no reason.
     """
     ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
     reasons = {turn.reason for turn in ended}
     all_failed = all(turn.outcome is Outcome.FAILED for turn in ended)
     somebody = any(state.seats[turn.alias].active for turn in ended)
-    return reasons.pop() if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
+    return (reasons.pop() or None) if somebody and all_failed and len(reasons) == 1 and not state.over_budget else None
 
 
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
@@ -285,6 +306,9 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
 
     What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
     """
+    if state.start.fork is not None and state.start.fork.concluded == state.round:
+        state.concluded = True
+        note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
     outcomes = {alias: turn.outcome for alias, turn in state.seat_turns.items() if turn.outcome is not None}
     everybody = set(state.present) <= set(outcomes)
     state.results.append(RoundResult(number=state.round, outcomes=outcomes, everybody_asked=everybody, verdict=verdict))
@@ -301,7 +325,9 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
         _open_round(state, now)
         return None
     state.deciding_cause = cause or DecidingCause.LIMIT
-    may_add = bool(state.start.scene) and len(state.others) < state.start.settings.max_others
+    may_add = (
+        bool(state.start.scene) and state.start.fork is None and len(state.others) < state.start.settings.max_others
+    )
     return None if may_add else Phase.DECIDING
 
 
@@ -351,10 +377,23 @@ def deciding_seconds(state: State) -> int:
     return settings.deciding_seconds if people else min(settings.deciding_seconds, settings.deciding_alone_seconds)
 
 
-def open_deciding(state: State, now: datetime) -> None:
+def open_deciding(state: State, now: datetime) -> Phase | None:
+    """Ask the demander. In a fork it is decided at once: as in the origin after this round, else what there is is accepted."""
     assert state.deciding_cause is not None  # set when rounds stopped
     state.decisions += 1
-    note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
+    fork = state.start.fork
+    if fork is None:
+        note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
+        return None
+    state.decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
+    raised = state.decision is Decision.RAISE_BUDGET
+    if state.deciding_cause is DecidingCause.BUDGET or (raised and state.round >= state.round_limit):
+        state.decision = Decision.ACCEPT_AS_IS  # the budget of a fork is its own, and a larger one adds no rounds
+    note(state, EventKind.DECIDED, now, decision=state.decision.value, by="origin")
+    if state.decision is not Decision.ADD_PARTICIPANTS:
+        return _follow(state, now)
+    joins = any(seat.joined_round == state.round + 1 for seat in fork.seats)
+    return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
 
 
 def decide(state: State, message: Decide, now: datetime) -> Phase | None:
@@ -392,6 +431,5 @@ def _follow(state: State, now: datetime) -> Phase | None:
         # The budget was not all that was in the way: the rounds are at their limit, and a budget adds none.
         if state.deciding_cause is DecidingCause.BUDGET:
             state.deciding_cause = DecidingCause.LIMIT
-        open_deciding(state, now)
-        return None
+        return open_deciding(state, now)
     return Phase.CRYSTALLIZING

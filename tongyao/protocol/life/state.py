@@ -264,7 +264,7 @@ class State(BaseModel):
     @property
     def people(self) -> tuple[str, ...]:
         """Aliases in the room that a person or their own agent speaks for."""
-        return tuple(alias for alias in self.present if self.seats[alias].endpoint is not EndpointKind.PROXY)
+        return tuple(alias for alias in self.present if self.endpoint_of(alias) is not EndpointKind.PROXY)
 
     @property
     def seat_turns(self) -> dict[str, Turn]:
@@ -273,6 +273,8 @@ class State(BaseModel):
 
     def endpoint_of(self, alias: str) -> EndpointKind:
         """What speaks for a seat, or for the demander without one."""
+        if self.start.fork is not None:
+            return EndpointKind.PROXY  # a step finds what people said in the origin
         return self.seats[alias].endpoint if alias in self.seats else self.start.settings.demander_endpoint
 
     @property

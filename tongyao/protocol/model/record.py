@@ -55,6 +55,8 @@ class Record(Value):
 
     process_id: str
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
+    forked_from: str | None = Field(default=None, description="Of a fork: its origin.")
+    fork_round: int = Field(default=0, description="The first round in which the changes of a fork hold.")
     scene: str = ""
     language: Language = "en"
     phase: Phase

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -143,6 +143,7 @@ class PartyView(Value):
     `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
     somebody who was erased since.
     `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
+    `forked_from`: of a fork its origin, `fork_round`: the first round in which its changes hold.
     `left`: the reader, a participant, has left the process.
     `answered_by`: who answered model calls of it from outside, by name.
     `own_answer`: whether the reader's own answer is waited for, possible, given or over.
@@ -153,6 +154,8 @@ class PartyView(Value):
     phase: Phase
     round: int
     you: str
+    forked_from: str | None = None
+    fork_round: int | None = None
     left: bool = False
     intent: str | None = None
     title: str | None = None
@@ -208,6 +211,7 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
         phase=record.phase,
         round=record.round,
         you=reader,
+        **_of_fork(record),
         left=left,
         intent=record.intent if sees(Part.INTENT) else None,
         title=(record.title or None) if sees(Part.TENSION) else None,
@@ -234,6 +238,10 @@ def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
     )
 
 
+def _of_fork(record: Record) -> dict[str, Any]:
+    return {"forked_from": record.forked_from, "fork_round": record.fork_round or None}
+
+
 def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
     """What was said for whoever has this alias, as it was said. Whoever has a seat may always read it."""
     return tuple(projection for projection in record.projections if projection.alias == alias)
@@ -258,6 +266,7 @@ def for_export(record: Record) -> PartyView:
         phase=record.phase,
         round=record.round,
         you="",
+        **_of_fork(record),
         title=record.title or None,
         tension=shown_tension(record) if record.tension else None,
         roster=tuple(one.alias for one in record.participants),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import plan_markdown
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.observation import Ended, Observation, Statement
 from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
@@ -30,7 +31,7 @@ class Erasure:
         """
         Args:
             seats: process id → alias, of every process of the tree in which the person has a seat (`P00`: demander).
-            fallen: ids of residuals of the parent that rested on theirs alone.
+            fallen: ids of the children (`ids.child_id`) whose residuals rested on theirs alone.
         """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
@@ -113,7 +114,7 @@ class Erasure:
         if lineage is None:
             return tension
         hole = lineage.residual.endswith(f"/hole/{self._seats.get(lineage.parent)}")
-        if not hole and lineage.residual not in self._fallen:
+        if not hole and child_id(lineage.parent, lineage.residual) not in self._fallen:
             return tension
         return tension.model_copy(
             update={

@@ -60,6 +60,7 @@ class Refusal(StrEnum):
     OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
     NOT_SIGNED = "not_signed"
+    FORK = "fork"
 
 
 REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
@@ -187,6 +188,10 @@ REFUSALS: Final[dict[Refusal, tuple[str, str]]] = {
     Refusal.NOT_SIGNED: (
         "the signal carries no valid signature: have its payload signed with `tongyao signal PROCESS KIND PAYLOAD`",
         "信号没有有效签名：请用 `tongyao signal 过程 类型 内容` 为其签名",
+    ),
+    Refusal.FORK: (
+        "this is a fork: people's words and decisions in it are those of the process it was made from. It can be cancelled",
+        "这是一个分支推演：其中各人的话和决定都取自原过程。可以取消它",
     ),
     Refusal.NOT_TRUSTED: (
         "the message cannot be read; see the reference of messages",

@@ -90,7 +90,7 @@ class Consents:
     async def said_yes(self, process_id: str, profile_ids: Sequence[str]) -> set[str]:
         """Who of these said yes in this process, by a message that the records hold: to the question, or by their own switch to a proxy.
 
-        A later no takes it back.
+        A later no takes it back. A yes in the origin of a fork holds in the fork.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(_SAID_YES, {"process": process_id, "ids": list(profile_ids)})
@@ -141,11 +141,11 @@ _SAID_YES = """
     SELECT DISTINCT ON (p.person) p.person, a.yes
     FROM unnest(%(ids)s::text[]) AS p (person), LATERAL (
         SELECT (m.payload ->> 'allow')::boolean AND COALESCE(m.payload ->> 'endpoint', 'proxy') = 'proxy' AS yes, m.created_at FROM messages m
-        WHERE m.process_id = %(process)s AND m.kind = 'consent' AND m.author_id = 'invited:' || p.person
+        WHERE m.process_id IN (SELECT id FROM with_origins(%(process)s)) AND m.kind = 'consent' AND m.author_id = 'invited:' || p.person
           AND (m.verdict IS NULL OR (m.verdict ->> 'accepted')::boolean)
         UNION ALL
         SELECT true, m.created_at FROM messages m
-        WHERE m.process_id = %(process)s AND m.kind = 'switch_endpoint'
+        WHERE m.process_id IN (SELECT id FROM with_origins(%(process)s)) AND m.kind = 'switch_endpoint'
           AND m.author_id IN ('participant:' || p.person, 'demander:' || p.person)
           AND 'proxy' IN (m.payload ->> 'endpoint', m.payload ->> 'fallback')
           AND (m.verdict IS NULL OR (m.verdict ->> 'accepted')::boolean)) AS a
@@ -161,7 +161,7 @@ _COUNTS = """
            (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id
             WHERE i.person = p.id AND i.ask = 'consent' AND c.demander = %(demander)s
               AND i.opened_at > now() - interval '30 days')
-           + (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id
+           + (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id AND c.forked_from IS NULL
               WHERE s.profile_id = p.id AND c.demander = %(demander)s AND s.seated_at > now() - interval '30 days'
                 AND NOT EXISTS (SELECT 1 FROM inbox i
                                 WHERE i.process_id = s.process_id AND i.person = p.id AND i.ask = 'consent')) AS pair
@@ -169,10 +169,10 @@ _COUNTS = """
 
 _CHOSEN = """
     SELECT p.id AS person,
-           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id JOIN budgets b ON b.root_id = c.root_id
+           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id AND c.forked_from IS NULL JOIN budgets b ON b.root_id = c.root_id
             WHERE s.profile_id = p.id AND s.seated_endpoint IN ('human', 'agent') AND s.seated_at > now() - interval '1 day'
               AND b.person IS NOT NULL AND c.demander <> p.id) AS today,
-           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id JOIN budgets b ON b.root_id = c.root_id
+           (SELECT count(*) FROM seats s JOIN processes c ON c.id = s.process_id AND c.forked_from IS NULL JOIN budgets b ON b.root_id = c.root_id
             WHERE s.profile_id = p.id AND s.seated_endpoint IN ('human', 'agent') AND s.seated_at > now() - interval '1 day'
               AND b.person IS NOT NULL AND c.demander = %(demander)s) AS pair_today,
            (SELECT count(*) FROM inbox i JOIN processes c ON c.id = i.process_id JOIN budgets b ON b.root_id = c.root_id
@@ -182,7 +182,7 @@ _CHOSEN = """
     FROM profiles p, LATERAL (
         SELECT count(*) AS n, count(*) FILTER (WHERE c.demander = %(demander)s) AS pair
         FROM processes c JOIN manifests m ON m.process_id = c.id AND m.part = 'start' JOIN budgets b ON b.root_id = c.root_id
-        WHERE %(announced)s AND c.created_at > now() - interval '1 day' AND c.ended_at IS NULL
+        WHERE %(announced)s AND c.forked_from IS NULL AND c.created_at > now() - interval '1 day' AND c.ended_at IS NULL
           AND b.person IS NOT NULL AND c.demander <> p.id
           AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.process_id = c.id)
           AND (m.body -> 'participants' @> jsonb_build_array(jsonb_build_object('profile_id', p.id, 'endpoint', 'human'))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tongyao.protocol.guards.deliveries import settle_delivery
+from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import Tension
@@ -39,10 +40,10 @@ async def rewrite_without(
         cursor = await connection.execute("SELECT id FROM processes WHERE root_id = %s ORDER BY depth, id", [root])
         tree = [row["id"] for row in await cursor.fetchall()]
         there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
-        fallen: frozenset[str] = frozenset()
+        fallen: frozenset[str] = frozenset()  # ids of the children that answer to residuals that fell
         for process_id in tree:  # parents come first
             rewriting = _Rewriting(connection, process_id, Erasure(process_id, there, fallen))
-            fallen |= await rewriting.rewrite()
+            fallen |= {child_id(process_id, residual) for residual in await rewriting.rewrite()}
             rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
     return Rewritten(rewritten=rewritten, removed=removed)
 

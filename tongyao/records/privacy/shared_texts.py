@@ -82,7 +82,7 @@ class SharedTexts:
         """What marks frozen profiles for a prompt. `own`: alias → the names that become the alias in texts of their own."""
         async with session(self._pool) as connection:
             tree = await _tree(connection, process.root_id)
-        return Marker(tree.hidden, own, process.id)
+        return Marker(tree.hidden, own, process.first)
 
     async def hide_people(self, process: ProcessRow, people: Iterable[str]) -> None:
         """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
@@ -101,7 +101,7 @@ class SharedTexts:
         """
         if named := [group for group in groups if group]:
             async with self._locked(process.root_id) as (connection, tree):
-                await _hide(connection, tree, named, authors=[seat(process.id, author)])
+                await _hide(connection, tree, named, authors=[seat(process.first, author)])
 
     async def put(
         self,
@@ -122,10 +122,10 @@ class SharedTexts:
             return {}
         if own is None:
             own = await self._own({aliases[new.id]: new.owner for new in texts if aliases.get(new.id)})
-        authors = [seat(process.id, alias) for alias in {*aliases.values()} or {""}]
+        authors = [seat(process.first, alias) for alias in {*aliases.values()} or {""}]
         async with self._locked(process.root_id) as (connection, tree):
             tree = await _hide(connection, tree, [[name] for name in names], authors=authors)
-            marker = Marker(tree.hidden, own, process.id)
+            marker = Marker(tree.hidden, own, process.first)
 
             def shared(new: NewText) -> NewText:
                 marked = _marked(new.kind, new.text, marker, aliases.get(new.id, ""))
@@ -138,7 +138,7 @@ class SharedTexts:
         if not texts:
             return {}
         async with self._locked(process.root_id) as (_, tree):
-            marker = Marker(tree.hidden, process_id=process.id)
+            marker = Marker(tree.hidden, process_id=process.first)
             return await self._texts.first_of_those_left(
                 [new._replace(text=_marked(new.kind, new.text, marker, "")) for new in texts]
             )

@@ -15,11 +15,17 @@ from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.plans.holes import hole as plan_hole
 from tongyao.protocol.rules.plans.lineage import duplicate_of, for_another_room, title_for_another_room
-from tongyao.records.process.processes import BranchCancelled, NewProcess
+from tongyao.records.process.processes import BranchCancelled, NewProcess, ProcessRow
 from tongyao.records.repositories import Repositories
 
 START: Final = "start"
 """The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
+
+PROMPTS: Final = "prompts"
+"""The part that holds a process's own prompts: step → id of the text, its version, and the hash of the whole prompt."""
+
+FORK_ENGINES: Final = "fork_engines"
+"""The part of a fork that names who answers it: `engine`, and `models` by step."""
 
 _SMALLEST: Final = Decimal("0.00000001")
 """US dollars, as the records count them."""
@@ -51,8 +57,8 @@ class NotAnnounced(Exception):
         self.other = other
 
 
-async def announce(repositories: Repositories, start: ProcessInput) -> None:
-    """Announce a process; the same once more changes nothing. Raises as `Processes.create`."""
+async def announce(repositories: Repositories, start: ProcessInput, *, origin: ProcessRow | None = None) -> None:
+    """Announce a process; the same once more changes nothing. `origin`: of a fork. Raises as `Processes.create`."""
     lineage, settings = start.lineage, start.settings
     await repositories.processes.create(
         NewProcess(
@@ -61,13 +67,17 @@ async def announce(repositories: Repositories, start: ProcessInput) -> None:
             language=settings.language,
             intent_text_id=start.intent_text_id,
             scene_id=start.scene or None,
-            root_id=start.root,
+            root_id=origin.root_id if origin else start.root,
             parent_id=lineage.parent if lineage else None,
-            depth=start.depth,
+            depth=origin.depth if origin else start.depth,
             tension_text_id=start.tension.text_id if start.tension else None,
             grade=start.tension.grade.value if start.tension else None,
             settings=settings.model_dump(mode="json"),
             open_record=settings.open_record,
+            forked_from=origin.id if origin else None,
+            first_origin=origin.first if origin else None,
+            fork_round=start.fork.round if start.fork else 0,
+            began_at=origin.began_at if origin else None,
         )
     )
     await repositories.seats.freeze(start.process_id, {START: start.model_dump(mode="json")})

@@ -75,13 +75,13 @@ class Events:
             row = await cursor.fetchone()
         return row["first"] if row else None
 
-    async def of_kind(self, process_id: str, kind: EventKind) -> list[RecordedEvent]:
-        """The events of one kind that are written so far, in order."""
+    async def of_kind(self, process_id: str, *kinds: EventKind) -> list[RecordedEvent]:
+        """The events of these kinds that are written so far, in order."""
         async with reading(self._pool, RecordedEvent) as cursor:
             await cursor.execute(
                 """SELECT epoch, seq, kind, at, data FROM events
-                   WHERE process_id = %s AND kind = %s AND NOT superseded ORDER BY seq""",
-                [process_id, kind.value],
+                   WHERE process_id = %s AND kind = ANY(%s) AND NOT superseded ORDER BY seq""",
+                [process_id, [kind.value for kind in kinds]],
             )
             return await cursor.fetchall()
 

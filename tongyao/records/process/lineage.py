@@ -69,10 +69,11 @@ class Lineage:
         return _branch(top, below)
 
     async def tensions(self, root_id: str) -> dict[str, Tension]:
-        """The tension of every process of a tree, by process id; those not yet formulated, or erased, left out."""
+        """The tension of every process of a tree, by process id; those of forks, not yet formulated, or erased, left out."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                "SELECT id, tension_text_id FROM processes WHERE root_id = %s AND tension_text_id IS NOT NULL",
+                """SELECT id, tension_text_id FROM processes
+                   WHERE root_id = %s AND tension_text_id IS NOT NULL AND forked_from IS NULL""",
                 [root_id],
             )
             ids = {row["id"]: row["tension_text_id"] for row in await cursor.fetchall()}

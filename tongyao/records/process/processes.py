@@ -55,12 +55,18 @@ class NewProcess(Value):
     settings: dict[str, Any] = Field(default_factory=dict)
     open_record: bool = True
     phase: str = "formulating"
+    forked_from: str | None = None
+    fork_round: int = 0
+    first_origin: str | None = None
+    began_at: datetime | None = Field(default=None, description="Of a fork: when its origin began.")
 
 
 class ProcessRow(Value):
     """One process as it was after transition `seq`. The workflow run `run_id` wrote it; its events carry `epoch`.
 
     `went_back`: that run says otherwise than before, and its whole state has not been asked for since.
+    `forked_from`: of a fork its origin, `first_origin` the first one of all, `fork_round`: the first round in which its changes hold.
+    `began_at`: when it began, or its origin.
     `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
     """
 
@@ -69,6 +75,9 @@ class ProcessRow(Value):
     demander: str
     root_id: str
     parent_id: str | None
+    forked_from: str | None
+    first_origin: str | None
+    fork_round: int
     depth: int
     phase: str
     round: int
@@ -89,12 +98,18 @@ class ProcessRow(Value):
     suspended_reason: str
     tokens: int
     cost: Decimal
+    began_at: datetime
     created_at: datetime
     updated_at: datetime
     deadline_at: datetime | None
     ended_at: datetime | None
     outcome: str | None
     participants: int
+
+    @property
+    def first(self) -> str:
+        """The process whose aliases it has: itself, or of a fork the first origin."""
+        return self.first_origin or self.id
 
     @property
     def max_rounds(self) -> int:
@@ -207,6 +222,7 @@ class Processes:
         participant: str | None = None,
         root: str | None = None,
         parent: str | None = None,
+        origin: str | None = None,
         waiting: bool | None = None,
         suspended: bool | None = None,
         cause: str | None = None,
@@ -219,7 +235,7 @@ class Processes:
     ) -> Page:
         """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
 
-        `cause` is the code of a cause of a suspension. `participant` is a profile id; `person` is either side: the demander, or somebody in the room. `since` is
+        `cause` is the code of a cause of a suspension. `participant` is a profile id: forks are not among their processes. `origin`: only its forks. `person` is either side: the demander, or somebody in the room. `since` is
         included, `until` is not; both ask for when a process was announced. Raises `BadCursor`.
         """
         limit = max(1, min(limit, MAX_PAGE))
@@ -228,7 +244,9 @@ class Processes:
             "p.scene_id = %(scene)s": scene,
             "p.phase = ANY(%(phases)s)": list(phases) if phases is not None else None,
             "p.demander = %(demander)s": demander,
-            "p.id IN (SELECT process_id FROM seats WHERE profile_id = %(participant)s)": participant,
+            """p.forked_from IS NULL
+                AND p.id IN (SELECT process_id FROM seats WHERE profile_id = %(participant)s)""": participant,
+            "p.forked_from = %(origin)s": origin,
             """(p.demander = %(person)s
                 OR p.id IN (SELECT process_id FROM seats WHERE profile_id = %(person)s))""": person,
             "p.created_at >= %(since)s": since,
@@ -248,7 +266,7 @@ class Processes:
                 SELECT_PROCESSES + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
                 {
                     "scene": scene, "phases": phases and list(phases), "demander": demander,
-                    "participant": participant, "root": root, "parent": parent, "waiting": waiting,
+                    "participant": participant, "root": root, "parent": parent, "origin": origin, "waiting": waiting,
                     "suspended": suspended, "cause": cause, "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
                 },
             )  # fmt: skip
@@ -279,11 +297,12 @@ class Processes:
                     raise BranchCancelled(f"{new.parent_id} was cancelled with everything below it")
             await connection.execute(
                 """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
-                       intent_text_id, tension_text_id, grade, settings, open_record)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO NOTHING""",
+                       intent_text_id, tension_text_id, grade, settings, open_record, forked_from, first_origin,
+                       fork_round, began_at)
+                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, COALESCE(%s, now())) ON CONFLICT (id) DO NOTHING""",
                 [new.id, new.scene_id, new.demander, new.root_id or new.id, new.parent_id, new.depth,
                  new.phase, new.language, new.intent_text_id, new.tension_text_id, new.grade,
-                 Jsonb(new.settings), new.open_record],
+                 Jsonb(new.settings), new.open_record, new.forked_from, new.first_origin, new.fork_round, new.began_at],
             )  # fmt: skip
 
 

@@ -10,18 +10,20 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from pydantic import ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.findings import engine_of
-from tongyao.app.errors import BadInput, Problem, Refused, Unavailable
+from tongyao.app.errors import BadInput, Problem, Refused, Unavailable, not_valid
+from tongyao.app.forks import ForkBody, fork_process
 from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.messages import message_state
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
-from tongyao.app.processes import list_processes, party_view, read_process, summary
+from tongyao.app.processes import ProcessSummary, list_processes, party_view, read_process, summary
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.authentication import session_of
 from tongyao.gateway.console import asks, reading
@@ -90,6 +92,25 @@ async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
     return go_to(f"/processes/{process_id}?message={receipt.id}")
 
 
+@router.post("/{process_id}/fork")
+async def what_if(visit: SignedIn, form: Form, process_id: Id) -> Response:
+    """Start a fork of the process with what the form names."""
+    rounds = text_in(form, "max_rounds").strip()
+    given = {
+        "round": text_in(form, "round").strip() or "1",
+        "without": [one for one in form.getlist("without") if isinstance(one, str)],
+        "settings": {"max_rounds": rounds} if rounds else {},
+    }
+    try:
+        body = ForkBody.model_validate(given)
+        forked = await fork_process(visit.context, visit.caller, process_id, body, key=text_in(form, "key") or None)
+    except ValidationError as error:
+        return (await _page(visit, process_id, problem=not_valid(error))).of(visit, status=422)
+    except BadInput as problem:
+        return (await _page(visit, process_id, problem=problem)).of(visit, status=422)
+    return go_to(f"/processes/{forked.id}")
+
+
 async def _page(
     visit: Visit,
     process_id: str,
@@ -154,6 +175,7 @@ async def _page(
         sure=sure,
         problem=problem,
         speaks=await _speaks(visit, access),
+        forks=await _forks(visit, access),
         is_demander=access.role is Role.DEMANDER,
         children=await _branches(visit, access, view),
         now=await afterwards(visit, access, view),
@@ -205,6 +227,13 @@ async def _speaks(visit: Visit, access: ProcessAccess) -> str:
     """Return the visitor's endpoint: `proxy`, `human`, `agent`; empty where they have no seat."""
     seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
     return next((seat.endpoint for seat in seats if seat.alias == access.alias), "")
+
+
+async def _forks(visit: Visit, access: ProcessAccess) -> list[ProcessSummary]:
+    """The forks of a process, for its demander and operators."""
+    if access.role is Role.PARTICIPANT:
+        return []
+    return (await list_processes(visit.context, visit.caller, origin=access.process.id)).processes
 
 
 async def _why(visit: Visit, access: ProcessAccess) -> Why | None:

@@ -1,0 +1,3 @@
+from tests.workflows.conftest import stack
+
+__all__ = ["stack"]
