@@ -67,7 +67,7 @@ def test_a_file_that_is_no_experiment_is_refused_with_what_is_wrong(tmp_path: Pa
 def result(variant: str, repetition: int, found: float) -> RunResult:
     return RunResult(
         case="a", variant=variant, repetition=repetition, process="c-1", asked=3, taken=9, cost=Decimal("0.5"),
-        figures={"links": found},
+        figures={"links": found, "rounds": 4},
     )  # fmt: skip
 
 
@@ -87,6 +87,7 @@ def test_variants_are_compared_pairwise_with_the_first(tmp_path: Path) -> None:
     assert set(files) == {"report.md", "results.jsonl", "figure-01.svg"}
     assert "12 asked, 36 taken from the ledger (75%)" in files["report.md"]
     assert "| short | 2 | 6 | -6.71 to 18.7 | +3 | 3 to 3 * |\n" in files["report.md"]
+    assert "The same in all runs of a case, and therefore without a table: rounds." in files["report.md"]
     assert "## Decision" in files["report.md"]
     assert files["figure-01.svg"].count("<circle") == 4
 

@@ -223,13 +223,23 @@ def table(figure: str, results: Sequence[RunResult], variants: Sequence[str]) ->
     return lines
 
 
+def alike_in_each_case(results: Sequence[RunResult]) -> set[str]:
+    """The figures that every run of a case shares, where there are several: what repetitions share cannot differ."""
+    values: dict[str, dict[str, set[float]]] = {}
+    for one in results:
+        for name, value in one.figures.items():
+            values.setdefault(name, {}).setdefault(one.case, set()).add(value)
+    return {name for name, cases in values.items() if len(results) > 1 and all(len(one) == 1 for one in cases.values())}
+
+
 def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int) -> dict[str, str]:
     """The files of the report by name: Markdown with the form of a decision at its end, a picture for each figure, all results.
 
     `left`: runs that were not made.
     """
     names = dict.fromkeys(name for one in results for name in one.figures)
-    tables = {name: table(name, results, list(experiment.variants)) for name in names}
+    alike = alike_in_each_case(results)
+    tables = {name: table(name, results, list(experiment.variants)) for name in names if name not in alike}
     files = {
         "report.md": rendered(
             "report.md.jinja",
@@ -237,6 +247,7 @@ def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int)
             results=results,
             left=left,
             tables=tables,
+            alike=[name for name in names if name in alike],
             asked=sum(one.asked for one in results),
             taken=sum(one.taken for one in results),
             cost=sum((one.cost for one in results), Decimal(0)),
