@@ -42,6 +42,9 @@ _API: Final = {
         "put /profiles/{profile_id}/source/profile",
     ),
     Action.START_PROCESS: ("post /processes",),
+    Action.KEEP_LOOKING: ("put /processes/{process_id}/standing",),
+    Action.READ_STANDING: ("get /standing",),
+    Action.STEP_FORWARD: ("post /standing/{standing_id}",),
     Action.LIST_PROCESSES: ("get /processes",),
     Action.READ_PROCESS: (
         "get /processes/{process_id}",
@@ -88,6 +91,8 @@ _PAGES: Final = {
         "POST /codec/encode",
     ),
     Action.LIST_PROCESSES: ("GET /processes",),
+    Action.READ_STANDING: ("GET /standing",),
+    Action.STEP_FORWARD: ("POST /standing",),
     Action.START_PROCESS: (
         "GET /start",
         "POST /start",
@@ -157,6 +162,9 @@ _TOOLS: Final = {
         "leave",
         "consent",
     ),
+    Action.KEEP_LOOKING: ("keep_looking",),
+    Action.READ_STANDING: ("standing",),
+    Action.STEP_FORWARD: ("step_forward",),
     Action.READ_PLAN: ("plan",),
     Action.CONSENTS: (
         "consents",

@@ -122,23 +122,24 @@ async def test_a_week_later_the_right_person_comes_among_fifty_and_the_demander_
 
     ask = next(ask for ask in asked if ask["choices"]["proposals"][0]["profile_id"] == right["profile_id"])
     assert ask["choices"]["residual"]["tension"]["transition"] == CRANE["transition"]
-    yes, no = ask["messages"]
+    yes, _ = ask["messages"]
     child = (await case.decide(yes)).json()["id"]
     assert child == f"{case.pid}.1-1"
     again = await case.decide(yes)
     assert again.json()["id"] == child, "a repetition begins the same process"
     assert await case.asked() == [], "it waits no longer"
-    phase = (await town.context.repositories.processes.get(child)).phase
-    if phase == "confirming":
-        await town.ask("POST", f"/processes/{child}/messages", case.token, json={"kind": "confirm_tension"})
-    await town.stack.until(child, "answering")
+    await town.stack.until_ended(child)
+    assert (await town.ask("GET", f"/processes/{child}/plan", case.token)).status_code == 200
+    seated = {seat.profile_id for seat in await town.context.repositories.seats.seats(child)}
+    assert seated >= {right["profile_id"], *(one["profile_id"] for one in case.room)}, (
+        "with those who were there before"
+    )
     row = await town.context.repositories.processes.get(child)
     assert row.parent_id == case.pid
     children = (await town.ask("GET", f"/processes?parent={case.pid}", case.token)).json()["processes"]
     assert [one["id"] for one in children] == [child]
     own = (await case.readable(case.token))["own"]
     assert [one["child"] for one in own] == [child]
-    await town.stack.handle(child).cancel()
 
 
 async def test_a_candidate_who_is_not_wanted_is_not_told_again_also_when_they_change(town: GatewayHarness) -> None:

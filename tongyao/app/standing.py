@@ -26,7 +26,7 @@ from tongyao.app.start import StartProcessBody, start_child, start_process
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.heavy_work import READINGS
-from tongyao.protocol.model.ids import OWN_TENSION, speaker_of
+from tongyao.protocol.model.ids import OWN_TENSION, hole_of, speaker_of
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
@@ -403,7 +403,7 @@ async def answer_candidate(
         async with writing(repositories, access.caller, row.demander):
             await repositories.standing.answer(match, now, begun=False)
         return ""
-    people = await _found_so_far(repositories, standing, match)
+    people = await _found_so_far(repositories, row, standing, match)
     settings = ProcessSettings.model_validate(row.settings)
     named = people[: settings.max_others] if len(people) >= settings.quorum else []
     if row.phase == Phase.SELECTING:
@@ -426,13 +426,21 @@ async def _begun(context: AppContext, standing: StandingTension, match: Standing
         await context.repositories.standing.close(standing.id, now, child=child)
 
 
-async def _found_so_far(repositories: Repositories, standing: StandingTension, match: StandingMatch) -> list[str]:
-    """The candidate, then those of whom the demander was told before and did not refuse, and those whom discovery found."""
+async def _found_so_far(
+    repositories: Repositories, row: ProcessRow, standing: StandingTension, match: StandingMatch
+) -> list[str]:
+    """The candidate; those of whom the demander was told before and did not refuse; who was in the room, or was found for it."""
     told = [one for one in await repositories.standing.matches(standing.id) if one.asked_at and one.begun is not False]
-    before = []
     if standing.residual == OWN_TENSION:
-        before = [one.profile_id for one in await repositories.seats.candidates(standing.process_id, round_number=0)]
-    return list(dict.fromkeys([match.profile_id, *(one.profile_id for one in told), *before]))
+        before = [one.profile_id for one in await repositories.seats.candidates(row.id, round_number=0)]
+    else:
+        again = ProcessSettings.model_validate(row.settings).propose_parents_participants
+        left = hole_of(standing.residual)
+        room = await repositories.seats.seats(row.id) if again else []
+        before = [seat.person for seat in room if seat.active and seat.alias not in (DEMANDER, left and left[1])]
+    found = list(dict.fromkeys([match.profile_id, *(one.profile_id for one in told), *before]))
+    there = await repositories.profiles.known(found)
+    return [person for person in found if person in there]
 
 
 async def _begin(context: AppContext, access: ProcessAccess, standing: StandingTension, named: Sequence[str]) -> str:

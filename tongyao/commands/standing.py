@@ -29,7 +29,9 @@ async def list_standing(person: Annotated[str, typer.Argument(help="Id of the pe
         (one.process_id, one.residual, one.scene, f"{one.until:%Y-%m-%d}", str(one.found), one.child or "")
         for one in found.own
     ]
-    print_table([say(f"standing.{name}") for name in ("process", "residual", "scene", "until", "found", "child")], rows)
+    print_table(
+        [say(f"standing_tensions.{name}") for name in ("process", "residual", "scene", "until", "found", "child")], rows
+    )
 
 
 @standing.command()
@@ -49,7 +51,7 @@ async def keep(
     given = {"residual": residual, "looking": not close, "visible": visible, "days": days, "per_week": per_week}
     async with app_context() as context:
         await keep_looking(context, operator(), process, validated(KeepLookingBody, given))
-    console.print(say("standing.closed" if close else "standing.waits"), highlight=False)
+    console.print(say("standing_tensions.closed" if close else "standing_tensions.waits"), highlight=False)
 
 
 @standing.command()
@@ -62,4 +64,4 @@ async def look() -> None:
 
     async with app_context() as context:
         searching = replace(context, people_search=wiring.intent_field(settings(), context.repositories))
-        console.print(say("standing.looked", **await look_now(searching)), highlight=False)
+        console.print(say("standing_tensions.looked", **await look_now(searching)), highlight=False)
