@@ -186,7 +186,7 @@ async def test_whoever_might_answer_reads_it_with_their_own_sentence_and_steps_f
     await case.keep(visible=True)
     async with McpClient(make_server(town.context, token=reader["token"])) as agent:
         [found] = said_by(await agent.call_tool("standing", {}))["answerable"]
-        assert found["sentence"] in OPERATOR
+        assert str(found["sentence"]) in OPERATOR
         await agent.call_tool("step_forward", {"standing_id": found["id"]})
         await agent.call_tool("step_forward", {"standing_id": found["id"]})
     [ask] = await case.asked()

@@ -32,7 +32,7 @@ CALLS: dict[str, Arguments] = {
     "consents": lambda pid: {},
     "set_consent": lambda pid: {"scene": "none-such", "consent": "ask"},
     "standing": lambda pid: {},
-    "keep_looking": lambda pid: {"process_id": pid, "looking": False},
+    "keep_looking": lambda pid: {"process_id": pid},
     "step_forward": lambda pid: {"standing_id": "s-none"},
     "channels": lambda pid: {},
     "set_channel": lambda pid: {"kind": "webhook", "to": "http://example.org/not-https"},
