@@ -63,7 +63,9 @@ async def test_twenty_kills_between_joining_and_being_told_lose_nothing_and_repe
             await join(here, scene, [(f"came-{number}", f"I have practised {trade} for years and can offer {trade}.")])
             command = [sys.executable, "-m", "tests.support.waiting_tensions", url, str(number)]
             looking = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            await asyncio.sleep(chance.uniform(0.5, 6.0))  # not for synchronisation: the moment of the kill is by chance
+            await asyncio.sleep(
+                chance.uniform(0.5, 6.0)
+            )  # not for synchronisation: the moment of the kill is by chance
             if number % 3 == 2:
                 before = server.pid
                 assert before is not None

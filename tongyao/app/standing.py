@@ -240,7 +240,9 @@ async def _hold(context: AppContext, scene: str, now: datetime) -> tuple[int, in
             )
             for one in near
         ]
-    known = await repositories.consents.standing([one.profile_id for one in found], scene)
+    nearest = {one.profile_id: one for one in sorted(found, key=lambda one: one.score)}  # of each person their best
+    found = list(nearest.values())
+    known = await repositories.consents.standing(list(nearest), scene)
     found = [one for one in found if one.profile_id in known and known[one.profile_id].consent is not Consent.NEVER]
     asked = await repositories.standing.settle(scene, found, now, people=people, tensions=list(tensions))
     return len(people), asked

@@ -64,6 +64,14 @@ class Consents:
                 [profile_id, scene_id, consent.value],
             )
 
+    async def put_first(self, profile_id: str, scene_id: str, consent: Consent) -> None:
+        """Store a decision where there is none yet."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+                [profile_id, scene_id, consent.value],
+            )
+
     async def of_person(self, profile_id: str) -> list[ConsentRow]:
         """What they decided, by scene."""
         async with reading(self._pool, ConsentRow) as cursor:
