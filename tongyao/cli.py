@@ -39,6 +39,7 @@ MODULES: Final = {
     "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
+    "standing": ("standing",),
     "keys": ("keys",),
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with what the modules add."""
@@ -48,7 +49,7 @@ _PANELS: Final = {
     "try": ("demo", "up", "doctor"),
     "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback", *_FORKS),
     "speak": MODULES["messages"],
-    "people": ("field", "token", "gateway", "mcp"),
+    "people": ("field", "standing", "token", "gateway", "mcp"),
     "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),
 }
 """Panels of the help and their commands; all others are for operators."""

@@ -65,4 +65,11 @@ class BackupCheck:
         return await _run(Duty.BACKUP)
 
 
-MAINTENANCE = [Sweep, Reconcile, FinishErasures, Retention, BackupCheck]
+@workflow.defn(name=WORKFLOWS[Duty.STANDING])
+class HoldStandingTensions:
+    @workflow.run
+    async def run(self) -> DutyReport:
+        return await _run(Duty.STANDING)
+
+
+MAINTENANCE = [Sweep, Reconcile, FinishErasures, Retention, BackupCheck, HoldStandingTensions]

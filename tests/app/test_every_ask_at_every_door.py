@@ -257,8 +257,8 @@ CASES: Final = [
 
 
 def test_every_kind_of_ask_is_opened_here() -> None:
-    assert {*OPEN, AskName.CALLS} == set(KINDS) == set(AskName), (
-        "model calls are answered at doors of their own: test_calls.py"
+    assert {*OPEN, AskName.CALLS, AskName.CANDIDATE} == set(KINDS) == set(AskName), (
+        "model calls and candidates are asked by no workflow: tests/gateway/test_calls.py, test_standing.py"
     )
     for kind, make in OPEN.items():
         assert waiting(make(), kind).id

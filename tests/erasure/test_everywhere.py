@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, cast
@@ -37,6 +38,7 @@ from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.records.people.notifications import Channel
 from tongyao.records.process.feedback import FeedbackRow
+from tongyao.records.process.standing import StandingMatch, StandingTension
 from tongyao.runtime import wiring
 
 WORD = "Quillfeather"
@@ -80,6 +82,8 @@ ID_STAYS: Final = {
 
 MUST_NOT_STAY: Final = {
     "candidates",
+    "standing_tensions",
+    "standing_matches",
     "channels",
     "sources",
     "source_turns",
@@ -140,6 +144,15 @@ async def everything_is_said(here: Stack, gateway: GatewayHarness, url: str) -> 
         pid, FeedbackRow(alias=alias, revision=1, usefulness=5), words=f"{WORD} was useful."
     )
 
+    row = await repositories.processes.get(pid)
+    waits = StandingTension(
+        id="s-1", scene_id=scene, process_id=pid, residual="plan/1/residual/1", demander=row.demander,
+        text_id=await repositories.texts.put(f"process:{pid}", "shared/tension", f"The {WORD} cold room waits."), people=[ada],
+        per_week=1, until=datetime.now(UTC) + timedelta(days=1), created_at=datetime.now(UTC),
+    )  # fmt: skip
+    await repositories.standing.keep(waits)
+    match = StandingMatch(standing_id="s-1", profile_id=ada, version=1)
+    await repositories.standing.settle(scene, [match], datetime.now(UTC), people={}, tensions=[])
     unread = await here.start([ada, *people.values()], intent=INTENT, auto_confirm=True, residuals="off")
     await here.handle(unread).signal("submit_projection", {"alias": alias, "round": "one", "text": f"{WORD} by hand"})
     await here.end(unread)

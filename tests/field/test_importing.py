@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tongyao.field.profile_import import ImportReport, NotProfiles, import_profiles
+from tongyao.protocol.rules.consent import Consent
 from tongyao.records.database import Pool, open_pool
+from tongyao.records.people.consents import Consents
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.texts import Texts
@@ -273,3 +275,70 @@ async def test_what_is_refused_is_said_in_both_languages(pool: Pool, tmp_path: P
     with pytest.raises(NotProfiles) as no_json:
         await imported(pool, tmp_path / "q.json", "not JSON")
     assert "is no JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh
+
+
+CARDS = """BEGIN:VCARD
+VERSION:4.0
+UID:urn:uuid:ada-1
+FN:Ada Lindqvist
+TITLE:Harbour crane operator
+ORG:North Quay
+EMAIL:ada@example.org
+NOTE:I lift crates from two jetties and am looking for
+  a deckhand\\, in winter.
+X-CONSENT:never
+END:VCARD
+BEGIN:VCARD
+VERSION:4.0
+FN:Nobody
+X-CONSENT:perhaps
+NOTE:I mend nets and can offer nets.
+END:VCARD
+"""
+
+
+async def test_cards_of_people_come_in_with_their_consent_and_without_their_addresses(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.vcf"
+    file.write_text(CARDS, encoding="utf-8")
+    pool = await open_pool(fresh_database_url)
+    try:
+        profiles, consents = Profiles(pool), Consents(pool)
+        dry = await import_profiles(profiles, Scenes(pool), file, scene="quay", consents=consents, dry_run=True)
+        assert (dry.new, dry.changed, [id for id, _ in dry.refused]) == (1, 0, ["Nobody"])
+        assert await profiles.of_scene("quay") == [], "a dry run stores nothing"
+        assert "quay" not in {scene.id for scene in await Scenes(pool).all()}
+        report = await import_profiles(profiles, Scenes(pool), file, scene="quay", consents=consents)
+        assert (report.new, report.changed, report.refused) == (dry.new, dry.changed, dry.refused)
+        [ada] = await profiles.of_scene("quay")
+        text = await Texts(pool).get(ada.text_id)
+        assert "looking for a deckhand, in winter" in text and "ada@example.org" not in text and "never" not in text
+        assert (await profiles.get(ada.profile_id)).display_name == "Ada Lindqvist"
+        assert (await consents.standing([ada.profile_id], "quay"))[ada.profile_id].consent is Consent.NEVER
+        await consents.put(ada.profile_id, "quay", Consent.ALLOW)
+        await import_profiles(profiles, Scenes(pool), file, scene="quay", consents=consents)
+        assert (await consents.standing([ada.profile_id], "quay"))[ada.profile_id].consent is Consent.ALLOW
+    finally:
+        await pool.close()
+
+
+async def test_a_column_may_say_consent_and_language_and_neither_is_part_of_the_profile(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(
+        "id,name,skills,language,consent\nbo,Bo,Bakes bread,zh,ask\ncy,Cy,Sails a ferry,Danish,\n", encoding="utf-8"
+    )
+    pool = await open_pool(fresh_database_url)
+    try:
+        profiles, consents = Profiles(pool), Consents(pool)
+        await import_profiles(profiles, Scenes(pool), file, scene="quay", consents=consents)
+        bo, cy = await profiles.of_scene("quay")
+        assert (bo.language, cy.language) == ("zh", "en")
+        assert "ask" not in (await Texts(pool).get(bo.text_id)).split("：")
+        assert "Danish" in await Texts(pool).get(cy.text_id), "a language that somebody speaks is of their profile"
+        known = await consents.standing(["bo", "cy"], "quay")
+        assert (known["bo"].consent, known["cy"].consent) == (Consent.ASK, Consent.ALLOW)
+    finally:
+        await pool.close()

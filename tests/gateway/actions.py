@@ -43,6 +43,9 @@ _API: Final = {
     ),
     Action.START_PROCESS: ("post /processes",),
     Action.FORK: ("post /processes/{process_id}/forks",),
+    Action.KEEP_LOOKING: ("put /processes/{process_id}/standing",),
+    Action.READ_STANDING: ("get /standing",),
+    Action.STEP_FORWARD: ("post /standing/{standing_id}",),
     Action.LIST_PROCESSES: ("get /processes",),
     Action.READ_PROCESS: (
         "get /processes/{process_id}",
@@ -89,6 +92,8 @@ _PAGES: Final = {
         "POST /codec/encode",
     ),
     Action.LIST_PROCESSES: ("GET /processes",),
+    Action.READ_STANDING: ("GET /standing",),
+    Action.STEP_FORWARD: ("POST /standing",),
     Action.START_PROCESS: (
         "GET /start",
         "POST /start",
@@ -159,6 +164,9 @@ _TOOLS: Final = {
         "leave",
         "consent",
     ),
+    Action.KEEP_LOOKING: ("keep_looking",),
+    Action.READ_STANDING: ("standing",),
+    Action.STEP_FORWARD: ("step_forward",),
     Action.READ_PLAN: ("plan",),
     Action.CONSENTS: (
         "consents",

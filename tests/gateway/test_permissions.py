@@ -26,6 +26,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/processes"): {"intent": "x", "participants": ["nobody-1", "nobody-2"]},
     ("post", "/processes/{process_id}/forks"): {},
     ("post", "/tokens"): {"role": "operator"},
+    ("put", "/processes/{process_id}/standing"): {"looking": False},
     ("post", "/calls/next"): {},
     ("post", "/calls/{call_id}/answer"): {"text": "{}"},
     ("put", "/processes/{process_id}/feedback"): {"usefulness": 3},
@@ -88,7 +89,7 @@ async def test_every_operation_lets_in_whom_the_table_names_and_nobody_else(gate
                 names = {
                     "process_id": pid if own else other_pid,
                     "profile_id": (person or people[0]["profile_id"]) if own else people[0]["profile_id"],
-                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none", "call_id": "call-0123456789",
+                    "scene": "none-such", "kind": "pager", "message_id": "00000000-0000-0000-0000-000000000000", "token_id": "t-none", "standing_id": "s-none", "call_id": "call-0123456789",
                 }  # fmt: skip
                 where = path.format(**names)
                 if where.endswith("/events"):

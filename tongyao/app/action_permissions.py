@@ -41,6 +41,9 @@ class Action(StrEnum):
     SOURCE = "source"
     START_PROCESS = "start_process"
     FORK = "fork"
+    KEEP_LOOKING = "keep_looking"
+    READ_STANDING = "read_standing"
+    STEP_FORWARD = "step_forward"
     LIST_PROCESSES = "list_processes"
     READ_PROCESS = "read_process"
     READ_EVENTS = "read_events"
@@ -83,6 +86,9 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
     Action.SOURCE: _OWN,
     Action.START_PROCESS: frozenset({Role.PERSON}),
     Action.FORK: frozenset({Role.DEMANDER}),
+    Action.KEEP_LOOKING: frozenset({Role.DEMANDER, Role.OPERATOR}),
+    Action.READ_STANDING: frozenset({Role.PERSON}),
+    Action.STEP_FORWARD: frozenset({Role.PERSON}),
     Action.LIST_PROCESSES: _ANY_TOKEN,
     Action.READ_PROCESS: _IN_THE_PROCESS,
     Action.READ_EVENTS: _IN_THE_PROCESS,

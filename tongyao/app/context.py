@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -175,6 +175,40 @@ class PeopleSearch(Protocol):
         ...
 
 
+class StandingSearch(PeopleSearch, Protocol):
+    """The intent field, as standing tensions ask it."""
+
+    async def answered_by(
+        self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
+    ) -> Sequence[FoundPerson]:
+        """Those of `people` who are among the best of the scene for a tension, each once."""
+        ...
+
+    async def take_in(self, scene: str) -> None:
+        """Index everybody who is new or changed."""
+        ...
+
+    def own_words(self, text: str, tensions: Mapping[str, Tension]) -> Sequence[OwnWords]:
+        """Where a profile is near these tensions, the nearest first; nobody else's profile has a part in it."""
+        ...
+
+
+class OwnWords(Protocol):
+    """A passage of one's own profile, and the part of a tension that it is near."""
+
+    @property
+    def tension(self) -> str: ...
+
+    @property
+    def part(self) -> str: ...
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
 class PersonalDataStore(Protocol):
     """Keeps data of people outside the tables that an erasure clears itself: an index, a memory."""
 
@@ -235,7 +269,7 @@ class AppContext:
     remember: bool = False
     profile_max_chars: int = 2_000_000
     request_recitation: RequestRecitation | None = None
-    people_search: PeopleSearch | None = None
+    people_search: StandingSearch | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

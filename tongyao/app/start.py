@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
@@ -52,7 +52,7 @@ from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
 from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.model.ids import process_text_id
-from tongyao.protocol.model.process import ProfileRef, TensionRef
+from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
@@ -170,16 +170,23 @@ def process_id_of(demander: str, key: str) -> str:
     return "c-" + uuid5(_NAMESPACE, "\x1f".join((demander, key))).hex[:16]
 
 
-async def start_child(context: AppContext, process_id: str, residual: str, *, caller: Caller = ANONYMOUS) -> str:
+async def start_child(
+    context: AppContext,
+    process_id: str,
+    residual: str,
+    *,
+    caller: Caller = ANONYMOUS,
+    participants: Sequence[Choice] = (),
+) -> str:
     """Start the child for a residual tension of a process that has ended; returns its id. A repetition finds the same child.
 
-    `caller`: the demander, authorized already, or an operator.
+    `caller`: the demander, authorized already, or an operator. `participants`: named already; else the field looks for them.
 
     A process that runs starts its children itself: send it `approve_residual`. Raises `BadInput`.
     """
     try:
         async with writing(context.repositories, caller):
-            child = await announce_child(context.repositories, process_id, residual)
+            child = await announce_child(context.repositories, process_id, residual, participants=participants)
     except NotAnnounced as refused:
         raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
     await begin_workflow(context, child)

@@ -13,7 +13,7 @@ from rich.text import Text
 from tongyao.commands import field_index
 from tongyao.commands.context import migrated_records
 from tongyao.commands.field_index import Scene, counting, fill_here, read_lines
-from tongyao.commands.options import PERSON, AsJson, complete_person
+from tongyao.commands.options import PERSON, AsJson, DryRun, complete_person
 from tongyao.commands.terminal import (
     EXIT_BAD_INPUT,
     EXIT_REFUSED,
@@ -44,12 +44,17 @@ field.add_typer(field_index.app)
 @field.command("import")
 async def import_file(
     file: Annotated[
-        Path, typer.Argument(help="JSON (object of id → fields, or list), CSV, a Markdown file, or a folder of them.")
+        Path,
+        typer.Argument(help="JSON (object of id → fields, or list), CSV, vCard, a Markdown file, or a folder of them."),
     ],
     scene: Scene,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import profiles into a scene. Creates the scene if it does not exist. Repeating it changes nothing."""
+    """Import profiles into a scene. Creates the scene if it does not exist. Repeating it changes nothing.
+
+    A field `consent` (ask, allow, never) holds for somebody who is new, `language` (en, zh) for the profile.
+    """
     from tongyao.field.profile_import import NotProfiles, import_profiles
     from tongyao.protocol.contracts.reindex import ReindexInput
     from tongyao.runtime import wiring
@@ -58,12 +63,20 @@ async def import_file(
         try:
             with counting(say("field.importing", scene=scene)) as progress:
                 stores, most = (repositories.profiles, repositories.scenes), chosen.profile_max_chars
-                report = await import_profiles(*stores, file, scene=scene, max_chars=most, progress=progress)
+                report = await import_profiles(
+                    *stores,
+                    file,
+                    scene=scene,
+                    max_chars=most,
+                    progress=progress,
+                    consents=repositories.consents,
+                    dry_run=dry_run,
+                )
         except NotProfiles as error:
             fail(error.reason.zh if language() == "zh" else error.reason, EXIT_BAD_INPUT)
         indexer = wiring.intent_field(chosen, repositories).indexer
-        live = [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
-        if "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
+        live = [] if dry_run else [index.kind for index in await indexer.store.indexes(scene) if index.state == "live"]
+        if not dry_run and "lexical" not in live and await indexer.store.people_count(scene) > LARGE:
             live.append("lexical")
         for kind in live:
             await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
@@ -76,7 +89,8 @@ async def import_file(
             errors.print(say("field.refused", id=id, reason=worded), markup=False, highlight=False)
         same = report.stored - report.new - report.changed
         counts = {"new": report.new, "changed": report.changed, "same": same, "refused": len(report.refused)}
-        console.print(say("field.imported", scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)
+        done = "field.would_import" if dry_run else "field.imported"
+        console.print(say(done, scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)
     if report.refused and not report.stored:
         raise typer.Exit(EXIT_BAD_INPUT)
 

@@ -270,6 +270,9 @@ async def branch(
         ),
     ],
     no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
+    ask: Annotated[
+        str, typer.Option(help="candidate/…: begin with somebody who came for what waited, or with --no not with them.")
+    ] = "",
     yes: Annotated[
         bool,
         typer.Option("--yes", help="Do not ask where this is the last thing that is waited for, and ends the process."),
@@ -284,7 +287,7 @@ async def branch(
     residual = f"{part}{hole}{(await _aliases(process, [who]))[0]}" if who else residual
     if not yes and await _ends_answering(process, residual):
         _ask_before(words.say("sent.last_reaction", process=process))
-    await _send(process, "approve_residual", key, residual=residual, approve=not no)
+    await _send(process, "approve_residual", key, residual=residual, approve=not no, ask=ask)
 
 
 @app.command()

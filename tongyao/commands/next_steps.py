@@ -69,7 +69,8 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
             without = "".join(f" --without {alias}" for alias in message["without"])
             return f"tongyao replan {id}{without}{''.join(f' --proposal {alias}' for alias in message['proposals'])}"
         case "approve_residual":
-            return f"tongyao branch {id} {shlex.quote(ask.subject)}{'' if message['approve'] else ' --no'}"
+            asked = f" --ask {message['ask']}" if message.get("ask") else ""
+            return f"tongyao branch {id} {shlex.quote(ask.subject)}{asked}{'' if message['approve'] else ' --no'}"
         case "consent":
             speaks = f" --endpoint {message['endpoint']}" if "endpoint" in message else ""
             said = f" --allow{speaks}" if message["allow"] else " --refuse"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from tongyao.field.index.in_memory_scene import InMemoryScene
 from tongyao.field.index.indexed_scene import IndexedScene
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index
+from tongyao.field.own_words import Passage, own_words
 from tongyao.field.perspectives import PERSPECTIVES, Match, union
 from tongyao.heavy_work import one_at_a_time
 from tongyao.protocol.contracts.reindex import ModelSpec
@@ -29,6 +30,9 @@ from tongyao.single_flight import SingleFlight
 FRESH_PEOPLE: Final = 200
 """New or changed people indexed at most by one search before it answers; the next ones continue."""
 
+BEST: Final = 3
+"""Places of a scene in which somebody who is new answers a standing tension."""
+
 PROFILE_CHARS: Final = 2_000
 """Characters used of a profile that is itself the query."""
 
@@ -40,6 +44,11 @@ class SceneFieldSettings(Value):
 
     k: int = Field(default=8, ge=1, le=50, description="People at most; a process may ask for fewer.")
     threshold: float = Field(default=0.0, ge=0, description="The least score, in thirds of a standard deviation.")
+    standing_threshold: float = Field(
+        default=3.0,
+        ge=0,
+        description="The least score, in thirds of a standard deviation, of somebody who is new for a standing tension.",
+    )
     shares: dict[str, float] = Field(
         default_factory=lambda: dict.fromkeys(PERSPECTIVES, 1.0),
         description="How places are divided among perspectives.",
@@ -85,6 +94,31 @@ class IntentField:
             )
             for match in union(lists, most, chosen.shares)
         ]
+
+    async def answered_by(
+        self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
+    ) -> list[CandidateRow]:
+        """Those of `people` who are among the three best of the scene for a standing tension, each once (docs/field.md §3).
+
+        The three best are the union's top three; their score is at least `standing_threshold`, and the scene's own `threshold`.
+        """
+        chosen = await self._settings(scene)
+        found = await self.discover(tension, scene=scene, limit=BEST, excluded=excluded)
+        best = list(dict.fromkeys(row.profile_id for row in found))[: min(BEST, chosen.k)]
+        least = max(chosen.threshold, chosen.standing_threshold)
+        rows = [row for row in found if row.profile_id in best and row.profile_id in people and row.score >= least]
+        return [
+            next(row for row in rows if row.profile_id == id) for id in dict.fromkeys(row.profile_id for row in rows)
+        ]
+
+    def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
+        """As `own_words.own_words`."""
+        return own_words(text, tensions)
+
+    async def take_in(self, scene: str) -> None:
+        """Index everybody who is new or changed, where the scene has an index."""
+        while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
+            await self._scene(scene)
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()

@@ -9,7 +9,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -27,9 +27,10 @@ from tongyao.protocol.model.profile_ids import (
 )
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
-from tongyao.protocol.rules.consent import Origin
+from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
+from tongyao.records.people.consents import Consents
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileUnknown
 from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.texts.catalogue import catalogue, worded
@@ -39,6 +40,16 @@ _SCRIPT = re.compile(r"<(script|style)\b", re.I)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _NAMES: Final = ("name", "display_name", "姓名", "名字", "昵称", "nickname", "绰号")
 _IDS: Final = ("id", "profile_id", "编号")
+_CONSENTS: Final = ("consent", "同意")
+_CARD: Final = {
+    "FN": "name",
+    "TITLE": "title",
+    "ROLE": "role",
+    "ORG": "organisation",
+    "CATEGORIES": "skills",
+    "NOTE": "bio",
+}
+"""Properties of a vCard (RFC 6350) and the fields that they become. Addresses and numbers are left out."""
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
 BATCH: Final = 200
@@ -95,6 +106,8 @@ async def import_profiles(
     scene: str,
     max_chars: int = 2_000_000,
     sample: bool = False,
+    consents: Consents | None = None,
+    dry_run: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ImportReport:
     """Store every profile of `path` in `scene`, which is made when missing.
@@ -103,6 +116,8 @@ async def import_profiles(
     Where one of them cannot be stored, each of the few hundred is tried alone.
 
     Args:
+        consents: where the field `consent` of somebody new is kept; what a person decided themselves stays.
+        dry_run: count and check, and store nothing.
         sample: nobody real; such profiles stand behind registered people where scores tie.
         progress: called with how many were dealt with and how many there are.
 
@@ -116,9 +131,11 @@ async def import_profiles(
     try:
         await scenes.get(scene)
     except SceneUnknown:
-        await scenes.put(scene, scene)
+        if not dry_run:
+            await scenes.put(scene, scene)
     there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
     seen: set[str] = set()
+    decided: dict[str, Consent] = {}
     waiting = iter(rows)
     done = 0
 
@@ -126,15 +143,18 @@ async def import_profiles(
         """One row; None when it is refused, or is there as it is."""
         try:
             id, text = _checked(row, scene, seen, max_chars)
+            language, consent = _language(row.value), _consent(row.value)
         except _NoProfile as error:
             report.refused.append((_BROKEN.sub("?", row.named), error.reason))
             return None
         if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
             report.stored += 1
             return None
+        if consent is not None and id not in there:
+            decided[id] = consent
         return NewProfile(
             id=id, display_name=_display_name(row.value), text=text, grade=grade_profile(text).value,
-            language=language_of(text), contact={"sample": True} if sample else {},
+            language=language or language_of(text), contact={"sample": True} if sample else {},
             origin=Origin.SAMPLE if sample else Origin.IMPORT,
         )  # fmt: skip
 
@@ -153,12 +173,30 @@ async def import_profiles(
             report.stored += 1
             report.new += profile.id not in there
             report.changed += profile.id in there
+            await keep_consents([profile])
+
+    async def would(wanted: Sequence[NewProfile]) -> None:
+        for profile in wanted:
+            if profile.id not in there and await profiles.was_given(profile.id):
+                report.refused.append((profile.id, ImportRefusal("id_taken", error="this id is taken: choose another")))
+                continue
+            report.stored += 1
+            report.new += profile.id not in there
+            report.changed += profile.id in there
+
+    async def keep_consents(new: Sequence[NewProfile]) -> None:
+        for profile in new:
+            if consents is not None and profile.id in decided:
+                await consents.put_first(profile.id, scene, decided[profile.id])
 
     async def store() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
             wanted = [profile for row in batch if (profile := checked(row)) is not None]
             new = [profile for profile in wanted if profile.id not in there]
+            if dry_run:
+                await would(wanted)
+                continue
             try:
                 if new:
                     await profiles.add(scene, new)
@@ -168,6 +206,7 @@ async def import_profiles(
                 new = []
             report.stored += len(new)
             report.new += len(new)
+            await keep_consents(new)
             stored = {profile.id for profile in new}
             for profile in wanted:
                 if profile.id not in stored:
@@ -228,7 +267,7 @@ def profile_text(value: object) -> str:
         lines = [value]
     elif isinstance(value, (dict, _Pairs)):
         pairs = value if isinstance(value, _Pairs) else value.items()
-        fields = ((str(name), _plain(inner)) for name, inner in pairs if name not in _IDS)
+        fields = ((str(name), _plain(inner)) for name, inner in pairs if not _is_of_the_row(name, inner))
         lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
     else:
         raise _NoProfile("no_fields", kind=_kind(value))
@@ -288,6 +327,55 @@ def _display_name(value: object) -> str:
     return "" if problem_with(given[:200]) else given
 
 
+def _language(value: object) -> str:
+    """The language that a row gives, `en` or `zh`; empty where it gives none. Other words are of the profile: languages that somebody speaks."""
+    given = _given(value, ("language",)).lower()
+    return given if given in ("en", "zh") else ""
+
+
+def _consent(value: object) -> Consent | None:
+    """The consent that a row gives. Raises `ValueError` for another word."""
+    given = _given(value, _CONSENTS).lower()
+    if given not in ("", *Consent):
+        raise _NoProfile("no_consent", given=given[:40])
+    return Consent(given) if given else None
+
+
+def _is_of_the_row(name: object, value: object) -> bool:
+    """Whether a field is no part of the text of a profile."""
+    return name in (*_IDS, *_CONSENTS) or (name == "language" and str(value).strip().lower() in ("en", "zh"))
+
+
+def _given(value: object, names: Sequence[str]) -> str:
+    found = [value.get(name) for name in names] if isinstance(value, dict) else []
+    return next((str(one).strip() for one in found if one not in (None, "")), "")
+
+
+def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
+    """The people of a vCard file. A line that begins with a space goes on with the line before."""
+    fields: dict[str, str] | None = None
+    for line in re.sub(r"\r?\n[ \t]", "", text).splitlines():
+        name, _, value = line.partition(":")
+        name = name.partition(";")[0].rpartition(".")[2].strip().upper()
+        value = re.sub(r"\\(.)", lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
+        if (name, value.upper()) == ("BEGIN", "VCARD"):
+            fields = {}
+        elif (name, value.upper()) == ("END", "VCARD") and fields is not None:
+            given = fields.pop("id", "")
+            id = stem_id(given) if given else ""
+            yield _FileEntry(id or fields.get("name", "(no id)"), id, fields)
+            fields = None
+        elif fields is not None and name == "UID":
+            fields["id"] = value.removeprefix("urn:uuid:")
+        elif fields is not None and name in ("X-LANGUAGE", "LANG", "X-CONSENT"):
+            fields["consent" if name == "X-CONSENT" else "language"] = value.lower()[:40]
+        elif fields is not None and name in _CARD and value:
+            before = fields.get(_CARD[name])
+            fields[_CARD[name]] = f"{before}\n{value}" if before else value
+    if fields is not None:
+        raise NotProfiles("no_card_end", path=path)
+
+
 def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.is_dir():
         found = sorted(path.rglob("*.md"))
@@ -326,6 +414,8 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
                 yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:
             raise NotProfiles("no_csv", path=path, error=error) from None
+    elif path.suffix.lower() == ".vcf":
+        yield from _cards(path, text)
     elif path.suffix.lower() in (".md", ".txt"):
         yield _FileEntry(path.stem, stem_id(path.stem), text)
     else:
@@ -356,8 +446,7 @@ def _json_rows(path: Path, text: str) -> Iterator[_FileEntry]:
 
 
 def _id_of(value: object) -> str:
-    found = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
-    return next((str(id).strip() for id in found if id not in (None, "")), "")
+    return _given(value, _IDS)
 
 
 def _kind(value: object) -> ImportRefusal:

@@ -46,6 +46,7 @@ from tongyao.records.process.plans import ANSWERS, DELIVERIES, PLANS, AnswerRow,
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import OBSERVATIONS, PROJECTIONS, ObservationRow, ProjectionRow, Rounds
 from tongyao.records.process.seats import SEATS, SeatRow, Seats
+from tongyao.records.process.standing import StandingTensions
 from tongyao.records.waiting_calls import WaitingCalls
 
 ERASED: Final = "[erased]"
@@ -89,6 +90,7 @@ class Repositories:
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)
         self.feedback = Feedback(pool)
+        self.standing = StandingTensions(pool)
         self.contacts = Contacts(pool)
         self.ledger = Ledger(pool)
         self.waiting_calls = WaitingCalls(pool)

@@ -85,6 +85,9 @@ class MaintenanceSettings(BaseModel):
     backup_minutes: int = Field(
         default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule."
     )
+    standing_minutes: int = Field(
+        default=1, ge=0, description="Minutes between looks at who is new for standing tensions; 0: no schedule."
+    )
     keep_days: int = Field(
         default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
     )

@@ -5,6 +5,7 @@ Implementations are imported where they are made: most commands need the records
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import socket
@@ -148,7 +149,9 @@ def deps(
         memory=memory,
         reciting=reciting,
         consent_quotas=settings.consent,
-        duties=duties(settings, app_context(settings, records, client)) if client is not None else {},
+        duties={}
+        if client is None
+        else duties(settings, dataclasses.replace(app_context(settings, records, client), people_search=field)),
         manifest={
             "engines": {step: engine.name for step, engine in chosen.items()},
             "models": {step: engine.model_for(step) for step, engine in chosen.items()},

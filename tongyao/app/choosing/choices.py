@@ -12,6 +12,7 @@ from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
@@ -86,6 +87,8 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     """The choices of one ask; None for an ask that offers none."""
     if ask.alias != DEMANDER:
         return None
+    if ask.ask == "candidate":
+        return await _of_candidate(repositories, ask)
     if ask.ask in ("residual", "hole"):
         return await _of_residual(repositories, ask)
     if ask.ask == "select_participants":
@@ -127,6 +130,22 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
     except NotAnnounced:
         residual = None
     return Choices(options=options, residual=residual, takes_up_proposals=taken_up)
+
+
+async def _of_candidate(repositories: Repositories, ask: InboxRow) -> Choices | None:
+    """The tension that waited, and who came for it."""
+    found = await repositories.standing.match(ask.process_id, ask.ask_id)
+    if found is None:
+        return None
+    standing, match = found
+    words = (await repositories.texts.get_many([], known=[standing.text_id])).get(standing.text_id)
+    tension = Tension.model_validate_json(words) if words else None
+    title = tension.lineage.title if tension and tension.lineage else tension.transition if tension else ""
+    residual = Residual(id=standing.residual, title=title, tension=tension) if tension else None
+    near = CandidateRow(
+        perspective=match.perspective, rank=1, profile_id=match.profile_id, score=0, reasons=match.reasons
+    )
+    return Choices(options=("approve_residual",), proposals=(Proposal.of(near),), residual=residual)
 
 
 async def takes_up_proposals(repositories: Repositories, process_id: str) -> bool:

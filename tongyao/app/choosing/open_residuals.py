@@ -22,7 +22,12 @@ async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Re
 
     Left out is what has a child, and what is nearly the same as the tension of a child: none is started for it.
     """
-    if row.phase != Phase.COMPLETED or _closed_by_settings(row):
+    return [] if _closed_by_settings(row) else await left_open(repositories, row)
+
+
+async def left_open(repositories: Repositories, row: ProcessRow) -> list[Residual]:
+    """As `open_residuals`, also where the settings let no process of the same tree be started for them."""
+    if row.phase != Phase.COMPLETED:
         return []
     record = await repositories.record(row)
     if not record.plans:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from tongyao.app import standing
 from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, Action, Role, roles_in_words
 from tongyao.app.authorization import (
     Caller,
@@ -25,6 +26,7 @@ from tongyao.app.messaging.given_names import check_names, names_in
 from tongyao.app.messaging.refusal_details import in_detail
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
+    ApproveResidualBody,
     ConsentBody,
     DecideBody,
     ExtendDeadlineBody,
@@ -150,6 +152,8 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
     """Like `send_message`, for a caller whose access to the process is known already."""
     lineage = None
+    if isinstance(body, ApproveResidualBody) and body.ask:
+        return await _answer_candidate(context, access, body, key=key, via=via)
     if isinstance(body, SubmitProjectionBody) and body.items:
         await _check_agent_speaks(context, access)
     if isinstance(body, ReviseTensionBody) and access.role in MESSAGE_PERMISSIONS[body.kind]:
@@ -281,6 +285,8 @@ def build_message(
                 "tokens": body.tokens,
                 "cost": f"{body.cost.quantize(_MILLIONTH).normalize():f}" if body.cost is not None else None,
             }
+        case ApproveResidualBody():
+            fields = {"residual": body.residual, "approve": body.approve}
         case ConsentBody():
             fields = {**body.model_dump(exclude={"kind"}), "invitation": invitation_of(access.alias)}
         case _:
@@ -316,6 +322,19 @@ async def _start_child_of_ended(context: AppContext, access: ProcessAccess, mess
         en=en,
         zh=zh,
     )
+
+
+async def _answer_candidate(
+    context: AppContext, access: ProcessAccess, body: ApproveResidualBody, *, key: str, via: str
+) -> Receipt:
+    """What the demander decides about a candidate of a standing tension. Raises `NotAllowed`, `NotFound`, `BadInput`, `Refused`."""
+    build_message(body, access, key)  # raises where the role may not
+    child = await standing.answer_candidate(context, access, body.ask, begin=body.approve)
+    if isinstance(child, SelectParticipantsBody):
+        return await send_as(context, access, child, key=key, via=via)
+    en, zh = in_both("app", "receipt.child_started" if child else "receipt.no_candidate", child=child)
+    id = child or access.process.id
+    return Receipt(id=id, process_id=access.process.id, kind=body.kind, state="applied", code="accepted", en=en, zh=zh)
 
 
 async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:

@@ -287,6 +287,11 @@ class ApproveResidualBody(Body):
     kind: Literal["approve_residual"]
     residual: Id
     approve: bool = True
+    ask: str = Field(
+        default="",
+        max_length=200,
+        description="`candidate/…`, as `pending` says it: begin with the candidate, or not with this one.",
+    )
 
 
 class ReplanBody(AnswerBody):

@@ -12,6 +12,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.histories import delete_history
 from tongyao.app.operators.reconcile import ReconcileReport, mend_drift, sweep
 from tongyao.app.people.erasure import finish_erasures
+from tongyao.app.standing import look
 from tongyao.protocol.contracts.maintenance import WORKFLOWS, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
 
@@ -45,6 +46,9 @@ def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta |
         deleted = await delete_old_rows(context.repositories.pool, keep)
         return DutyReport(counts={**deleted, "histories": await delete_duty_histories(context.client)})
 
+    async def standing() -> DutyReport:
+        return DutyReport(counts=await look(context))
+
     async def checking_backup() -> DutyReport:
         return await check_backup(Backups(context.repositories.pool), most_backup_age)
 
@@ -54,6 +58,7 @@ def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta |
         Duty.ERASURES: erasing,
         Duty.RETENTION: retaining,
         Duty.BACKUP: checking_backup,
+        Duty.STANDING: standing,
     }
 
 

@@ -31,6 +31,7 @@ from tongyao.gateway.api import (
     processes,
     profiles,
     scenes,
+    standing,
     tokens,
 )
 from tongyao.gateway.api.common import known_query
@@ -56,6 +57,7 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         profiles,
         channels,
         processes,
+        standing,
         pictures,
         messages,
         events,

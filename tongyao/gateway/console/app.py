@@ -31,6 +31,7 @@ from tongyao.gateway.console.routes import (
     plan,
     preparing,
     process,
+    standing,
     start,
 )
 from tongyao.gateway.console.texts import Language, known, preferred
@@ -51,7 +52,7 @@ HEADERS: Final = {
 }
 """Headers of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
-PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, start)
+PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, standing, start)
 """The page that most look at first: routes are compared one after the other."""
 
 

@@ -1,4 +1,4 @@
-"""Tools for the caller's own account: notification channels, and the agent they have elsewhere."""
+"""Tools for the caller's own account: consents, standing tensions, notification channels, and the agent they have elsewhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
+from tongyao.app import standing as standing_tensions
 from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
-from tongyao.gateway.mcp.common import Callers, Token, as_json
+from tongyao.gateway.mcp.common import Callers, ProcessId, Token, as_json
 
 Kind = Annotated[
     str,
@@ -47,6 +48,46 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         caller = await callers.authenticate(token, ctx)
         body = own_consents.ConsentBody.model_validate({"consent": consent})
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
+
+    async def standing(ctx: Context, token: Token = "") -> Any:
+        """Your standing tensions, which wait until somebody comes; and those of your scene that you might answer, with your own sentence."""
+        caller = await callers.authenticate(token, ctx)
+        await callers.count_search(caller)
+        return as_json(await standing_tensions.read_standing(context, caller))
+
+    async def keep_looking(
+        ctx: Context,
+        process_id: ProcessId,
+        residual: Annotated[str, Field(description="Of the plan, or `tension`: what the process asked.")] = "tension",
+        looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
+        visible: Annotated[bool, Field(description="The people of the scene may read it, without your name.")] = False,
+        days: int = standing_tensions.DAYS,
+        per_week: int = standing_tensions.PER_WEEK,
+        tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
+        token: Token = "",
+    ) -> Any:
+        """Have what stayed open in your process wait in its scene until somebody comes for it."""
+        body = standing_tensions.KeepLookingBody.model_validate(
+            {
+                "residual": residual,
+                "looking": looking,
+                "visible": visible,
+                "days": days,
+                "per_week": per_week,
+                "tension": tension,
+            }
+        )
+        caller = await callers.authenticate(token, ctx)
+        return as_json(await standing_tensions.keep_looking(context, caller, process_id, body))
+
+    async def step_forward(
+        ctx: Context, standing_id: Annotated[str, Field(description="As `standing` lists it.")], token: Token = ""
+    ) -> Any:
+        """Step forward for a standing tension: whoever asked learns that you came."""
+        caller = await callers.authenticate(token, ctx)
+        await callers.count_search(caller)
+        await standing_tensions.step_forward(context, caller, standing_id)
+        return {"stepped_forward": standing_id}
 
     async def channels(ctx: Context, token: Token = "") -> Any:
         """Your channels of notifications."""
@@ -124,6 +165,6 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         return as_json(await agents.fetch_profile(context, caller, caller.person))
 
     return [
-        consents, set_consent, channels, set_channel, confirm_channel, remove_channel, source, set_source, remove_source,
+        consents, set_consent, standing, keep_looking, step_forward, channels, set_channel, confirm_channel, remove_channel, source, set_source, remove_source,
         fetch_profile,
     ]  # fmt: skip

@@ -26,6 +26,7 @@ class Duty(StrEnum):
     ERASURES = "erasures"
     RETENTION = "retention"
     BACKUP = "backup"
+    STANDING = "standing"
 
 
 WORKFLOWS: Final[dict[Duty, str]] = {
@@ -34,6 +35,7 @@ WORKFLOWS: Final[dict[Duty, str]] = {
     Duty.ERASURES: "FinishErasures",
     Duty.RETENTION: "Retention",
     Duty.BACKUP: "BackupCheck",
+    Duty.STANDING: "StandingTensions",
 }
 """Workflow types by duty."""
 
@@ -43,6 +45,7 @@ PURPOSES: Final[dict[Duty, str]] = {
     Duty.ERASURES: "finishes erasures that were interrupted, deletes histories of erased people",
     Duty.RETENTION: "deletes what nobody needs any more: old notifications, sessions, drafts, histories of duties",
     Duty.BACKUP: "fails where the last noted backup is too old",
+    Duty.STANDING: "keeps what stayed unresolved in its scene, holds who is new against it, asks its demanders",
 }
 """The note of each schedule in the Temporal UI."""
 

@@ -131,6 +131,11 @@ def _residuals(kind: Ask, state: State) -> Iterator[Open]:
             yield waiting, None
 
 
+def _of_no_workflow(state: State) -> Iterable[Open]:
+    """The records open these themselves (`records.process.standing`)."""
+    return ()
+
+
 def _resume(state: State) -> Iterator[Open]:
     if any(cause.kind == "operator" for cause in state.causes.values()):
         yield Waiting(id="resume", ask=Ask.RESUME, alias=""), None
@@ -169,6 +174,7 @@ _TABLE: Final = (
     AskKind(Ask.REPLAN, "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
     AskKind(Ask.RESIDUAL, "demander", partial(_residuals, Ask.RESIDUAL), _BRANCH),
     AskKind(Ask.HOLE, "demander", partial(_residuals, Ask.HOLE), _BRANCH),
+    AskKind(Ask.CANDIDATE, "demander", _of_no_workflow, _BRANCH),
     AskKind(Ask.RESUME, "operator", _resume, ({"kind": "resume"},)),
     AskKind(Ask.CALLS, "answerer", _calls, ()),
 )  # fmt: skip
@@ -194,7 +200,7 @@ def answers(
     Args:
         id: of the ask.
         number: the round, of `answer` and `replan` the revision of the plan, of `consent` the number of the invitation.
-        subject: of `residual` and `hole`, the residual.
+        subject: of `residual`, `hole` and `candidate`, the residual.
         options: what may be chosen; empty: everything.
         given: of `replan`, how the plan was answered, by alias.
     """
@@ -206,7 +212,7 @@ def answers(
     named: dict[str, Body] = {
         "submit_projection": {"round": number},
         "answer_plan": {"revision": number},
-        "approve_residual": {"residual": subject},
+        "approve_residual": {"residual": subject, **({"ask": id} if kind is Ask.CANDIDATE else {})},
         "consent": {"invitation": number},
         "conclude": {"ask": moment("conclude", Phase.ANSWERING, 0, number)},
         "replan": {"ask": id, "without": answered["decline"], "proposals": answered["propose"]},

@@ -140,6 +140,7 @@ class Ask(StrEnum):
     CONSENT = "consent"
     RESUME = "resume"
     CALLS = "calls"
+    CANDIDATE = "candidate"
 
 
 class Waiting(Value):

@@ -8,6 +8,7 @@
 | `T/B1` | a line of the tension |
 | `residual/2` | the second residual tension within its plan |
 | `plan/1/residual/2` | the same, within its process |
+| `tension` | what a process itself asked, where it waits as a standing tension |
 | `plan/1/hole/P03` | the hole that P03 leaves by declining plan 1: a residual like every other |
 | `c-abc.1-2` | the child of `c-abc` for its residual `plan/1/residual/2` |
 | `P03` | a participant; `P00` is the demander |
@@ -46,6 +47,10 @@ _PARTS: Final = re.compile(
 _RESIDUAL: Final = re.compile(r"plan/(?P<revision>\d+)/(?:residual/(?P<number>\d+)|hole/(?P<alias>P\d{2,3}))")
 _INVITED: Final = "invited/"
 _TEXTS: Final = UUID("7d2b1c52-2f0e-5e0c-9a55-6f2f6c7e61aa")
+
+
+OWN_TENSION: Final = "tension"
+"""In the place of a residual: the tension of the process itself."""
 
 
 def next_alias(taken: int) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent, Origin, Standing, standing
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Pool, reading, session, transaction
 
 
 class ConsentQuotas(BaseModel):
@@ -49,11 +49,26 @@ class Consents:
         self._pool = pool
 
     async def put(self, profile_id: str, scene_id: str, consent: Consent) -> None:
-        """Replace the decision for one scene."""
-        async with session(self._pool) as connection:
+        """Replace the decision for one scene. Whoever takes a `never` back is held against the standing tensions anew."""
+        async with transaction(self._pool) as connection:
+            if consent is not Consent.NEVER:
+                await connection.execute(
+                    """UPDATE profiles SET searched_version = 0 WHERE id = %s AND scene_id = %s AND EXISTS (
+                         SELECT 1 FROM consents c WHERE c.profile_id = profiles.id AND c.scene_id = profiles.scene_id
+                           AND c.consent = 'never')""",
+                    [profile_id, scene_id],
+                )
             await connection.execute(
                 """INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s)
                    ON CONFLICT (profile_id, scene_id) DO UPDATE SET consent = excluded.consent, updated_at = now()""",
+                [profile_id, scene_id, consent.value],
+            )
+
+    async def put_first(self, profile_id: str, scene_id: str, consent: Consent) -> None:
+        """Store a decision where there is none yet."""
+        async with session(self._pool) as connection:
+            await connection.execute(
+                "INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
                 [profile_id, scene_id, consent.value],
             )
 

@@ -212,6 +212,14 @@ _OUT: Final = (
     "UPDATE notifications SET state = 'dropped', ended_at = now() WHERE person = %(who)s AND state = 'pending'",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "DELETE FROM candidates WHERE profile_id = %(who)s",
+    """UPDATE inbox i SET closed_at = now() FROM standing_matches m JOIN standing_tensions s ON s.id = m.standing_id
+       WHERE i.closed_at IS NULL AND i.id = s.process_id || '/candidate/' || s.id || '/' || m.number
+         AND (m.profile_id = %(who)s OR %(who)s = ANY(s.people))""",
+    "DELETE FROM standing_matches WHERE profile_id = %(who)s",
+    # What they asked, and what holds an item of theirs: text and row.
+    """SELECT remove_texts(ARRAY(SELECT text_id FROM standing_tensions s
+         WHERE (demander = %(who)s OR %(who)s = ANY(people)) AND residual <> 'tension'))""",
+    "DELETE FROM standing_tensions WHERE demander = %(who)s OR %(who)s = ANY(people)",
     "DELETE FROM sources WHERE person = %(who)s",
     "DELETE FROM source_turns WHERE person = %(who)s",
 )

@@ -223,12 +223,13 @@ async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marke
     kinds = {row["id"]: row["kind"] for row in await cursor.fetchall()}
     texts = await get_texts(connection, kinds, erased="")
     for id, text in texts.items():
-        if text and (new := _marked(kinds[id].removeprefix(_SHARED), text, marker, "")) != text:
+        if text and (new := _marked(kinds[id], text, marker, "")) != text:
             await replace_text(connection, id, new)
 
 
 def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
     """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone."""
+    kind = kind.removeprefix(_SHARED)
     if kind not in _STRUCTURED or not text.startswith("{"):
         return marker.text(text, author=author)
     model = _STRUCTURED[kind](text)

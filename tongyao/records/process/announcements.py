@@ -9,7 +9,7 @@ from typing import Final, Literal
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.ids import child_id, hole_of, process_text_id
 from tongyao.protocol.model.plan import Residual
-from tongyao.protocol.model.process import TensionRef
+from tongyao.protocol.model.process import Choice, TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
@@ -84,11 +84,17 @@ async def announce(repositories: Repositories, start: ProcessInput, *, origin: P
 
 
 async def announce_child(
-    repositories: Repositories, parent_id: str, residual_id: str, *, tokens: int = 0, cost: Decimal = Decimal(0)
+    repositories: Repositories,
+    parent_id: str,
+    residual_id: str,
+    *,
+    tokens: int = 0,
+    cost: Decimal = Decimal(0),
+    participants: Sequence[Choice] = (),
 ) -> ProcessInput:
     """Announce the child for one residual of a parent's plan, with what it is to be started with.
 
-    It belongs to the same demander and looks for its people in the field; the parent's are proposed again or left out, as
+    It belongs to the same demander and looks for its people in the field, unless `participants` are named; the parent's are proposed again or left out, as
     the parent's settings say, and nobody is asked to fill the hole they left. `tokens`, `cost` (US dollars): what
     the tree's budget must have left for it. Raises `NotAnnounced`; what was announced before is so again.
     """
@@ -123,6 +129,7 @@ async def announce_child(
         demander_profile=parent.demander_profile,
         intent_text_id=parent.intent_text_id,
         tension=TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers)),
+        participants=tuple(participants),
         excluded=await _left_out(
             repositories, parent_id, residual_id, again=parent.settings.propose_parents_participants
         ),

@@ -1,4 +1,4 @@
-"""The inbox: what waits for whom. Only `journal` writes it."""
+"""The inbox: what waits for whom. `journal` writes what processes ask, `standing` what standing tensions ask."""
 
 from __future__ import annotations
 
@@ -123,11 +123,12 @@ class Inbox:
 
 
 async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:
-    """Open what waits now, close what no longer does. What was closed and waits again is opened anew."""
+    """Open what waits now, close what no longer does. What was closed and waits again is opened anew. Candidates of standing tensions are no
+    asks of the workflow, and stay."""
     asks = {f"{snapshot.process_id}/{waiting.id}": waiting for waiting in snapshot.inbox}
     await connection.execute(
-        "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s)",
-        [at, snapshot.process_id, list(asks)],
+        "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s) AND ask <> %s",
+        [at, snapshot.process_id, list(asks), Ask.CANDIDATE.value],
     )
     if not asks:
         return

@@ -59,7 +59,8 @@ class Journal:
                 {"id": process_id, "outcome": outcome},
             )
             await connection.execute(
-                "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL", [process_id]
+                "UPDATE inbox SET closed_at = now() WHERE process_id = %s AND closed_at IS NULL AND ask <> 'candidate'",
+                [process_id],
             )
             await _close(connection, process_id)
 

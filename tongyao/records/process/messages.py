@@ -184,6 +184,16 @@ class Messages:
             )
             return await cursor.fetchone()
 
+    async def refused_residuals(self, process_id: str) -> frozenset[str]:
+        """Residuals for which the demander said that no process is started."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT payload ->> 'residual' AS residual FROM messages WHERE process_id = %s AND kind = 'approve_residual'
+                     AND payload ->> 'approve' = 'false' AND (verdict ->> 'accepted')::boolean""",
+                [process_id],
+            )
+            return frozenset([row["residual"] for row in await cursor.fetchall()])
+
     async def undelivered(self, process_id: str, lanes: Sequence[str]) -> bool:
         """Whether a message of one of these lanes has no verdict yet and was not set aside."""
         async with session(self._pool) as connection:

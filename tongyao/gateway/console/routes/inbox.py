@@ -196,6 +196,7 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "replan": {"replan": 0, "conclude": 1},
     "residual": {"yes": 0, "no": 1},
     "hole": {"yes": 0, "no": 1},
+    "candidate": {"yes": 0, "no": 1},
     "consent": {"once": 0, "scene": 0, "myself": 1, "no": 2},
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},

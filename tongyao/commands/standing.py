@@ -1,0 +1,67 @@
+"""`standing`: tensions that wait in a scene until somebody comes for them (docs/protocol.md §7.8)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tongyao.commands.context import app_context, operator, settings, validated
+from tongyao.commands.options import Process
+from tongyao.commands.terminal import CommandGroup, console, print_table
+from tongyao.commands.words import say
+
+app = CommandGroup()
+standing = CommandGroup(help="Tensions that stayed unresolved and wait in a scene until somebody comes for them.")
+app.add_typer(standing, name="standing")
+
+
+@standing.command("list")
+async def list_standing(person: Annotated[str, typer.Argument(help="Id of the person who asked.")]) -> None:
+    """List what waits for a person, with how many candidates they were told of."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.app.standing import read_standing
+
+    async with app_context() as context:
+        found = await read_standing(context, Caller(Role.PERSON, person))
+    rows = [
+        (one.process_id, one.residual, one.scene, f"{one.until:%Y-%m-%d}", str(one.found), one.child or "")
+        for one in found.own
+    ]
+    print_table(
+        [say(f"standing_tensions.{name}") for name in ("process", "residual", "scene", "until", "found", "child")], rows
+    )
+
+
+@standing.command()
+async def keep(
+    process: Process,
+    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or tension: what the process asked.")] = "tension",
+    visible: Annotated[bool, typer.Option("--visible", help="The people of the scene may read it.")] = False,
+    days: Annotated[int, typer.Option(min=1, max=365, help="How long it waits.")] = 90,
+    per_week: Annotated[
+        int, typer.Option(min=1, max=20, help="Candidates that its demander is told of in a week.")
+    ] = 3,
+    close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
+) -> None:
+    """Have a tension of an ended process wait in its scene, change how it waits, or close it."""
+    from tongyao.app.standing import KeepLookingBody, keep_looking
+
+    given = {"residual": residual, "looking": not close, "visible": visible, "days": days, "per_week": per_week}
+    async with app_context() as context:
+        await keep_looking(context, operator(), process, validated(KeepLookingBody, given))
+    console.print(say("standing_tensions.closed" if close else "standing_tensions.waits"), highlight=False)
+
+
+@standing.command()
+async def look() -> None:
+    """Hold everybody who is new against what waits, now. The schedule `standing` does so every minute."""
+    from dataclasses import replace
+
+    from tongyao.app.standing import look as look_now
+    from tongyao.runtime import wiring
+
+    async with app_context() as context:
+        searching = replace(context, people_search=wiring.intent_field(settings(), context.repositories))
+        console.print(say("standing_tensions.looked", **await look_now(searching)), highlight=False)

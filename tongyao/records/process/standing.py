@@ -1,0 +1,274 @@
+"""Standing tensions: what waits in a scene until somebody comes for it, and who came (docs/protocol.md §7.8).
+
+Who is new is held against them once for each version. The transaction that notes a version as searched also holds what was found and
+opens what is asked of the demanders: a kill loses nothing and repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+from pydantic import Field
+
+from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.ids import OWN_TENSION, ask_id
+from tongyao.protocol.model.process import DEMANDER
+from tongyao.protocol.model.value import Value
+from tongyao.records.database import Pool, fetch_all, fetch_one, one_at_a_time, session, transaction
+from tongyao.records.privacy.texts import text_id
+
+MOST_PER_DAY: Final = 10
+"""Candidates of which one demander is told in a day, of all their standing tensions."""
+
+
+class StandingTension(Value):
+    """A row of the table of this name. `residual`: of the plan, or `OWN_TENSION`."""
+
+    id: str
+    scene_id: str
+    process_id: str
+    residual: str
+    demander: str
+    text_id: str
+    people: list[str] = Field(default_factory=list)
+    visible: bool = False
+    per_week: int
+    until: datetime
+    searched: bool = False
+    child: str | None = None
+    created_at: datetime
+    closed_at: datetime | None = None
+
+
+class StandingMatch(Value):
+    """Somebody who answers a standing tension. `perspective` is empty of those who stepped forward themselves; `begun`: the demander's answer."""
+
+    standing_id: str
+    profile_id: str
+    version: int
+    number: int = 0
+    perspective: str = ""
+    score: float = 0.0
+    reasons: list[Any] = Field(default_factory=list)
+    asked_at: datetime | None = None
+    begun: bool | None = None
+
+    @property
+    def ask(self) -> str:
+        return ask_id(Ask.CANDIDATE, self.standing_id, self.number)
+
+
+def standing_id(process_id: str, residual: str) -> str:
+    return "s-" + text_id("standing", process_id, residual).replace("-", "")[:16]
+
+
+class StandingTensions:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def not_looked_through(self, most: int = 50) -> list[str]:
+        """Processes in which something may have stayed open: those that ended, and those for which too few people were found."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(_NOT_LOOKED_THROUGH, [most])
+            return [row["id"] for row in await cursor.fetchall()]
+
+    async def stand(self, process_id: str, tensions: Sequence[StandingTension]) -> None:
+        """Store what stays of a process, and note that it was looked through. What stands there already stays as it is."""
+        async with transaction(self._pool) as connection:
+            for row in tensions:
+                await connection.execute(_STAND + "ON CONFLICT (process_id, residual) DO NOTHING", row.model_dump())
+            await connection.execute(
+                "UPDATE processes SET stood = true WHERE id = %s AND ended_at IS NOT NULL", [process_id]
+            )
+
+    async def keep(self, row: StandingTension) -> None:
+        """Store what a demander decided about one. An answered or closed one waits anew."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                _STAND
+                + """ON CONFLICT (process_id, residual) DO UPDATE SET text_id = excluded.text_id, people = excluded.people,
+                         visible = excluded.visible, per_week = excluded.per_week, until = excluded.until, child = NULL,
+                         closed_at = NULL""",
+                row.model_dump(),
+            )
+
+    async def close(self, id: str, now: datetime, *, child: str | None = None) -> None:
+        """It waits no longer. `child`: the process that takes it up."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                "UPDATE standing_tensions SET closed_at = %s, child = COALESCE(%s, child) WHERE id = %s AND closed_at IS NULL",
+                [now, child, id],
+            )
+            await connection.execute(_CLOSE_ASKS, {"now": now})
+
+    async def close_those_over(self, now: datetime) -> None:
+        """Close those whose date is past, whose residual has a process, or whose process goes on otherwise; with what they asked."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                """UPDATE standing_tensions s SET closed_at = %(now)s
+                   FROM processes p WHERE p.id = s.process_id AND s.closed_at IS NULL
+                     AND (s.until <= %(now)s OR p.branch_cancelled OR (p.ended_at IS NULL AND p.phase <> 'selecting')
+                          OR EXISTS (SELECT 1 FROM processes c WHERE c.parent_id = p.id AND c.id = p.id || '.'
+                              || regexp_replace(s.residual, '^plan/(\\d+)/(residual|hole)/', '\\1-')))""",
+                {"now": now},
+            )
+            await connection.execute(_CLOSE_ASKS, {"now": now})
+
+    async def get(self, id: str) -> StandingTension | None:
+        return await fetch_one(self._pool, StandingTension, "SELECT * FROM standing_tensions WHERE id = %s", [id])
+
+    async def of_demander(self, person: str) -> list[StandingTension]:
+        """Those that wait, and those that were taken up; the newest first."""
+        return await fetch_all(
+            self._pool,
+            StandingTension,
+            """SELECT * FROM standing_tensions WHERE demander = %s AND (closed_at IS NULL OR child IS NOT NULL)
+               ORDER BY created_at DESC, id""",
+            [person],
+        )
+
+    async def waiting(self, scene: str, now: datetime) -> list[StandingTension]:
+        """Those that wait in a scene, the oldest first."""
+        return await fetch_all(
+            self._pool,
+            StandingTension,
+            """SELECT * FROM standing_tensions WHERE scene_id = %s AND closed_at IS NULL AND until > %s
+               ORDER BY created_at, id""",
+            [scene, now],
+        )
+
+    async def scenes(self) -> list[str]:
+        """Scenes in which somebody is new or changed, or a standing tension is."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT DISTINCT scene_id FROM profiles WHERE searched_version < current_version AND deleted_at IS NULL
+                   UNION SELECT scene_id FROM standing_tensions WHERE closed_at IS NULL AND NOT searched ORDER BY 1"""
+            )
+            return [row["scene_id"] for row in await cursor.fetchall()]
+
+    async def newcomers(self, scene: str) -> dict[str, int]:
+        """By the id of a profile its version that was not held against the standing tensions yet."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT id, current_version FROM profiles
+                   WHERE scene_id = %s AND searched_version < current_version AND deleted_at IS NULL""",
+                [scene],
+            )
+            return {row["id"]: row["current_version"] for row in await cursor.fetchall()}
+
+    async def came_since(self, scene: str, process_id: str) -> dict[str, int]:
+        """As `newcomers`, of those who came or changed since a process began: its discovery may not have seen them."""
+        async with session(self._pool) as connection:
+            cursor = await connection.execute(
+                """SELECT v.profile_id, v.version FROM profiles p
+                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL
+                     AND v.created_at >= (SELECT created_at FROM processes WHERE id = %s)""",
+                [scene, process_id],
+            )
+            return {row["profile_id"]: row["version"] for row in await cursor.fetchall()}
+
+    async def settle(
+        self, scene: str, found: Iterable[StandingMatch], now: datetime, *, people: Mapping[str, int], tensions: Sequence[str]
+    ) -> int:  # fmt: skip
+        """Store who was found, note these versions of `people` and these `tensions` as searched, and ask the demanders.
+
+        Returns how many asks are new. Somebody who was found for a standing tension before is not found for it again.
+        """
+        async with one_at_a_time(self._pool, f"standing/{scene}"), session(self._pool) as connection:
+            for match in found:
+                await connection.execute(_MATCH, {**match.model_dump(), "reasons": Jsonb(match.reasons), "now": now})
+            await connection.execute(
+                """UPDATE profiles p SET searched_version = s.version FROM unnest(%s::text[], %s::int[]) AS s (id, version)
+                   WHERE p.id = s.id AND p.searched_version < s.version""",
+                [list(people), list(people.values())],
+            )
+            await connection.execute(
+                "UPDATE standing_tensions SET searched = true WHERE id = ANY(%s)", [list(tensions)]
+            )
+            return await self.ask(now)
+
+    async def ask(self, now: datetime) -> int:
+        """Ask the demanders about who was found and not told yet, as often as each of them may be told; the nearest first."""
+        async with one_at_a_time(self._pool, "standing"), session(self._pool) as connection:
+            return (await connection.execute(_ASK, {"now": now, "most": MOST_PER_DAY, "demander": DEMANDER})).rowcount
+
+    async def matches(self, id: str) -> list[StandingMatch]:
+        """Who was found for one and is there still, in the order in which they came."""
+        return await fetch_all(
+            self._pool,
+            StandingMatch,
+            """SELECT m.* FROM standing_matches m JOIN profiles p ON p.id = m.profile_id AND p.deleted_at IS NULL
+               WHERE m.standing_id = %s ORDER BY m.number""",
+            [id],
+        )
+
+    async def match(self, process_id: str, ask: str) -> tuple[StandingTension, StandingMatch] | None:
+        """What an ask of a process is about."""
+        _, id, number = [*ask.split("/"), "", ""][:3]
+        standing = await self.get(id)
+        if standing is None or standing.process_id != process_id:
+            return None
+        found = next((one for one in await self.matches(id) if str(one.number) == number), None)
+        return None if found is None else (standing, found)
+
+    async def answer(self, match: StandingMatch, now: datetime, *, begun: bool) -> None:
+        """Store the demander's answer, and close the ask."""
+        async with transaction(self._pool) as connection:
+            await connection.execute(
+                "UPDATE standing_matches SET begun = %s WHERE standing_id = %s AND profile_id = %s",
+                [begun, match.standing_id, match.profile_id],
+            )
+            await connection.execute(_CLOSE_ASKS, {"now": now})
+
+
+_NOT_LOOKED_THROUGH: Final = f"""
+    (SELECT id FROM processes WHERE ended_at IS NOT NULL AND NOT stood ORDER BY ended_at LIMIT %s)
+    UNION ALL (SELECT p.id FROM processes p WHERE p.ended_at IS NULL AND p.phase = 'selecting' AND p.scene_id IS NOT NULL
+        AND (SELECT count(DISTINCT profile_id) FROM candidates c WHERE c.process_id = p.id AND c.round = 0)
+            < (p.settings ->> 'quorum')::int
+        AND NOT EXISTS (SELECT 1 FROM standing_tensions s WHERE s.process_id = p.id AND s.residual = '{OWN_TENSION}'))"""
+
+_STAND: Final = """
+    INSERT INTO standing_tensions (id, scene_id, process_id, residual, demander, text_id, people, visible, per_week, until, created_at)
+    SELECT %(id)s, %(scene_id)s, %(process_id)s, %(residual)s, %(demander)s, %(text_id)s, %(people)s, %(visible)s,
+           %(per_week)s, %(until)s, %(created_at)s
+    WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE owner = %(demander)s) """
+
+_MATCH: Final = """
+    INSERT INTO standing_matches (standing_id, profile_id, version, number, perspective, score, reasons, found_at)
+    SELECT s.id, p.id, %(version)s, 1 + COALESCE((SELECT max(number) FROM standing_matches WHERE standing_id = s.id), 0),
+           %(perspective)s, %(score)s, %(reasons)s, %(now)s
+    FROM standing_tensions s, profiles p
+    WHERE s.id = %(standing_id)s AND s.closed_at IS NULL AND p.id = %(profile_id)s AND p.deleted_at IS NULL
+    ON CONFLICT DO NOTHING"""
+
+_ASK: Final = f"""
+    WITH waiting AS (
+        SELECT m.standing_id, m.number, s.process_id, s.residual, s.demander, s.until, s.per_week,
+               row_number() OVER (PARTITION BY s.id ORDER BY m.perspective <> '', m.score DESC, m.number)
+                   + (SELECT count(*) FROM standing_matches t
+                      WHERE t.standing_id = s.id AND t.asked_at > %(now)s - interval '7 days') AS in_week,
+               row_number() OVER (PARTITION BY s.demander ORDER BY m.perspective <> '', m.score DESC, s.id, m.number)
+                   + (SELECT count(*) FROM standing_matches t JOIN standing_tensions o ON o.id = t.standing_id
+                      WHERE o.demander = s.demander AND t.asked_at > %(now)s - interval '1 day') AS in_day
+        FROM standing_matches m JOIN standing_tensions s ON s.id = m.standing_id
+            JOIN profiles p ON p.id = m.profile_id AND p.deleted_at IS NULL
+        WHERE m.asked_at IS NULL AND m.begun IS NULL AND s.closed_at IS NULL AND s.until > %(now)s),
+    asked AS (
+        UPDATE standing_matches m SET asked_at = %(now)s FROM waiting w
+        WHERE (m.standing_id, m.number) = (w.standing_id, w.number) AND w.in_week <= w.per_week AND w.in_day <= %(most)s
+        RETURNING w.*)
+    INSERT INTO inbox (id, process_id, ask, alias, person, round, subject, due_at, opened_at)
+    SELECT process_id || '/{Ask.CANDIDATE}/' || standing_id || '/' || number, process_id, '{Ask.CANDIDATE}', %(demander)s, demander, number,
+           residual, until, %(now)s FROM asked ON CONFLICT (id) DO NOTHING"""
+
+_CLOSE_ASKS: Final = f"""
+    UPDATE inbox i SET closed_at = %(now)s FROM standing_matches m JOIN standing_tensions s ON s.id = m.standing_id
+    WHERE i.ask = '{Ask.CANDIDATE}' AND i.closed_at IS NULL AND i.process_id = s.process_id
+      AND i.id = s.process_id || '/{Ask.CANDIDATE}/' || s.id || '/' || m.number
+      AND (s.closed_at IS NOT NULL OR m.begun IS NOT NULL)"""
+"""Close the asks of standing tensions that are closed, and those that were answered."""
