@@ -184,6 +184,12 @@ class StandingSearch(PeopleSearch, Protocol):
         """Those of `people` who are among the best of the scene for a tension, each once."""
         ...
 
+    async def tensions_near(
+        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+    ) -> Mapping[str, set[str]]:
+        """By the id of each tension the people for whom it is worth asking `answered_by`."""
+        ...
+
     async def take_in(self, scene: str) -> None:
         """Index everybody who is new or changed."""
         ...

@@ -222,9 +222,13 @@ async def _hold(context: AppContext, scene: str, now: datetime) -> tuple[int, in
     tensions = await _readable(repositories, scene, now)
     if tensions:
         await search.take_in(scene)
+    shown = {id: tension for id, (_, tension) in tensions.items()}
+    near_to = await search.tensions_near(shown, scene=scene, people=people) if people else {}
     found: list[StandingMatch] = []
-    for row, tension in tensions.values():
-        new = people if row.searched else await repositories.standing.came_since(scene, row.process_id) | people
+    for id, (row, tension) in tensions.items():
+        new = {person: people[person] for person in near_to.get(id, ())}
+        if not row.searched:
+            new |= await repositories.standing.came_since(scene, row.process_id)
         if not new:
             continue
         excluded = sorted({row.demander, *await repositories.lineage.asked_in(row.process_id)})
