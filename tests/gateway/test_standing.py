@@ -159,7 +159,7 @@ async def test_what_somebody_said_in_the_room_does_not_leave_it_without_their_co
     case = await ended(town, consent="ask")
     own = (await case.readable(case.token))["own"]
     assert [one["residual"] for one in own] == ["tension"], "what the demander asked waits in its place"
-    assert CRANE["transition"] not in str(own)
+    assert str(CRANE["transition"]) not in str(own)
     refused = await case.keep()
     assert (refused.status_code, refused.json()["code"]) == (422, "said_in_the_room")
     words = {"transition": "From hands to a crane.", "barriers": ["No licence for a crane."]}

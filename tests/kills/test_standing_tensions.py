@@ -70,7 +70,11 @@ async def test_twenty_kills_between_joining_and_being_told_lose_nothing_and_repe
                 before = server.pid
                 assert before is not None
                 os.kill(before, signal.SIGKILL)
-                await until(lambda before=before: server.pid not in (None, before), "another PostgreSQL", seconds=60)
+
+                def another(before: int = before) -> bool:
+                    return server.pid not in (None, before)
+
+                await until(another, "another PostgreSQL", seconds=60)
             looking.kill()
             killed += 1
             assert looking.wait() is not None

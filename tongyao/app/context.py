@@ -184,29 +184,19 @@ class StandingSearch(PeopleSearch, Protocol):
         """Those of `people` who are among the best of the scene for a tension, each once."""
         ...
 
+    async def tensions_near(
+        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+    ) -> Mapping[str, set[str]]:
+        """By the id of each tension the people for whom it is worth asking `answered_by`."""
+        ...
+
     async def take_in(self, scene: str) -> None:
         """Index everybody who is new or changed."""
         ...
 
-    def own_words(self, text: str, tensions: Mapping[str, Tension]) -> Sequence[OwnWords]:
-        """Where a profile is near these tensions, the nearest first; nobody else's profile has a part in it."""
+    def own_words(self, text: str, tensions: Mapping[str, Tension]) -> Sequence[Any]:
+        """Where a profile is near these tensions (`tension`, `part`, `start`, `end`), the nearest first. No other profile has a part in it."""
         ...
-
-
-class OwnWords(Protocol):
-    """A passage of one's own profile, and the part of a tension that it is near."""
-
-    @property
-    def tension(self) -> str: ...
-
-    @property
-    def part(self) -> str: ...
-
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
 
 
 class PersonalDataStore(Protocol):

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import structlog
 from pydantic import Field
 
 from tongyao.app.action_permissions import Action
@@ -39,8 +38,6 @@ from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.standing import StandingMatch, StandingTension, standing_id
 from tongyao.records.repositories import Repositories
-
-log = structlog.get_logger()
 
 DAYS: Final = 90
 PER_WEEK: Final = 3
@@ -222,9 +219,13 @@ async def _hold(context: AppContext, scene: str, now: datetime) -> tuple[int, in
     tensions = await _readable(repositories, scene, now)
     if tensions:
         await search.take_in(scene)
+    shown = {id: tension for id, (_, tension) in tensions.items()}
+    near_to = await search.tensions_near(shown, scene=scene, people=people) if people else {}
     found: list[StandingMatch] = []
-    for row, tension in tensions.values():
-        new = people if row.searched else await repositories.standing.came_since(scene, row.process_id) | people
+    for id, (row, tension) in tensions.items():
+        new = {person: people[person] for person in near_to.get(id, ())}
+        if not row.searched:
+            new |= await repositories.standing.came_since(scene, row.process_id)
         if not new:
             continue
         excluded = sorted({row.demander, *await repositories.lineage.asked_in(row.process_id)})
@@ -253,16 +254,7 @@ async def read_standing(context: AppContext, caller: Caller) -> StandingList:
     permit(caller, Action.READ_STANDING)
     repositories, now = context.repositories, datetime.now(UTC)
     rows = await repositories.standing.of_demander(caller.person)
-    texts = await repositories.texts.get_many([], known=[row.text_id for row in rows])
-    own = [
-        StandingView(
-            **row.model_dump(include=set(StandingView.model_fields) & set(StandingTension.model_fields)),
-            scene=row.scene_id,
-            found=sum(one.asked_at is not None for one in await repositories.standing.matches(row.id)),
-            tension=Tension.model_validate_json(texts[row.text_id]) if texts.get(row.text_id) else None,
-        )
-        for row in rows
-    ]
+    own = [await _view(repositories, row) for row in rows]
     return StandingList(own=tuple(own), answerable=tuple(await _answerable(context, caller, now)))
 
 
@@ -318,7 +310,7 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
             raise NotFound("no_such_standing_tension", f"{body.residual!r} of {process_id} does not wait")
         async with writing(repositories, caller, row.demander):
             await repositories.standing.close(standing.id, now)
-        return _view(standing, None)
+        return await _view(repositories, standing)
     if row.scene_id is None:
         raise BadInput("no_scene", "this process has no scene in which somebody could come: start one in a scene")
     if row.ended_at is None and row.phase != Phase.SELECTING:
@@ -329,8 +321,7 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
         if sum(one.closed_at is None for one in others) >= MOST_STANDING:
             raise QuotaReached("too_many_standing", f"you have {MOST_STANDING} standing tensions: close one first")
         await repositories.standing.keep(kept)
-    texts = await repositories.texts.get_many([], known=[kept.text_id])
-    return _view(kept, Tension.model_validate_json(texts[kept.text_id]) if texts.get(kept.text_id) else None)
+    return await _view(repositories, kept)
 
 
 async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBody, now: datetime) -> StandingTension:
@@ -375,12 +366,13 @@ async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBod
     )
 
 
-def _view(row: StandingTension, tension: Tension | None) -> StandingView:
+async def _view(repositories: Repositories, row: StandingTension) -> StandingView:
+    words = (await repositories.texts.get_many([], known=[row.text_id])).get(row.text_id)
     return StandingView(
         **row.model_dump(include=set(StandingView.model_fields) & set(StandingTension.model_fields)),
         scene=row.scene_id,
-        found=0,
-        tension=tension,
+        found=sum(one.asked_at is not None for one in await repositories.standing.matches(row.id)),
+        tension=Tension.model_validate_json(words) if words else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -14,9 +15,9 @@ from tongyao.field.index.in_memory_scene import InMemoryScene
 from tongyao.field.index.indexed_scene import IndexedScene
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index
-from tongyao.field.own_words import Passage, own_words
+from tongyao.field.own_words import Passage, TensionLines, own_words
 from tongyao.field.perspectives import PERSPECTIVES, Match, union
-from tongyao.heavy_work import one_at_a_time
+from tongyao.heavy_work import SCENES, one_at_a_time
 from tongyao.protocol.contracts.reindex import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
@@ -29,6 +30,12 @@ from tongyao.single_flight import SingleFlight
 
 FRESH_PEOPLE: Final = 200
 """New or changed people indexed at most by one search before it answers; the next ones continue."""
+
+ALL_TENSIONS: Final = 20
+"""So many standing tensions of a scene are all searched for when somebody is new."""
+
+NEAREST_TENSIONS: Final = 3
+"""Of more, those that each of the new people is nearest to."""
 
 BEST: Final = 3
 """Places of a scene in which somebody who is new answers a standing tension."""
@@ -65,6 +72,7 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
+        self._lines: tuple[object, TensionLines] | None = None
         self._making = SingleFlight[InMemoryScene | IndexedScene]()
         self._fresh = SingleFlight[None]()
 
@@ -114,6 +122,28 @@ class IntentField:
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
         """As `own_words.own_words`."""
         return own_words(text, tensions)
+
+    async def tensions_near(
+        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+    ) -> dict[str, set[str]]:
+        """By the id of each of these standing tensions the people for whom it is worth a search: the reverse of a search, of few tensions all."""
+        if len(tensions) <= ALL_TENSIONS or len(people) * NEAREST_TENSIONS >= len(tensions):
+            return {id: set(people) for id in tensions}
+        key = (scene, tuple(tensions))
+        if self._lines is None or self._lines[0] != key:
+            live = [
+                one for one in await self.indexer.store.indexes(scene) if (one.state, one.kind) == ("live", "lexical")
+            ]
+            encoder = (await self.indexer.learned(live[0])).encoder if live else None
+            self._lines = (key, await SCENES.run(partial(TensionLines, tensions, encoder), person=f"scene/{scene}"))
+        lines = self._lines[1]
+        versions = await self._profiles.some_of_scene(scene, list(people))
+        texts = await self._texts.get_many([version.text_id for version in versions], erased="")
+        found: dict[str, set[str]] = {}
+        for version in versions:
+            for id in await asyncio.to_thread(lines.nearest, texts[version.text_id], NEAREST_TENSIONS):
+                found.setdefault(id, set()).add(version.profile_id)
+        return found
 
     async def take_in(self, scene: str) -> None:
         """Index everybody who is new or changed, where the scene has an index."""

@@ -6,15 +6,16 @@ nobody learns of one by changing their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from tongyao.field.encoders.encoder import Encoder, Vectors
 from tongyao.field.encoders.features import count_features, words
-from tongyao.field.scene import searchable_chunks
+from tongyao.field.scene import ONE_THREAD, searchable_chunks
 from tongyao.protocol.model.tension import Tension
 
 LEAST: Final = 0.08
@@ -31,24 +32,67 @@ class Passage:
     end: int
 
 
+class TensionLines:
+    """Lines of tensions as weighted terms and, with an encoder, as vectors. It holds no words. I is left out: it filters, nobody answers it."""
+
+    def __init__(self, tensions: Mapping[str, Tension], encoder: Encoder | None = None) -> None:
+        lines = [
+            (id, part, text) for id, one in tensions.items() for part, text in one.targets().items() if part != "I"
+        ]
+        texts = [text for *_, text in lines]
+        counts = count_features(texts or ["-"], words)
+        often = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.lines = [(id, part) for id, part, _ in lines]
+        self._weights = np.log(1 + (1 + len(lines)) / (1 + often))
+        self._features = np.unique(counts.indices)
+        weighted = _weighted(counts, self._weights)
+        compact = (weighted.data, np.searchsorted(self._features, weighted.indices), weighted.indptr)
+        self._terms = csr_matrix(compact, shape=(weighted.shape[0], len(self._features))).tocsc()
+        self._encoder = encoder
+        self._vectors = encoder.encode(texts, query=True) if encoder is not None and texts else None
+        self._ids = list(dict.fromkeys(id for id, *_ in lines))
+        self._starts = _starts(lines)
+
+    def cosines(self, pieces: Sequence[str]) -> Vectors:
+        """Cosines of weighted terms, float[lines, pieces]."""
+        own = _weighted(count_features(pieces, words), self._weights).tocoo()
+        known = np.isin(own.col, self._features)
+        columns, place = np.unique(np.searchsorted(self._features, own.col[known]), return_inverse=True)
+        dense = np.zeros((len(columns), len(pieces)))
+        dense[place, own.row[known]] = own.data[known]
+        return np.asarray(self._terms[:, columns] @ dense, dtype=np.float32)
+
+    def nearest(self, text: str, most: int) -> list[str]:
+        """Ids of the `most` tensions that a profile is nearest to: by terms and, where there is an encoder, by vectors."""
+        pieces = [text[chunk.start : chunk.end] for chunk in searchable_chunks(text)]
+        if not self.lines or not pieces:
+            return []
+        near = self.cosines(pieces).max(axis=1)
+        if self._encoder is not None and self._vectors is not None:
+            own = self._encoder.encode(pieces)
+            with ONE_THREAD.limit(limits=1):
+                near = near + (self._vectors @ own.T).max(axis=1)
+        best = np.maximum.reduceat(near, self._starts)
+        order = np.argsort(-best, kind="stable")[:most]
+        return [self._ids[n] for n in order]
+
+
+def _starts(lines: Sequence[tuple[str, str, str]]) -> Any:
+    """Where the lines of each tension begin."""
+    return np.flatnonzero([n == 0 or line[0] != lines[n - 1][0] for n, line in enumerate(lines)])
+
+
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
     """The nearest passage of a profile for each tension that it is near, the nearest tension first.
 
     Terms are weighted by how few of the lines have them.
     """
-    lines = [
-        (id, part, line) for id, tension in tensions.items() for part, line in tension.targets().items() if part != "I"
-    ]
-    chunks = searchable_chunks(text)
-    if not lines or not chunks:
+    there, chunks = TensionLines(tensions), searchable_chunks(text)
+    if not there.lines or not chunks:
         return []
-    counts = count_features([line for _, _, line in lines], words)
-    often = np.bincount(counts.indices, minlength=counts.shape[1])
-    weights = np.log(1 + (1 + len(lines)) / (1 + often))
-    own = _weighted(count_features([text[chunk.start : chunk.end] for chunk in chunks], words), weights)
-    near = np.asarray((_weighted(counts, weights) @ own.T).todense())
+    near = there.cosines([text[chunk.start : chunk.end] for chunk in chunks])
     best: dict[str, tuple[float, Passage]] = {}
-    for row, (id, part, _) in enumerate(lines):
+    for row, (id, part) in enumerate(there.lines):
         nearest = int(near[row].argmax())
         score = float(near[row, nearest])
         if score >= max(LEAST, best[id][0] if id in best else 0.0):

@@ -119,7 +119,7 @@ def _allowed(tool: str, caller: str, own: bool) -> bool:
     roles = PERMISSIONS[action]
     if caller in ("anonymous", "operator", "calls"):
         return Role(caller) in roles
-    if action in (Action.READ_PROCESS, Action.READ_PLAN):
+    if action in (Action.READ_PROCESS, Action.READ_PLAN, Action.KEEP_LOOKING):
         return own and Role("demander" if caller == "demander" else "participant") in roles
     if caller == "scoped":
         return Role.PARTICIPANT in roles
