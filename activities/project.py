@@ -260,7 +260,7 @@ class Projecting:
                 if ended.turn.alias in ids
             ],
             aliases={id: alias for alias, id in ids.items()},
-            names=[name for ended in turns for name in ended.names],
+            names={ended.turn.alias: ended.names for ended in turns},
             own={one.alias: one.identities for one in room.record.participants},
         )
         rows, outputs = [], []

@@ -42,7 +42,7 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
                     new = NewText(text.text_id, text.owner, text.kind, text.body)
                     names = proposed_names(text.body)
                     process = await repositories.processes.get(what.process_id)
-                    await repositories.shared.put(process, [new], aliases={}, names=names)
+                    await repositories.shared.put(process, [new], aliases={}, names={"": names})
             went_back = await repositories.journal.write(what.outbox, run_id)
     else:
         went_back = not await repositories.journal.knows(what.process_id, run_id)

@@ -10,7 +10,6 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.given_names import names_in
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_storage
@@ -88,10 +87,10 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
+    """Words that come after the plan hide nothing in it: in the shared text alone, what looks like a name is `[…]`."""
     new = NewText(row.text_id or "", row.person, "feedback", words)
-    names = await names_in(words, None)
     process = await context.repositories.processes.get(process_id)
-    await context.repositories.shared.put(process, [new], aliases={new.id: row.alias}, names=names)
+    await context.repositories.shared.put(process, [new], aliases={new.id: row.alias})
 
 
 async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:

@@ -351,7 +351,7 @@ async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBod
     original = text_id("standing", row.id, body.residual, "own", hashlib.sha256(words.encode()).hexdigest())
     await repositories.shared.hide_people(row, [row.demander])
     new = NewText(original, row.demander, "tension", words)
-    await repositories.shared.put(row, [new], aliases={original: DEMANDER}, names=tension.names)
+    await repositories.shared.put(row, [new], aliases={original: DEMANDER}, names={DEMANDER: tension.names})
     return StandingTension(
         id=standing_id(row.id, body.residual),
         scene_id=row.scene_id or "",

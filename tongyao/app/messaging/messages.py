@@ -171,7 +171,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         return await _start_child_of_ended(context, access, message)
     names: Sequence[NameFound] = ()
     if text is not None and isinstance(body, SubmitProjectionBody | AnswerPlanBody):
-        names = await names_in(body.words, body.names)
+        names = await names_in(body.words, body.names) if await _may_speak(context, access) else ()
     async with writing(context.repositories, access.caller, access.person):
         if text is not None:
             await check_storage(context, access.caller, access.person, chars=len(text.text))
@@ -194,6 +194,13 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
             context, access, body.contact
         )  # also when repeated: an earlier try may have stopped before this
     return _receipt(stored, repeated=kept.verdict is not None)
+
+
+async def _may_speak(context: AppContext, access: ProcessAccess) -> bool:
+    """Whether words of the caller can still count here. Those of others do not hide names in what was said before."""
+    seats = await context.repositories.seats.seats(access.process.id)
+    gone = any(seat.alias == access.alias and not seat.active for seat in seats)
+    return access.process.ended_at is None and not gone
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:

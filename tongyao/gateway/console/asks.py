@@ -18,6 +18,7 @@ from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
+from tongyao.app.writing import writing
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.life.asks import does
@@ -190,12 +191,13 @@ async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None
     drafts, person = visit.context.repositories.drafts, visit.caller.person
     if len(answering.words) > MAX_TEXT:
         raise BadInput("too_long", f"this is too long to be kept: at most {MAX_TEXT:,} characters", field="words")
-    if answering.words.strip():
-        await drafts.keep(person, answering.id, answering.words)
-        answering.draft = await drafts.get(person, answering.id)
-    else:
-        await drafts.remove(person, answering.id)
-        answering.draft = None
+    async with writing(visit.context.repositories, visit.caller):
+        if answering.words.strip():
+            await drafts.keep(person, answering.id, answering.words)
+            answering.draft = await drafts.get(person, answering.id)
+        else:
+            await drafts.remove(person, answering.id)
+            answering.draft = None
 
 
 def projection_message(answering: Answering) -> dict[str, Any]:

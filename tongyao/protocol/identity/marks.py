@@ -16,7 +16,8 @@ from pydantic import BaseModel
 
 from tongyao.protocol.identity.contacts import contacts
 from tongyao.protocol.identity.english_names import begins_sentence
-from tongyao.protocol.identity.names import INITIALS, TOKEN, confirmed_forms_of, forms_of
+from tongyao.protocol.identity.english_words import CONNECTORS
+from tongyao.protocol.identity.names import INITIALS, TOKEN, confirmed_forms_of, forms_of, is_everyday
 from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.rewrite import map_texts
@@ -120,11 +121,16 @@ def _hidden_forms(key: bytes, name: NameFound, *, identity: bool) -> Iterator[Hi
             len(form.words[0]) if run else 0,
             form in whole or form.ordinary,
             form.capital,
-            form.cased,
+            form.cased or (identity and _is_phrase(form.words)),
             form.ordinary,
             0,
             name.kind,
         )
+
+
+def _is_phrase(words: Sequence[str]) -> bool:
+    """Whether several words have an everyday one among them: so that nobody is called "lend two oxen"."""
+    return len(words) > 1 and any(word not in CONNECTORS and is_everyday(word) for word in words)
 
 
 def _digest(key: bytes, words: Sequence[str]) -> bytes:

@@ -37,7 +37,7 @@ class Erasure:
         self.alias = self._seats.get(process_id, "")
         self._fallen = frozenset(fallen)
         self._gone = set[str]()
-        """Ids of relations and notes that fell in the observations of this process."""
+        """Ids of relations and notes that fell in the observations of this process, and of lines of its tension that fell."""
 
     def _names(self, text: str) -> bool:
         """Whether `text` speaks of their alias here."""
@@ -48,7 +48,9 @@ class Erasure:
         match = _ITEM.fullmatch(item_id)
         if match is None:
             return item_id in self._gone
-        return self._seats.get(match["process"] or self._process) == (match["alias"] or DEMANDER)
+        return item_id in self._gone or self._seats.get(match["process"] or self._process) == (
+            match["alias"] or DEMANDER
+        )
 
     def observation(self, seen: Observation) -> Observation:
         """What the catalyst saw between the others. Its words for the participants are given up: they speak of all at once.
@@ -78,11 +80,13 @@ class Erasure:
 
     def _falls(self, statement: Statement, about: Iterable[str]) -> bool:
         """`about`: the aliases and lines that the statement is about. Where the person has no seat, none is theirs."""
-        theirs = bool(self.alias) and any(self._is_of(one) for one in about)
+        theirs = any(self._is_of(one) for one in about)
         return theirs or self._stands_on(statement.sources) or self._names(statement.text)
 
     def _is_of(self, about: str) -> bool:
-        return about == self.alias or (self.alias == DEMANDER and _LINES.fullmatch(about) is not None)
+        if _LINES.fullmatch(about):
+            return self.alias == DEMANDER or f"T/{about}" in self._gone
+        return bool(self.alias) and about == self.alias
 
     def plan(self, plan: Plan) -> Plan:
         """The plan without them; it says that something was removed, and is written anew from its structure."""
@@ -109,13 +113,16 @@ class Erasure:
         return left.model_copy(update={"markdown": plan_markdown(left)})
 
     def tension(self, tension: Tension) -> Tension:
-        """A tension that grew out of a process they were in. Where its residual fell, or is the hole that they left, only its form stays."""
+        """A tension that grew out of a process they were in. Where its residual fell, or is the hole that they left, only its form stays,
+        and what rests on its lines alone falls.
+        """
         lineage = tension.lineage
         if lineage is None:
             return tension
         hole = lineage.residual.endswith(f"/hole/{self._seats.get(lineage.parent)}")
         if not hole and child_id(lineage.parent, lineage.residual) not in self._fallen:
             return tension
+        self._gone.update(f"T/{line}" for line in tension.target_names() if line != "I" or not hole)
         return tension.model_copy(
             update={
                 "transition": ERASED_ZH if tension.language == "zh" else ERASED,
@@ -131,6 +138,11 @@ class Erasure:
     def fallen_residuals(self, plan: Plan) -> frozenset[str]:
         """Ids of the residuals of `plan` that rest on theirs alone or speak of them."""
         return frozenset(residual.id for residual in plan.residuals if self._residual(residual))
+
+    @property
+    def without_tension(self) -> bool:
+        """Whether lines of the tension of this process fell (`tension`)."""
+        return any(id.startswith("T/") for id in self._gone)
 
     @property
     def _assignee(self) -> str:

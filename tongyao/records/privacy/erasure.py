@@ -1,6 +1,6 @@
 """Erasing a person from the records (docs/erasure.md): first what others made of their words, then their data key.
 
-`begin` takes them out at once: nothing of theirs is read, asked for, told or found any more. `rewrite` goes through what
+`begin` takes them out at once: nothing of theirs is read, asked for, told or found any more, nor what others read of their words. `rewrite` goes through what
 quotes them (`records/privacy/rewriting.py`), `finish` destroys their key and leaves a tombstone. What was begun and not finished
 is found by `unfinished`.
 """
@@ -28,7 +28,7 @@ from tongyao.records.database import (
     transaction,
     wait_for_others,
 )
-from tongyao.records.privacy.rewriting import rewrite_without
+from tongyao.records.privacy.rewriting import remove_shared, rewrite_without
 
 _KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(who)s)
     OR EXISTS (SELECT 1 FROM data_keys WHERE owner = %(who)s)
@@ -81,6 +81,7 @@ class Erasing:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             for statement in _OUT:
                 await connection.execute(statement, {"who": person})
+            await remove_shared(connection, person)
         return await self.seats(person)
 
     async def erased(self, person: str) -> bool:

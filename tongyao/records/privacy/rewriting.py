@@ -25,6 +25,12 @@ class Rewritten(Value):
     removed: int
 
 
+async def remove_shared(connection: Connection, person: str) -> int:
+    """Remove the shared texts of what the person said. Returns how many."""
+    cursor = await connection.execute("SELECT id FROM texts WHERE owner = %s", [person])
+    return await remove_texts(connection, [shared_text_id(str(row["id"])) for row in await cursor.fetchall()])
+
+
 async def rewrite_without(
     connection: Connection, person: str, *, seats: Mapping[str, str], roots: Sequence[str]
 ) -> Rewritten:
@@ -32,9 +38,7 @@ async def rewrite_without(
 
     `seats`: the person's alias by process, wherever they sit or brought the intent.
     """
-    cursor = await connection.execute("SELECT id FROM texts WHERE owner = %s", [person])
-    shared = [shared_text_id(str(row["id"])) for row in await cursor.fetchall()]
-    removed, rewritten = await remove_texts(connection, shared), 0
+    removed, rewritten = await remove_shared(connection, person), 0
     for root in roots:
         await wait_for_others(connection, lock_of(root))
         cursor = await connection.execute("SELECT id FROM processes WHERE root_id = %s ORDER BY depth, id", [root])
@@ -57,6 +61,7 @@ class _Rewriting:
 
     async def rewrite(self) -> frozenset[str]:
         """Rewrite what models made of the process; returns the residuals that fell."""
+        await self._tension()
         for id, text in await self._texts("SELECT text_id AS id FROM observations WHERE process_id = %s"):
             await self._replace(id, text, self._erasure.observation(read_observation(text)))
         fallen: frozenset[str] = frozenset()
@@ -66,8 +71,7 @@ class _Rewriting:
                 fallen |= self._erasure.fallen_residuals(plan)
                 if (left := self._erasure.plan(plan)) != plan:
                     await self._plan(id, left)
-        await self._tension()
-        if self._erasure.alias or fallen:
+        if self._erasure.alias or self._erasure.without_tension or fallen:
             await self._calls()
         return fallen
 

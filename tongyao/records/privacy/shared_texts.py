@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel
 
 from tongyao.protocol.identity.marks import Hidden, HiddenForm, Marker, forms_to_hide, seat
+from tongyao.protocol.identity.proposer import without_proposed
 from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import NameFound, Tension
@@ -109,12 +110,12 @@ class SharedTexts:
         texts: Sequence[NewText],
         *,
         aliases: Mapping[str, str],
-        names: Sequence[NameFound] = (),
+        names: Mapping[str, Sequence[NameFound]] | None = None,
         own: Mapping[str, Iterable[str]] | None = None,
     ) -> dict[str, str]:
         """Store what people said, each text beside its shared one. Returns the originals that stand, by id.
 
-        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, which the authors confirmed. `own`:
+        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, by the alias of whoever confirmed them. `own`:
         as in `marker`; without it the owners' names are looked up. As in `Texts.first_of_those_left` the first text of an id
         stands, and of erased owners nothing is stored.
         """
@@ -122,9 +123,10 @@ class SharedTexts:
             return {}
         if own is None:
             own = await self._own({aliases[new.id]: new.owner for new in texts if aliases.get(new.id)})
-        authors = [seat(process.first, alias) for alias in {*aliases.values()} or {""}]
         async with self._locked(process.root_id) as (connection, tree):
-            tree = await _hide(connection, tree, [[name] for name in names], authors=authors)
+            for alias, confirmed in (names or {}).items():
+                groups = [[name] for name in confirmed]
+                tree = await _hide(connection, tree, groups, authors=[seat(process.first, alias)])
             marker = Marker(tree.hidden, own, process.first)
 
             def shared(new: NewText) -> NewText:
@@ -155,7 +157,7 @@ class SharedTexts:
             return
         new = NewText(original, process.demander, "tension", texts[original])
         names = Tension.model_validate_json(texts[original]).names
-        await self.put(process, [new], aliases={original: DEMANDER}, names=names)
+        await self.put(process, [new], aliases={original: DEMANDER}, names={DEMANDER: names})
 
     @asynccontextmanager
     async def _locked(self, root: str) -> AsyncIterator[tuple[Connection, _Tree]]:
@@ -228,10 +230,14 @@ async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marke
 
 
 def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
-    """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone."""
+    """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone.
+
+    Nobody confirms names in feedback: what looks like one is replaced there.
+    """
     kind = kind.removeprefix(_SHARED)
     if kind not in _STRUCTURED or not text.startswith("{"):
-        return marker.text(text, author=author)
+        shown = marker.text(text, author=author)
+        return without_proposed(shown) if kind == "feedback" else shown
     model = _STRUCTURED[kind](text)
     if isinstance(model, Tension):
         model = model.model_copy(update={"spans": (), "names": ()})

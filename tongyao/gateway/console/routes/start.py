@@ -25,6 +25,7 @@ from tongyao.app.errors import BadInput, NotAllowed, NotOffered, Problem, QuotaR
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
+from tongyao.app.writing import writing
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.pages import go_to, page, told
@@ -60,7 +61,8 @@ async def start(visit: SignedIn, form: Form) -> Response:
     intent = _whole(visit, given)
     drafts, do = visit.context.repositories.drafts, text_in(form, "do")
     if intent and do != "ask":
-        await drafts.keep(_person(visit), DRAFT, intent[:100_000])
+        async with writing(visit.context.repositories, visit.caller):
+            await drafts.keep(_person(visit), DRAFT, intent[:100_000])
     if do == "keep":
         return Response(status_code=204)
     if do == "ask":
