@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -298,3 +299,41 @@ async def test_looking_at_the_same_time_tells_once(town: GatewayHarness) -> None
     await town.join(case.scene, OPERATOR)
     await asyncio.gather(*(case.look() for _ in range(4)))
     assert len(await case.asked()) == 1
+
+
+async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(town: GatewayHarness) -> None:
+    case = await ended(town)
+    await case.keep(visible=True)
+    reader = await town.join(case.scene, OPERATOR)
+    for language, title in (("en", "What waits for somebody"), ("zh-CN", "等候有人来接的事")):
+        async with town.client() as browser:
+            browser.headers["Accept-Language"] = language
+            entering = (await browser.get("/console/enter")).text
+            form = {"form_token": _hidden(entering, "form_token"), "secret": reader["token"]}
+            await browser.post("/console/enter", data=form)
+            page = (await browser.get("/console/standing")).text
+            assert title in page and str(CRANE["transition"]) in page
+            forward = {
+                "form_token": _hidden(page, "form_token"),
+                "standing": _hidden(page, "standing"),
+                "do": "forward",
+            }
+            assert (await browser.post("/console/standing", data=forward)).status_code == 303
+    assert len(await case.asked()) == 1
+    async with town.client() as browser:
+        entering = (await browser.get("/console/enter")).text
+        await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
+        inbox = (await browser.get("/console/")).text
+        assert "Begin with somebody who came?" in inbox and reader["profile_id"] in inbox
+        own = (await browser.get("/console/standing")).text
+        closing = {"form_token": _hidden(own, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": "close"}
+        assert (await browser.post("/console/standing", data=closing)).status_code == 303
+        assert "Nothing of yours waits." in (await browser.get("/console/standing")).text
+    assert await case.asked() == []
+
+
+def _hidden(page: str, name: str) -> str:
+    """The value of a hidden field of a form."""
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found is not None, name
+    return found[1]
