@@ -39,7 +39,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         consent: Annotated[
             Literal["ask", "allow", "never"],
             Field(
-                description="ask: I am asked each time. allow: it may, in this scene. never: it may not, and I am not asked."
+                description="ask: you are asked each time. allow: your proxy may speak in this scene. never: it may not, and you are not asked."
             ),
         ],
         token: Token = "",
@@ -50,7 +50,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def standing(ctx: Context, token: Token = "") -> Any:
-        """Your standing tensions, which wait until somebody comes; and those of your scene that you might answer, with your own sentence."""
+        """What you asked for that still waits for somebody; and what others of your scene wait for that you might answer, with your own sentence."""
         caller = await callers.authenticate(token, ctx)
         await callers.count_search(caller)
         return as_json(await standing_tensions.read_standing(context, caller))
@@ -58,7 +58,9 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def keep_looking(
         ctx: Context,
         process_id: ProcessId,
-        residual: Annotated[str, Field(description="Of the plan, or `tension`: what the process asked.")] = "tension",
+        residual: Annotated[
+            str, Field(description="Id of an open point of the plan, or `tension` for the whole request.")
+        ] = "tension",
         looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
         visible: Annotated[bool, Field(description="The people of the scene may read it, without your name.")] = False,
         days: int = standing_tensions.DAYS,
@@ -106,7 +108,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         language: Annotated[Literal["en", "zh"], Field(description="Language of the mail with the code.")] = "en",
         token: Token = "",
     ) -> Any:
-        """Be told there. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
+        """Have notifications sent to this address. A code is sent there, for `confirm_channel`; of a webhook you get the secret, shown this once."""
         caller = await callers.authenticate(token, ctx)
         await callers.count_registration(caller, ctx)
         return as_json(
@@ -128,13 +130,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         )
 
     async def remove_channel(ctx: Context, kind: Kind, token: Token = "") -> Any:
-        """Be told there no more."""
+        """Send no more notifications to this address."""
         caller = await callers.authenticate(token, ctx)
         await notification_channels.remove_channel(context, caller, caller.person, kind)
         return {"removed": kind}
 
     async def source(ctx: Context, token: Token = "") -> Any:
-        """The agent of yours that is asked in seats whose endpoint is `agent`, and how it did."""
+        """The agent of yours that speaks for you where your endpoint is `agent`, and how it did."""
         caller = await callers.authenticate(token, ctx)
         return as_json(await agents.read_source(context, caller, caller.person))
 
@@ -147,13 +149,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         kind: Annotated[str, Field(description="The kind of platform.")] = "http",
         token: Token = "",
     ) -> Any:
-        """Name the agent that you have elsewhere: it is asked whenever a turn waits in a seat whose endpoint is `agent`."""
+        """Name the agent that you have elsewhere: it is asked whenever a turn of yours waits and your endpoint is `agent`."""
         caller = await callers.authenticate(token, ctx)
         body = agents.SourceBody.model_validate({"kind": kind, "config": config, "credentials": credentials or {}})
         return as_json(await agents.set_source(context, caller, caller.person, body))
 
     async def remove_source(ctx: Context, token: Token = "") -> Any:
-        """Have that agent asked no more. Its seats wait for you then, or switch them to your proxy."""
+        """Have that agent asked no more. Those processes wait for you then, or you switch them to your proxy."""
         caller = await callers.authenticate(token, ctx)
         await agents.remove_source(context, caller, caller.person)
         return {"removed": True}

@@ -32,9 +32,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 INSTRUCTIONS: Final = (
-    "Tongyao turns a raw intent into a plan with other people. `join` a scene with a self-introduction to get a token; "
-    "`demand` starts a process; `pending` lists what waits for you, `respond` answers a turn, `decide` a decision. "
-    "Nothing blocks: look again with `status`. Whoever answers model calls here begins with the prompt `answer_calls`."
+    "Tongyao turns a raw intent into a plan with other people. If your client has a token, begin with `pending`; if it has none, "
+    "`join` a scene with a self-introduction to get one. `demand` starts a process; `pending` lists what waits for you; `respond`, "
+    "`decide` and `consent` answer it. Nothing blocks: look again with `status`. If you are to answer model calls, begin with the "
+    "prompt `answer_calls`."
 )
 
 
@@ -57,7 +58,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         return {"scenes": [as_json(scene) for scene in await list_scenes(context)]}
 
     async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
-        """List the people of a scene. Public are an id, language and grade; names only where the scene says so."""
+        """List the people of a scene: id, language and how complete the profile is (`grade`, A to C); names where the scene allows it."""
         found = await people_search.list_people(
             context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
         )
@@ -69,9 +70,13 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         text: Annotated[str, Field(description="A need in plain words.")] = "",
         tension: Annotated[
             dict[str, Any] | None,
-            Field(description="Formulated instead: {transition, initial_state, barriers, exchange}."),
+            Field(
+                description="In place of `text`, the need in four parts: {transition, initial_state, barriers, exchange}."
+            ),
         ] = None,
-        profile_id: Annotated[str | None, Field(description="Or your own profile's id: who is near you.")] = None,
+        profile_id: Annotated[
+            str | None, Field(description="In place of both: your own profile's id, to find people near you.")
+        ] = None,
         limit: int = 20,
         token: Token = "",
     ) -> Any:
@@ -97,11 +102,16 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         intent: Annotated[str, Field(description="What you want, in a sentence or a few.")],
         scene: str | None = None,
         participants: Annotated[
-            list[str | dict[str, Any]] | None, Field(description="Ids, or {profile_id, endpoint, fallback}.")
+            list[str | dict[str, Any]] | None,
+            Field(
+                description="Ids, or {profile_id, endpoint: proxy, agent or human, fallback}. `fallback`, at a missed deadline: lapse, proxy or leave."
+            ),
         ] = None,
         tension: Annotated[
             dict[str, Any] | None,
-            Field(description="Formulated by you: {transition, initial_state, barriers, exchange}; only T is needed."),
+            Field(
+                description="Formulated by you: {transition, initial_state, barriers, exchange}; only `transition` is needed."
+            ),
         ] = None,
         settings: dict[str, Any] | None = None,
         token: Token = "",
@@ -148,7 +158,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         nothing_new: bool = False,
         token: Token = "",
     ) -> Any:
-        """Speak in a turn, or answer what the host asks you: a text, or items, or that there is nothing new."""
+        """Speak in a turn, or answer a question that `pending` lists: a text, or items, or that there is nothing new."""
         said = {"text": text, "items": items, "shown": shown, "nothing_new": nothing_new}
         return await send(token, ctx, process_id, key, {"kind": "submit_projection", "round": round, **said})
 
@@ -160,7 +170,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             Field(
                 description="What you decide, as a message with its `kind`: confirm_tension {ask}, revise_tension {tension, ask}, "
                 "select_participants {participants, ask}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
-                "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: as `pending` says it."
+                "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: the `id` in `pending`; best copy its `answer_with`."
             ),
         ],
         key: Key,
@@ -184,7 +194,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         fallback: Literal["lapse", "proxy", "leave"] | None = None,
         token: Token = "",
     ) -> Any:
-        """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a deadline."""
+        """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a missed deadline (`fallback`)."""
         return await send(
             token, ctx, process_id, key, {"kind": "switch_endpoint", "endpoint": endpoint, "fallback": fallback}
         )
@@ -200,10 +210,10 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         key: Key,
         endpoint: Annotated[
             Literal["proxy", "agent", "human"],
-            Field(description="With `allow`: what speaks for you. Unless it is `proxy`, no proxy may."),
+            Field(description="With `allow`: what speaks for you. With `agent` or `human` no proxy speaks for you."),
         ] = "proxy",
         invitation: Annotated[
-            int | None, Field(description="As `pending` says it; left out: the last question.")
+            int | None, Field(description="The number of the question, in `answer_with`; without it the latest.")
         ] = None,
         token: Token = "",
     ) -> Any:
