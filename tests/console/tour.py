@@ -199,10 +199,8 @@ async def the_plan_and_after(look: Looker, house: Ferry, folder: Path) -> None:
     await look.printed("delivery", f"{here}/delivery", human)
     await look.at("inbox-answer", "/console/", human)
     await look.at("process-answering", here, demander)
-    for alias in house.seats:
-        answer = "decline" if alias == "P04" else "commit"
-        await house.stack.say(house.pid, "answer_plan", alias=alias, revision=1, answer=answer)
-    await house.stack.asked(house.pid, "P00", 4, what="hole")
+    await house.stack.say(house.pid, "answer_plan", alias=house.human, revision=1, answer="commit")
+    await house.stack.asked(house.pid, "P00", 1, what="residual")
     await look.at("delivery-committed", f"{here}/delivery", human)
     await look.at("inbox-residual", "/console/", demander)
     await look.at("plan-answered", f"{here}/plan", demander)
