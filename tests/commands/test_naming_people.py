@@ -139,9 +139,15 @@ async def test_the_beginning_of_a_parents_id_means_the_parent(stack: Stack) -> N
     await stack.people(TEXTS, scene="island")
     parent = await stack.start([], scene="island", auto_confirm=False)
     async with stack.repositories.pool.connection() as connection:
+        cursor = await connection.execute(
+            "SELECT string_agg(quote_ident(attname), ', ') AS names FROM pg_attribute "
+            "WHERE attrelid = 'processes'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"
+        )
+        row = await cursor.fetchone()
+        assert row is not None
         await connection.execute(
-            "INSERT INTO processes SELECT (jsonb_populate_record(p, jsonb_build_object('id', p.id || '.2-2'))).* "
-            "FROM processes p WHERE id = %s",
+            f"INSERT INTO processes ({row['names']}) SELECT {row['names']} FROM (SELECT (jsonb_populate_record("
+            "p, jsonb_build_object('id', p.id || '.2-2'))).* FROM processes p WHERE id = %s) copy",
             [parent],
         )
     assert await find_process(parent[:8]) == parent

@@ -104,7 +104,9 @@ async def until_served(url: str) -> None:
     async with httpx.AsyncClient() as http:
 
         async def answers() -> bool:
-            with suppress(httpx.TransportError):  # also on a busy machine, where a proxy's own short limits cut the question off
+            with suppress(
+                httpx.TransportError
+            ):  # also on a busy machine, where a proxy's own short limits cut the question off
                 return (await http.get(f"{url}/scenes")).is_success
             return False
 

@@ -68,7 +68,9 @@ def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> No
     life.says("P02", "words")
     life.succeed("project")
     life.succeed("observe", verdict="more")
-    assert told(life, "P00").startswith("The process waits for you: decide how the process goes on: the rounds have stopped")
+    assert told(life, "P00").startswith(
+        "The process waits for you: decide how the process goes on: the rounds have stopped"
+    )
 
 
 def test_who_is_invited_is_named_in_words_and_not_by_an_id() -> None:

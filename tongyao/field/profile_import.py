@@ -57,6 +57,11 @@ AT_A_TIME: Final = 2
 """Profiles of one transaction, and transactions at a time."""
 
 
+_FOLDED_LINE: Final = re.compile(r"\r?\n[ \t]")
+_ESCAPED: Final = re.compile(r"\\(.)")
+"""Of vCard files (RFC 6350 §3.2, §3.4)."""
+
+
 class ImportRefusal(str):
     """Why something is refused, in English; `zh` says the same in Chinese. Made of a text of `texts/field/import.toml`."""
 
@@ -354,10 +359,10 @@ def _given(value: object, names: Sequence[str]) -> str:
 def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
     """The people of a vCard file. A line that begins with a space goes on with the line before."""
     fields: dict[str, str] | None = None
-    for line in re.sub(r"\r?\n[ \t]", "", text).splitlines():
+    for line in _FOLDED_LINE.sub("", text).splitlines():
         name, _, value = line.partition(":")
         name = name.partition(";")[0].rpartition(".")[2].strip().upper()
-        value = re.sub(r"\\(.)", lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
+        value = _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
         if (name, value.upper()) == ("BEGIN", "VCARD"):
             fields = {}
         elif (name, value.upper()) == ("END", "VCARD") and fields is not None:
