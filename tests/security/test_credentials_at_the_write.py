@@ -56,7 +56,12 @@ ANONYMOUS = {("post", "/profiles")}
 WITHOUT_A_BODY = {("put", "/profiles/{profile_id}/source/profile"), ("post", "/standing/{standing_id}")}
 """What is fetched is stored as `PUT /profiles/{profile_id}` stores it."""
 OF_THE_DEMANDER = {("post", "/processes/{process_id}/forks"), ("put", "/processes/{process_id}/standing")}
-WITHOUT_A_PLAN = {("put", "/processes/{process_id}/feedback"), ("put", "/processes/{process_id}/contact")}
+REFUSED_BEFORE = {
+    ("put", "/processes/{process_id}/feedback"): (404, "no_plan_yet"),
+    ("put", "/processes/{process_id}/contact"): (404, "no_plan_yet"),
+    ("post", "/processes/{process_id}/forks"): (422, "fork_too_early"),
+    ("put", "/processes/{process_id}/standing"): (422, "no_scene"),
+}
 """Refused before anything is written, as long as there is no plan."""
 
 
@@ -142,7 +147,7 @@ async def test_a_token_that_is_revoked_while_the_body_is_on_its_way_stores_nothi
             body=body.encode(), headers={"authorization": f"Bearer {token.secret}", "content-type": "application/json"},
         )  # fmt: skip
         told = (status, json.loads(answer)["code"])
-        expected = (404, "no_plan_yet") if (method, path) in WITHOUT_A_PLAN else (401, "token_revoked")
+        expected = REFUSED_BEFORE.get((method, path), (401, "token_revoked"))
         after = await rows(gateway)
         if told != expected or after != before:
             wrong.append((method, path, told, {name: n for name, n in after.items() if n != before[name]}))
