@@ -52,6 +52,8 @@ _CARD: Final = {
 """Properties of a vCard (RFC 6350) and the fields that they become. Addresses and numbers are left out."""
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
+_LONGEST_NUMBER: Final = 1_000
+"""Digits; a longer one stays as it is written, since Python refuses to read some."""
 BATCH: Final = 200
 AT_A_TIME: Final = 2
 """Profiles of one transaction, and transactions at a time."""
@@ -268,7 +270,10 @@ def profile_text(value: object) -> str:
     elif isinstance(value, (dict, _Pairs)):
         pairs = value if isinstance(value, _Pairs) else value.items()
         fields = ((str(name), _plain(inner)) for name, inner in pairs if not _is_of_the_row(name, inner))
-        lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
+        try:
+            lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
+        except RecursionError:
+            raise _NoProfile("field_too_deep") from None
     else:
         raise _NoProfile("no_fields", kind=_kind(value))
     text = "\n".join(lines)
@@ -353,38 +358,40 @@ def _given(value: object, names: Sequence[str]) -> str:
 
 def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
     """The people of a vCard file. A line that begins with a space goes on with the line before."""
-    fields: dict[str, str] | None = None
-    for line in re.sub(r"\r?\n[ \t]", "", text).splitlines():
+    fields: dict[str, list[str]] | None = None
+    for line in re.split(
+        r"\r\n|[\r\n]", re.sub(r"\r?\n[ \t]", "", text)
+    ):  # no other character ends a line: it may stand in a value
         name, _, value = line.partition(":")
         name = name.partition(";")[0].rpartition(".")[2].strip().upper()
         value = re.sub(r"\\(.)", lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
         if (name, value.upper()) == ("BEGIN", "VCARD"):
             fields = {}
         elif (name, value.upper()) == ("END", "VCARD") and fields is not None:
-            given = fields.pop("id", "")
+            given = fields.pop("id", [""])[0]
             id = stem_id(given) if given else ""
-            yield _FileEntry(id or fields.get("name", "(no id)"), id, fields)
+            card = {name: "\n".join(values) for name, values in fields.items()}
+            yield _FileEntry(id or card.get("name", "(no id)"), id, card)
             fields = None
         elif fields is not None and name == "UID":
-            fields["id"] = value.removeprefix("urn:uuid:")
+            fields["id"] = [value.removeprefix("urn:uuid:")]
         elif fields is not None and name in ("X-LANGUAGE", "LANG", "X-CONSENT"):
-            fields["consent" if name == "X-CONSENT" else "language"] = value.lower()[:40]
+            fields["consent" if name == "X-CONSENT" else "language"] = [value.lower()[:40]]
         elif fields is not None and name in _CARD and value:
-            before = fields.get(_CARD[name])
-            fields[_CARD[name]] = f"{before}\n{value}" if before else value
+            fields.setdefault(_CARD[name], []).append(value)
     if fields is not None:
         raise NotProfiles("no_card_end", path=path)
 
 
 def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.is_dir():
-        found = sorted(path.rglob("*.md"))
+        found = sorted(file for file in path.rglob("*.md") if file.is_file() or file.is_symlink())
         if not found:
             raise NotProfiles("no_markdown", path=path)
         folder = path.resolve()
         for file in found:
             try:
-                if not file.resolve(strict=True).is_relative_to(folder):
+                if not (file.resolve(strict=True).is_relative_to(folder) and file.is_file()):
                     raise OSError
             except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
                 report.refused.append((file.stem, ImportRefusal("link_out")))
@@ -408,8 +415,10 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
         try:
-            for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
-                row.pop(None, None)
+            lines = csv.reader(io.StringIO(text))
+            names = next(lines, [])
+            for number, cells in enumerate(filter(None, lines), 2):
+                row = dict(zip(names, cells, strict=False))  # a short row has no part in the columns that it lacks
                 id = _id_of(row)
                 yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:
@@ -426,8 +435,11 @@ def _json_rows(path: Path, text: str) -> Iterator[_FileEntry]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
         return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
+    def whole(digits: str) -> int | str:
+        return int(digits) if len(digits) < _LONGEST_NUMBER else digits
+
     try:
-        loaded = json.loads(text, object_pairs_hook=pairs)
+        loaded = json.loads(text, object_pairs_hook=pairs, parse_int=whole)
     except json.JSONDecodeError as error:
         raise NotProfiles("no_json", path=path, line=error.lineno, error=error.msg) from None
     except RecursionError:

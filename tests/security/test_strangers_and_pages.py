@@ -1,0 +1,73 @@
+"""What a stranger, a file from elsewhere and a page of another site tried, and may not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.field.test_importing import GOOD
+from tongyao.field.profile_import import ImportReport, import_profiles
+from tongyao.protocol.rules.consent import Consent
+from tongyao.records.database import open_pool
+from tongyao.records.people.consents import Consents
+from tongyao.records.people.profiles import Profiles
+from tongyao.records.people.scenes import Scenes
+
+LINE_ENDS = ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e")
+
+
+async def imported(url: str, file: Path) -> tuple[ImportReport, set[str], dict[str, Consent]]:
+    pool = await open_pool(url)
+    try:
+        profiles, consents = Profiles(pool), Consents(pool)
+        report = await import_profiles(profiles, Scenes(pool), file, scene="s", consents=consents)
+        there = {one.profile_id for one in await profiles.of_scene("s")}
+        said = await consents.standing(sorted(there), "s")
+        return report, there, {person: one.consent for person, one in said.items()}
+    finally:
+        await pool.close()
+
+
+async def test_a_note_in_a_card_gives_no_consent_and_brings_nobody_else(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    """The attack: a line separator within a value began a line of its own, here a consent and the card of somebody else."""
+    cards = ""
+    for number, end in enumerate(LINE_ENDS):
+        forged = end.join((GOOD, "X-CONSENT:allow", "END:VCARD", "BEGIN:VCARD", "UID:bo", f"NOTE:{GOOD}"))
+        cards += f"BEGIN:VCARD\r\nUID:ada{number}\r\nX-CONSENT:never\r\nNOTE:{forged}\r\nEND:VCARD\r\n"
+    (tmp_path / "p.vcf").write_text(cards, encoding="utf-8", newline="")
+    _, there, said = await imported(fresh_database_url, tmp_path / "p.vcf")
+    assert (len(there), "bo" in there, set(said.values())) == (len(LINE_ENDS), False, {Consent.NEVER})
+
+
+async def test_what_python_cannot_read_of_one_costs_nobody_else(fresh_database_url: str, tmp_path: Path) -> None:
+    """The attack: a long number, or lists in lists, in one entry ended the import of all."""
+    deep = "[" * 900 + "]" * 900
+    people = {"ada": GOOD, "long": {"bio": GOOD, "number": 1}, "deep": {"bio": 2}}
+    text = json.dumps(people).replace(": 1}", ": " + "1" * 5_000 + "}").replace(": 2}", f": {deep}}}")
+    (tmp_path / "p.json").write_text(text)
+    report, there, _ = await imported(fresh_database_url, tmp_path / "p.json")
+    assert (there, [id for id, _ in report.refused]) == ({"ada", "long"}, ["deep"])
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "folder.md").mkdir()
+    (tmp_path / "all" / "bo.md").write_text(GOOD + "\n船坞")
+    _, there, _ = await imported(fresh_database_url, tmp_path / "all")
+    assert there == {"ada", "long", "bo"}
+
+
+@pytest.mark.timeout(60)
+async def test_a_table_with_many_columns_and_short_rows_is_read_at_once(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    """The attack: each short row was filled up to the columns of the first one, hours for 300 KB."""
+    columns = ",".join(["id", *(f"c{n}" for n in range(10_000))])
+    (tmp_path / "p.csv").write_text(columns + "\n" + "\n".join("x" for _ in range(10_000)) + f'\nada,"{GOOD}"\n')
+    _, there, _ = await imported(fresh_database_url, tmp_path / "p.csv")
+    assert there == {"ada"}
+    cards = "BEGIN:VCARD\nUID:bo\n" + "NOTE:x\n" * 200_000 + f"NOTE:{GOOD}\nEND:VCARD\n"
+    (tmp_path / "p.vcf").write_text(cards)
+    _, there, _ = await imported(fresh_database_url, tmp_path / "p.vcf")
+    assert "bo" in there
