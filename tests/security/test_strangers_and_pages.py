@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from tests.field.test_importing import GOOD
+from tests.gateway.conftest import GatewayHarness
+from tests.gateway.test_standing import RESIDUAL, _hidden, ended, town
+from tests.workflows.test_children import CRANE
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.people.erasure import erase
 from tongyao.field.profile_import import ImportReport, import_profiles
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.database import open_pool
 from tongyao.records.people.consents import Consents
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes
+
+__all__ = ["town"]
 
 LINE_ENDS = ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e")
 
@@ -71,3 +79,57 @@ async def test_a_table_with_many_columns_and_short_rows_is_read_at_once(
     (tmp_path / "p.vcf").write_text(cards)
     _, there, _ = await imported(fresh_database_url, tmp_path / "p.vcf")
     assert "bo" in there
+
+
+async def test_what_a_standing_tension_said_before_its_demander_chose_other_words_is_erased(
+    town: GatewayHarness,
+) -> None:
+    """The attack: other words in the place of what rests on somebody's items kept these from their erasure."""
+    case = await ended(town)
+    standing, texts = town.context.repositories.standing, town.context.repositories.texts
+    [before] = await standing.of_demander(f"demander-{case.scene}")
+    assert before.people and str(CRANE["transition"]) in await texts.get(before.text_id)
+    assert (await case.keep(tension={"transition": "From hands to a machine."})).status_code == 200
+    person = case.room[0]["profile_id"]
+    await erase(town.context, Caller(Role.PERSON, person), person)
+    assert not (await texts.get_many([], known=[before.text_id])).get(before.text_id)
+    [kept] = await standing.of_demander(f"demander-{case.scene}")
+    assert "From hands" in await texts.get(kept.text_id)
+
+
+async def test_a_button_shows_the_words_that_stand_beside_it_and_an_operator_brings_none(town: GatewayHarness) -> None:
+    """The attack on a demander: "let others read it" beside one's own careful words showed all that one had asked at first."""
+    case = await ended(town)
+    words = {"transition": "From hands to a machine.", "barriers": ["No licence."]}
+    await case.keep(residual="tension", tension=words)
+    async with town.client() as browser:
+        entering = _hidden((await browser.get("/console/enter")).text, "form_token")
+        await browser.post("/console/enter", data={"form_token": entering, "secret": case.token})
+        for do, visible in (("show", True), ("hide", False), ("show", True)):
+            page = (await browser.get("/console/standing")).text
+            form = {"form_token": _hidden(page, "form_token"), "process": case.pid, "residual": "tension", "do": do}
+            assert (await browser.post("/console/standing", data=form)).status_code == 303
+            own = {one["residual"]: one for one in (await case.readable(case.token))["own"]}["tension"]
+            assert (own["visible"], own["tension"]["transition"]) == (visible, words["transition"])
+    operator = await town.operator()
+    given = {"residual": RESIDUAL, "visible": True, "tension": words}
+    answer = await town.ask("PUT", f"/processes/{case.pid}/standing", operator, json=given)
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+
+
+async def test_the_words_of_standing_tensions_count_as_what_is_kept_of_somebody(town: GatewayHarness) -> None:
+    """The attack: each other wording of a standing tension was kept beside the ones before, without end."""
+    case = await ended(town)
+    kept = await town.context.repositories.texts.stored_chars(f"demander-{case.scene}")
+    small = town.also(options=town.context.options.model_copy(update={"most_stored_chars": kept + 8_000}))
+    answers = [
+        await small.ask(
+            "PUT",
+            f"/processes/{case.pid}/standing",
+            case.token,
+            json={"residual": RESIDUAL, "tension": {"transition": f"{number}{'x' * 4_000}"}},
+        )
+        for number in range(3)
+    ]
+    assert [one.status_code for one in answers] == [200, 409, 409]
+    assert answers[-1].json()["code"] == "storage_full"
