@@ -15,7 +15,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.people.erasure import erase
 from tongyao.field.profile_import import ImportReport, import_profiles
-from tongyao.protocol.rules.consent import Consent
+from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.database import open_pool
 from tongyao.records.people.consents import Consents
 from tongyao.records.people.profiles import Profiles
@@ -49,6 +49,24 @@ async def test_a_note_in_a_card_gives_no_consent_and_brings_nobody_else(
     (tmp_path / "p.vcf").write_text(cards, encoding="utf-8", newline="")
     _, there, said = await imported(fresh_database_url, tmp_path / "p.vcf")
     assert (len(there), "bo" in there, set(said.values())) == (len(LINE_ENDS), False, {Consent.NEVER})
+
+
+async def test_a_file_gives_nobody_who_introduced_themselves_other_words(
+    fresh_database_url: str, tmp_path: Path
+) -> None:
+    """The attack: an entry under the public id of somebody else became what their proxy speaks from."""
+    pool = await open_pool(fresh_database_url)
+    try:
+        await Scenes(pool).put("s", "s")
+        for id, origin in (("bo", Origin.API), ("ada", Origin.IMPORT)):
+            await Profiles(pool).save(
+                id, scene_id="s", display_name="", text=GOOD, grade="C", language="zh", origin=origin
+            )
+    finally:
+        await pool.close()
+    (tmp_path / "p.json").write_text(json.dumps({"bo": GOOD + "\n船坞", "ada": GOOD + "\n船坞"}))
+    report, _, _ = await imported(fresh_database_url, tmp_path / "p.json")
+    assert ([id for id, _ in report.refused], report.changed) == (["bo"], 1)
 
 
 async def test_what_python_cannot_read_of_one_costs_nobody_else(fresh_database_url: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tongyao.protocol.model.profile_ids import (
 )
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
-from tongyao.protocol.rules.consent import Consent, Origin
+from tongyao.protocol.rules.consent import GIVEN_ON_THE_MACHINE, Consent, Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.consents import Consents
@@ -136,6 +136,8 @@ async def import_profiles(
         if not dry_run:
             await scenes.put(scene, scene)
     there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
+    faces = await profiles.get_many([row.id for row in rows if row.id in there])
+    theirs = {id for id, one in faces.items() if one.origin not in GIVEN_ON_THE_MACHINE}
     seen: set[str] = set()
     decided: dict[str, Consent] = {}
     waiting = iter(rows)
@@ -151,6 +153,9 @@ async def import_profiles(
             return None
         if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
             report.stored += 1
+            return None
+        if id in theirs:
+            report.refused.append((id, ImportRefusal("id_theirs")))
             return None
         if consent is not None and id not in there:
             decided[id] = consent
