@@ -342,3 +342,14 @@ async def test_a_column_may_say_consent_and_language_and_neither_is_part_of_the_
         assert (known["bo"].consent, known["cy"].consent) == (Consent.ASK, Consent.ALLOW)
     finally:
         await pool.close()
+
+
+async def test_what_python_cannot_read_of_one_costs_nobody_else(pool: Pool, tmp_path: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    people = f'{{"ada": "船坞", "long": {{"bio": "海图", "n": {"1" * 5_000}}}, "deep": {{"bio": {deep}}}}}'
+    report = await imported(pool, tmp_path / "p.json", people.replace("船坞", "我修船").replace("海图", "我画海图"))
+    assert [id for id, _ in report.refused] == ["deep"]
+    (tmp_path / "all" / "folder.md").mkdir(parents=True)
+    (tmp_path / "all" / "bo.md").write_text(GOOD)
+    report = await import_profiles(Profiles(pool), Scenes(pool), tmp_path / "all", scene="s")
+    assert (report.stored, report.refused) == (1, [])

@@ -18,9 +18,10 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.choosing.candidate_sentences import nearest_sentence, whole_sentences
 from tongyao.app.choosing.open_residuals import left_open
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound, QuotaReached
+from tongyao.app.errors import BadInput, NotAllowed, NotFound, QuotaReached
 from tongyao.app.messaging.given_names import check_names
 from tongyao.app.messaging.wire import Body, Id, SelectParticipantsBody, TensionBody
+from tongyao.app.quotas import check_storage
 from tongyao.app.start import StartProcessBody, start_child, start_process
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
@@ -158,7 +159,7 @@ async def _standing(
         words = residual.tension.model_dump_json()
         id = text_id("standing", row.id, own, hashlib.sha256(words.encode()).hexdigest())
         await repositories.shared.hide_people(row, [row.demander])
-        await repositories.shared.put_marked(row, [NewText(id, f"process:{row.id}", "shared/tension", words)])
+        await repositories.shared.put_marked(row, [NewText(id, f"process:{row.id}", "shared/standing", words)])
     if not id or id not in await repositories.texts.get_many([], known=[id]):
         return None
     return StandingTension(
@@ -301,7 +302,10 @@ async def step_forward(context: AppContext, caller: Caller, id: str) -> None:
 
 
 async def keep_looking(context: AppContext, caller: Caller, process_id: str, body: KeepLookingBody) -> StandingView:
-    """Have a tension of one's process wait, as the body says, or no longer. Raises `BadInput`, `QuotaReached`, `NotFound`."""
+    """Have a tension of one's process wait, as the body says, or no longer.
+
+    Raises `BadInput`, `QuotaReached`, `NotFound`; `NotAllowed` where an operator brings words.
+    """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.KEEP_LOOKING)
     repositories, row, now = context.repositories, access.process, datetime.now(UTC)
     if not body.looking:
@@ -315,6 +319,8 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
         raise BadInput("no_scene", "this process has no scene in which somebody could come: start one in a scene")
     if row.ended_at is None and row.phase != Phase.SELECTING:
         raise BadInput("still_running", "the process still runs: what stays open in it can wait once it has ended")
+    if body.tension is not None and caller.operator:
+        raise NotAllowed("the words of a standing tension are its demander's: an operator keeps it as it is")
     kept = await _kept(context, access, body, now)
     async with writing(repositories, caller, row.demander):
         others = [one for one in await repositories.standing.of_demander(row.demander) if one.id != kept.id]
@@ -332,6 +338,10 @@ async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBod
             residual = await residual_of(repositories, row.id, body.residual)
         except NotAnnounced as refused:
             raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
+    waits = await repositories.standing.get(standing_id(row.id, body.residual))
+    if body.tension is None and waits is not None and waits.closed_at is None and not waits.people:
+        until = now + timedelta(days=body.days)  # in the words in which it waits: they may be the demander's own
+        return waits.model_copy(update={"visible": body.visible, "per_week": body.per_week, "until": until})
     if body.tension is None:
         kept = await _standing(repositories, row, residual, now, given=body)
         if kept is None:
@@ -349,9 +359,11 @@ async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBod
     await check_names(tension.names, found=(), texts=tension.lines(), tension=tension)
     words = tension.model_dump_json()
     original = text_id("standing", row.id, body.residual, "own", hashlib.sha256(words.encode()).hexdigest())
-    await repositories.shared.hide_people(row, [row.demander])
     new = NewText(original, row.demander, "tension", words)
-    await repositories.shared.put(row, [new], aliases={original: DEMANDER}, names={DEMANDER: tension.names})
+    async with writing(repositories, access.caller, row.demander):
+        await check_storage(context, access.caller, row.demander, chars=len(words))
+        await repositories.shared.hide_people(row, [row.demander])
+        await repositories.shared.put(row, [new], aliases={original: DEMANDER}, names={DEMANDER: tension.names})
     return StandingTension(
         id=standing_id(row.id, body.residual),
         scene_id=row.scene_id or "",

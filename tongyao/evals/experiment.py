@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from tongyao.evals.measure import Measures
 from tongyao.evals.pages import rendered
@@ -79,8 +80,13 @@ def load(file: Path) -> Experiment:
     try:
         given = yaml.safe_load(file.read_text(encoding="utf-8"))
         found = Experiment.model_validate(given)
+        found.model_dump_json()  # refuses what holds itself
+    except RecursionError:
+        raise ExperimentError(f"{file} cannot be read: it is nested too deeply") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ExperimentError(f"{file} cannot be read: {error}") from error
+    except PydanticSerializationError as error:
+        raise ExperimentError(f"{file} is no experiment: {error}") from None
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise ExperimentError(f"{file} is no experiment: {wrong}") from error

@@ -27,7 +27,7 @@ from tongyao.protocol.model.profile_ids import (
 )
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
-from tongyao.protocol.rules.consent import Consent, Origin
+from tongyao.protocol.rules.consent import GIVEN_ON_THE_MACHINE, Consent, Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
 from tongyao.records.people.consents import Consents
@@ -52,12 +52,15 @@ _CARD: Final = {
 """Properties of a vCard (RFC 6350) and the fields that they become. Addresses and numbers are left out."""
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
+_LONGEST_NUMBER: Final = 1_000
+"""Digits; a longer one stays as it is written, since Python refuses to read some."""
 BATCH: Final = 200
 AT_A_TIME: Final = 2
 """Profiles of one transaction, and transactions at a time."""
 
 
 _FOLDED_LINE: Final = re.compile(r"\r?\n[ \t]")
+_LINE_END: Final = re.compile(r"\r\n|[\r\n]")  # no other character ends a line: it may stand in a value
 _ESCAPED: Final = re.compile(r"\\(.)")
 """Of vCard files (RFC 6350 §3.2, §3.4)."""
 
@@ -139,6 +142,8 @@ async def import_profiles(
         if not dry_run:
             await scenes.put(scene, scene)
     there = {version.profile_id: version.sha256 for version in await profiles.of_scene(scene)}
+    faces = await profiles.get_many([row.id for row in rows if row.id in there])
+    theirs = {id for id, one in faces.items() if one.origin not in GIVEN_ON_THE_MACHINE}
     seen: set[str] = set()
     decided: dict[str, Consent] = {}
     waiting = iter(rows)
@@ -154,6 +159,9 @@ async def import_profiles(
             return None
         if there.get(id) == hashlib.sha256(text.encode()).hexdigest():
             report.stored += 1
+            return None
+        if id in theirs:
+            report.refused.append((id, ImportRefusal("id_theirs")))
             return None
         if consent is not None and id not in there:
             decided[id] = consent
@@ -273,7 +281,10 @@ def profile_text(value: object) -> str:
     elif isinstance(value, (dict, _Pairs)):
         pairs = value if isinstance(value, _Pairs) else value.items()
         fields = ((str(name), _plain(inner)) for name, inner in pairs if not _is_of_the_row(name, inner))
-        lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
+        try:
+            lines = [f"{name}：{inner}" for name, inner in fields if inner.strip()]
+        except RecursionError:
+            raise _NoProfile("field_too_deep") from None
     else:
         raise _NoProfile("no_fields", kind=_kind(value))
     text = "\n".join(lines)
@@ -358,38 +369,38 @@ def _given(value: object, names: Sequence[str]) -> str:
 
 def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
     """The people of a vCard file. A line that begins with a space goes on with the line before."""
-    fields: dict[str, str] | None = None
-    for line in _FOLDED_LINE.sub("", text).splitlines():
+    fields: dict[str, list[str]] | None = None
+    for line in _LINE_END.split(_FOLDED_LINE.sub("", text)):
         name, _, value = line.partition(":")
         name = name.partition(";")[0].rpartition(".")[2].strip().upper()
         value = _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value).strip()
         if (name, value.upper()) == ("BEGIN", "VCARD"):
             fields = {}
         elif (name, value.upper()) == ("END", "VCARD") and fields is not None:
-            given = fields.pop("id", "")
+            given = fields.pop("id", [""])[0]
             id = stem_id(given) if given else ""
-            yield _FileEntry(id or fields.get("name", "(no id)"), id, fields)
+            card = {name: "\n".join(values) for name, values in fields.items()}
+            yield _FileEntry(id or card.get("name", "(no id)"), id, card)
             fields = None
         elif fields is not None and name == "UID":
-            fields["id"] = value.removeprefix("urn:uuid:")
+            fields["id"] = [value.removeprefix("urn:uuid:")]
         elif fields is not None and name in ("X-LANGUAGE", "LANG", "X-CONSENT"):
-            fields["consent" if name == "X-CONSENT" else "language"] = value.lower()[:40]
+            fields["consent" if name == "X-CONSENT" else "language"] = [value.lower()[:40]]
         elif fields is not None and name in _CARD and value:
-            before = fields.get(_CARD[name])
-            fields[_CARD[name]] = f"{before}\n{value}" if before else value
+            fields.setdefault(_CARD[name], []).append(value)
     if fields is not None:
         raise NotProfiles("no_card_end", path=path)
 
 
 def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.is_dir():
-        found = sorted(path.rglob("*.md"))
+        found = sorted(file for file in path.rglob("*.md") if file.is_file() or file.is_symlink())
         if not found:
             raise NotProfiles("no_markdown", path=path)
         folder = path.resolve()
         for file in found:
             try:
-                if not file.resolve(strict=True).is_relative_to(folder):
+                if not (file.resolve(strict=True).is_relative_to(folder) and file.is_file()):
                     raise OSError
             except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
                 report.refused.append((file.stem, ImportRefusal("link_out")))
@@ -413,8 +424,10 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
         try:
-            for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
-                row.pop(None, None)
+            lines = csv.reader(io.StringIO(text))
+            names = next(lines, [])
+            for number, cells in enumerate(filter(None, lines), 2):
+                row = dict(zip(names, cells, strict=False))  # a short row has no part in the columns that it lacks
                 id = _id_of(row)
                 yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:
@@ -431,8 +444,11 @@ def _json_rows(path: Path, text: str) -> Iterator[_FileEntry]:
     def pairs(found: list[tuple[str, Any]]) -> Any:
         return _Pairs(found) if len({name for name, _ in found}) < len(found) else dict(found)
 
+    def whole(digits: str) -> int | str:
+        return int(digits) if len(digits) < _LONGEST_NUMBER else digits
+
     try:
-        loaded = json.loads(text, object_pairs_hook=pairs)
+        loaded = json.loads(text, object_pairs_hook=pairs, parse_int=whole)
     except json.JSONDecodeError as error:
         raise NotProfiles("no_json", path=path, line=error.lineno, error=error.msg) from None
     except RecursionError:

@@ -220,6 +220,11 @@ _OUT: Final = (
     # What they asked, and what holds an item of theirs: text and row.
     """SELECT remove_texts(ARRAY(SELECT text_id FROM standing_tensions s
          WHERE (demander = %(who)s OR %(who)s = ANY(people)) AND residual <> 'tension'))""",
+    # And what they stood in before their demander chose other words, unless it stands for somebody else still.
+    """SELECT remove_texts(ARRAY(SELECT t.id FROM processes p JOIN texts t ON t.owner = 'process:' || p.id
+         WHERE t.kind = 'shared/standing' AND (p.demander = %(who)s
+           OR (EXISTS (SELECT 1 FROM seats WHERE process_id = p.id AND profile_id = %(who)s)
+               AND NOT EXISTS (SELECT 1 FROM standing_tensions s WHERE s.text_id = t.id AND NOT %(who)s = ANY(s.people))))))""",
     "DELETE FROM standing_tensions WHERE demander = %(who)s OR %(who)s = ANY(people)",
     "DELETE FROM sources WHERE person = %(who)s",
     "DELETE FROM source_turns WHERE person = %(who)s",

@@ -40,6 +40,7 @@ _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
     "plan": read_plan,
     "delivery": Delivery.model_validate_json,
     "tension": Tension.model_validate_json,
+    "standing": Tension.model_validate_json,
 }
 """Kinds of texts that are JSON, all but the Markdown of a plan."""
 _SHARED: Final = "shared/"
