@@ -131,7 +131,7 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     headings = await page.locator("h2").all_inner_texts()
     for heading in (
         "The intent, in four parts",
-        "How they stand to each other after round ",
+        "How those who take part are related, after round ",
         "The rounds",
         "The audit",
     ):
