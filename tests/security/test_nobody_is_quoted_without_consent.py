@@ -232,6 +232,7 @@ class Attack:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.timeout(300)
 async def test_a_person_who_never_consented_is_never_quoted(gateway: GatewayHarness, seed: int) -> None:
     attack = Attack(gateway, seed)
     await attack.begin()
