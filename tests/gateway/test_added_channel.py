@@ -38,9 +38,10 @@ async def test_it_is_set_confirmed_and_used_over_the_api(gateway: GatewayHarness
     assert unknown.json()["code"] == "no_such_channel" and "pager" in unknown.json()["detail"]
     made = await gateway.ask("PUT", f"{path}/pager", token, json={"address": NUMBER})
     assert made.status_code == 200 and made.json()["confirmed"] is False
-    code = re.search(r"[\w-]{12}", pager.sent[-1][1])
+    code = re.search(r": (\S+)$", pager.sent[-1][1], re.M)
     assert code is not None
-    shown = await gateway.ask("PUT", f"{path}/pager/confirmation", token, json={"code": code[0]})
+    shown = await gateway.ask("PUT", f"{path}/pager/confirmation", token, json={"code": code[1]})
+    assert shown.status_code == 200, shown.text
     assert shown.json()["confirmed"] is True
     notifications = gateway.context.repositories.notifications
     await notifications.tell(Notice(source="test/1", person=person, process_id="", about={"what": "token_made"}))
