@@ -157,6 +157,18 @@ async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(
             MESSAGE_BODY.validate_python(message)
 
 
+async def test_every_argument_of_every_tool_is_described(gateway: GatewayHarness) -> None:
+    async with McpClient(make_server(gateway.context)) as client:
+        tools = (await client.list_tools()).tools
+    bare = [
+        f"{tool.name}.{name}"
+        for tool in tools
+        for name, argument in tool.input_schema["properties"].items()
+        if not argument.get("description")
+    ]
+    assert bare == []
+
+
 async def test_the_page_lists_every_tool_with_its_arguments(gateway: GatewayHarness) -> None:
     page = (Path(__file__).parents[3] / "docs/mcp.md").read_text(encoding="utf-8")
     table = page.split("## Arguments")[1].split("## Clients")[0]

@@ -30,10 +30,14 @@ def text(
     process: str,
     due: datetime | None,
     where: str,
+    personal: bool,
     language: str,
     first: Sequence[str] = (),
 ) -> str:
-    """The body of a notification. `sentence`: what is told. `first`: paragraphs that stand before everything else."""
+    """The body of a notification.
+
+    `personal`: `where` is a link that signs the reader in. `first`: paragraphs that come before the sentence.
+    """
     said = _in(language)
     lines = [line for paragraph in first for line in (paragraph, "")]
     lines += [sentence, ""]
@@ -42,7 +46,7 @@ def text(
     if due is not None:
         lines.append(said("until", until=f"{due:%Y-%m-%d %H:%M} UTC"))
     if where:
-        lines.append(said("where", where=where))
+        lines.append(said("personal_link" if personal else "where", where=where))
     return "\n".join(lines) + "\n"
 
 

@@ -13,7 +13,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
-from tongyao.gateway.mcp.common import Callers, ProcessId, Token, as_json
+from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, as_json
 
 Kind = Annotated[
     str,
@@ -35,7 +35,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
 
     async def set_consent(
         ctx: Context,
-        scene: str,
+        scene: Scene,
         consent: Annotated[
             Literal["ask", "allow", "never"],
             Field(
@@ -63,8 +63,10 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         ] = "tension",
         looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
         visible: Annotated[bool, Field(description="The people of the scene may read it, without your name.")] = False,
-        days: int = standing_tensions.DAYS,
-        per_week: int = standing_tensions.PER_WEEK,
+        days: Annotated[int, Field(description="It waits for so many days.")] = standing_tensions.DAYS,
+        per_week: Annotated[
+            int, Field(description="You are told of at most so many people in seven days.")
+        ] = standing_tensions.PER_WEEK,
         tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
         token: Token = "",
     ) -> Any:

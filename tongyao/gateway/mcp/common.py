@@ -19,6 +19,7 @@ Token = Annotated[
 Key = Annotated[
     str, Field(description="A key of your own making; the same key again is the same request, so repeating is safe.")
 ]
+Scene = Annotated[str, Field(description="The id of a scene, as `scenes` lists it.")]
 ProcessId = Annotated[str, Field(description="The id of the process.")]
 
 

@@ -24,7 +24,7 @@ from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account, calls
 from tongyao.gateway.mcp.answers import with_answers
-from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Token, as_json
+from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, as_json
 from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.protocol.rules.consent import Origin
 
@@ -57,7 +57,15 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         permit(await callers.authenticate(token, ctx), Action.LIST_SCENES)
         return {"scenes": [as_json(scene) for scene in await list_scenes(context)]}
 
-    async def agents(ctx: Context, scene: str, limit: int = 50, after: str = "", token: Token = "") -> Any:
+    async def agents(
+        ctx: Context,
+        scene: Scene,
+        limit: Annotated[int, Field(description="At most so many people, 1 to 200.")] = 50,
+        after: Annotated[
+            str, Field(description="The id of the last person of the page before; empty for the first.")
+        ] = "",
+        token: Token = "",
+    ) -> Any:
         """List the people of a scene: id, language and how complete the profile is (`grade`, A to C); names where the scene allows it."""
         found = await people_search.list_people(
             context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
@@ -66,7 +74,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
 
     async def search(
         ctx: Context,
-        scene: str,
+        scene: Scene,
         text: Annotated[str, Field(description="A need in plain words.")] = "",
         tension: Annotated[
             dict[str, Any] | None,
@@ -77,7 +85,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         profile_id: Annotated[
             str | None, Field(description="In place of both: your own profile's id, to find people near you.")
         ] = None,
-        limit: int = 20,
+        limit: Annotated[int, Field(description="At most so many people of each perspective, 1 to 100.")] = 20,
         token: Token = "",
     ) -> Any:
         """Search people near a text, a tension or your profile, with reasons."""
@@ -89,7 +97,14 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         found = await people_search.search_people(context, caller, scene, body)
         return {"people": [as_json(agent) for agent in found]}
 
-    async def join(ctx: Context, key: Key, scene: str, name: str, text: str, email: str | None = None) -> Any:
+    async def join(
+        ctx: Context,
+        key: Key,
+        scene: Scene,
+        name: Annotated[str, Field(description="The name that you go by.")],
+        text: Annotated[str, Field(description="Your profile: who you are, what you can do, have and look for.")],
+        email: Annotated[str | None, Field(description="For notifications; a code is sent there first.")] = None,
+    ) -> Any:
         """Introduce yourself, in your own words. You get an id and a token, which is shown this once: keep it."""
         caller = await callers.authenticate("", ctx)
         await callers.count_registration(caller, ctx)
@@ -100,7 +115,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         ctx: Context,
         key: Key,
         intent: Annotated[str, Field(description="What you want, in a sentence or a few.")],
-        scene: str | None = None,
+        scene: Annotated[
+            str | None, Field(description="The id of the scene to find people in; not needed with `participants`.")
+        ] = None,
         participants: Annotated[
             list[str | dict[str, Any]] | None,
             Field(
@@ -113,7 +130,10 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
                 description="Formulated by you: {transition, initial_state, barriers, exchange}; only `transition` is needed."
             ),
         ] = None,
-        settings: dict[str, Any] | None = None,
+        settings: Annotated[
+            dict[str, Any] | None,
+            Field(description="Settings of this process by name (docs/protocol.md); seldom needed."),
+        ] = None,
         token: Token = "",
     ) -> Any:
         """Start a process, with the people named or with those found in the scene. Returns its id at once."""
@@ -135,7 +155,11 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         view = await processes.party_view(context, access)
         return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
 
-    async def pending(ctx: Context, view: bool = True, token: Token = "") -> Any:
+    async def pending(
+        ctx: Context,
+        view: Annotated[bool, Field(description="False: without what you may see of each process.")] = True,
+        token: Token = "",
+    ) -> Any:
         """All open asks to you, the most urgent first: each with its question, what you may see, and the calls that answer it."""
         found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
         return {"pending": [with_answers(ask) for ask in found]}
@@ -145,7 +169,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         process_id: ProcessId,
         round: Annotated[int, Field(description="The round you answer, as `pending` says it.")],
         key: Key,
-        text: str = "",
+        text: Annotated[str, Field(description="Your answer in your own words.")] = "",
         items: Annotated[
             list[dict[str, Any]] | None,
             Field(
@@ -155,7 +179,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             ),
         ] = None,
         shown: Annotated[str, Field(description="With `items`: the text that their quotes are taken from.")] = "",
-        nothing_new: bool = False,
+        nothing_new: Annotated[bool, Field(description="True in place of `text`: you have nothing to add.")] = False,
         token: Token = "",
     ) -> Any:
         """Speak in a turn, or answer a question that `pending` lists: a text, or items, or that there is nothing new."""
@@ -189,9 +213,15 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def switch(
         ctx: Context,
         process_id: ProcessId,
-        endpoint: Literal["proxy", "agent", "human"],
+        endpoint: Annotated[
+            Literal["proxy", "agent", "human"],
+            Field(description="What speaks for you: a proxy over your profile, your own agent, or you."),
+        ],
         key: Key,
-        fallback: Literal["lapse", "proxy", "leave"] | None = None,
+        fallback: Annotated[
+            Literal["lapse", "proxy", "leave"] | None,
+            Field(description="At a missed deadline: the turn lapses, the proxy speaks, or you leave."),
+        ] = None,
         token: Token = "",
     ) -> Any:
         """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a missed deadline (`fallback`)."""

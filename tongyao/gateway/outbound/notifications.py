@@ -113,6 +113,7 @@ class NotificationSender(Deliveries[Notification]):
             process = await self._library.processes.get(notification.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
         sentence = notification_texts.said(what, notification.about, waiting, language)
+        where = await self._where(notification, channel, links)
         data = {**notification.about, "process": notification.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=notification.id,
@@ -123,7 +124,8 @@ class NotificationSender(Deliveries[Notification]):
                 sentence,
                 process=notification.process_id or "",
                 due=due,
-                where=await self._where(notification, channel, links),
+                where=where,
+                personal=bool(links),
                 language=language,
                 first=first,
             ),

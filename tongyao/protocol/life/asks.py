@@ -271,4 +271,4 @@ def _text(ask: Told, language: str, part: str) -> str:
     named = ask.ask == Ask.CONFIRM_TENSION and ask.others
     variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
     key = variant if variant in _TEXTS else f"asks.{ask.ask}_{part}"
-    return words(key, language, round=ask.round, subject=ask.subject, count=len(ask.subject.split()))
+    return words(key, language, round=ask.round, count=len(ask.subject.split()))
