@@ -41,3 +41,8 @@ def test_a_line_that_the_help_wrote_over_a_part_is_lit_for_none_after_an_own_wor
 def test_a_part_that_goes_on_after_an_empty_line_is_lit_as_two() -> None:
     intent = "The village has a kiln.\n\nA kiln for the village."
     assert [text for text, _ in pieces(intent, TENSION)] == ["The village has a kiln.\n\n", "A kiln for the village."]
+
+
+def test_a_bracket_before_a_quoted_piece_is_no_part_of_the_words_that_are_left_over() -> None:
+    shown = [("My grandfather's organ (", ""), ("four bellows, no wind", "I"), (") stands in the barn; ", ""), ("help me", "T")]
+    assert left_over(shown) == ["My grandfather's organ", "stands in the barn"]

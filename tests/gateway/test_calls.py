@@ -267,6 +267,17 @@ async def test_a_facilitator_answers_by_hand_in_the_console(delegating: GatewayH
     await stack.say(pid, "cancel")
 
 
+async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_request(delegating: GatewayHarness) -> None:
+    delegating = delegating.also(delegates=True, models_cost=False)
+    token = (await delegating.join(await delegating.scene()))["token"]
+    async with delegating.client() as browser:
+        page = (await browser.get("/console/enter")).text
+        await browser.post("/console/enter", data={"secret": token, "form_token": field(page, "form_token")})
+        shown = (await browser.get("/console/start")).text
+    assert "An assistant answers the model calls" in shown
+    assert "nobody judges" not in shown and "No model is set" not in shown
+
+
 async def test_a_long_answer_with_many_quotation_marks_is_taken(delegating: GatewayHarness) -> None:
     stack, token = delegating.stack, await token_of(delegating, "ann")
     pid = await stack.start(await stack.people(PEOPLE), auto_confirm=True)

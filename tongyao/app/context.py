@@ -247,7 +247,7 @@ class AppContext:
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
     signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `call_answers`: None where no calls are answered here. `public_url`, `gateway_host`,
-    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `fair_by`: whose processes share the workers evenly.
+    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `delegates`: whether any model call is answered from outside. `fair_by`: whose processes share the workers evenly.
     """
 
     repositories: Repositories
@@ -262,6 +262,7 @@ class AppContext:
     people_search: StandingSearch | None = None
     intent_reader: IntentReader | None = None
     models_cost: bool = True
+    delegates: bool = False
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()

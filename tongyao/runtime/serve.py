@@ -29,6 +29,7 @@ def gateway_context(installation: Installation) -> AppContext:
         people_search=wiring.intent_field(settings, context.repositories),
         intent_reader=wiring.intent_reader(settings, context.repositories),
         models_cost=wiring.models_cost(settings),
+        delegates=settings.delegates,
         notifiers=notifiers_of(settings),
         profile_sources={"http": partial(HttpProfileSource, private_allowed=settings.gateway.private_addresses)},
     )

@@ -16,6 +16,8 @@ _SHARE: Final = 0.34
 """A clause is taken up by a part that has at least this share of its words."""
 _LEAST_SAID: Final = 3
 """Letters of a piece of an intent: what is shorter says nothing that could be lost."""
+_BETWEEN: Final = " \n\t,;:，；：、（）()《》“”\""
+"""Punctuation at the ends of a piece between quoted pieces."""
 _COMMON: Final = frozenset(
     "the and for with that this have has are was not but our all can will from they you its into what which".split()
 )
@@ -52,7 +54,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
 def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
     """Return the pieces of an intent that no part of the tension took up."""
     own = (
-        "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip()
+        "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip(_BETWEEN)
         for text, letter in shown
         if not letter
     )

@@ -122,6 +122,7 @@ def _of(visit: Visit) -> dict[str, Any]:
     return {
         "signed_in": visit.signed_in,
         "operator": visit.caller.operator,
+        "delegates": visit.context.delegates,
         "answerer": visit.caller.role is Role.ANSWERER,
         "moment": with_date(dates.moment),
         "day": with_date(dates.day),

@@ -124,7 +124,7 @@ async def _tension_page(
         parent=access.process.parent_id,
         pieces=shown,
         unlit=left_over(shown),
-        of_profile=[quoted_piece for quoted_piece in quoted if quoted_piece.source == "profile"],
+        of_profile=list({piece.text: piece for piece in quoted if piece.source == "profile"}.values()),
         ask=ask,
         left=_seconds_left(ask),
         receipt=receipt,
