@@ -138,7 +138,7 @@ async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> No
     await until(answering)
     shown = (await tongyao("show", process)).stdout
     assert f"waits for {aliases[bo]}: answer plan 1: commit, decline, or propose a change" in shown
-    assert f"{aliases[ada]} may answer the plan, too: a proxy spoke for them" in " ".join(shown.split())
+    assert f"{aliases[ada]} may answer the plan, too. A proxy spoke for them" in " ".join(shown.split())
     assert (await tongyao("answer", process, "commit", "--as", "ada")).exit_code == 0
     again = (await tongyao("show", process)).stdout
     assert f"{aliases[ada]} may answer" not in again and f"{aliases[cy]} may answer" in again

@@ -86,7 +86,7 @@ async def test_ids_that_stand_twice_are_told_and_the_first_one_counts(pool: Pool
     rows = [{"id": "a", "bio": "first"}, {"id": "a", "bio": "second"}, {"bio": "without an id"}]
     report = await imported(pool, tmp_path / "p.json", json.dumps(rows))
     assert report.stored == 2
-    assert report.refused == [("a", "this id stood before in the same file: the first one counts")]
+    assert report.refused == [("a", "this file already contains this id: the first one counts")]
     assert "first" in await text_of(pool, "a")
     report = await imported(pool, tmp_path / "q.json", '{"b": "one", "b": "two", "c": {"会": "焊", "会": "铆"}}')
     assert (report.stored, [id for id, _ in report.refused]) == (2, ["b"])

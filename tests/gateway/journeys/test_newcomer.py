@@ -104,7 +104,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
-    assert "until then you may send it anew" in first.json()["en"]
+    assert "Until then you can send a new text" in first.json()["en"]
     again = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="The slipway has four metres, not five."
     )
