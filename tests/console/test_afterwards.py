@@ -56,7 +56,7 @@ async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_
         assert "What P04 was to give" in await declined.inner_text()
         await looks_right(page)
         await declined.get_by_role("button", name="Look for other people for this").click()
-        await declined.get_by_role("link", name="People are being looked for").wait_for()
+        await declined.get_by_role("link", name="People are already being looked for").wait_for()
         assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
         assert not await declined.get_by_role("button").count()
 
@@ -96,7 +96,7 @@ async def test_the_page_after_looking_for_other_people_leads_to_their_process(
         assert not early, "the page is shown before the process that it should lead to"
         await holding.rollback()
         await asyncio.gather(pressing, answered)
-        await lacking.get_by_role("link", name="People are being looked for").wait_for()
+        await lacking.get_by_role("link", name="People are already being looked for").wait_for()
     console.harness.engine.script.residuals = 0
     await house.stack.say(house.pid, "conclude")
 
@@ -114,7 +114,7 @@ async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point
         await page.goto(at)
         lacking = page.locator("#open")
         await lacking.get_by_role("button", name="Look for other people for this").first.click()
-        link = lacking.get_by_role("link", name="People are being looked for")
+        link = lacking.get_by_role("link", name="People are already being looked for")
         await link.wait_for()
         child = await link.get_attribute("href")
 

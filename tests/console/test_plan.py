@@ -96,7 +96,7 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
 
         await until(taken)
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        assert await page.get_by_role("link", name="People are being looked for").count() == 1
+        assert await page.get_by_role("link", name="People are already being looked for").count() == 1
     for row in [*await stack.repositories.lineage.children(pid), await stack.repositories.processes.get(pid)]:
         await stack.handle(row.id).cancel()
 

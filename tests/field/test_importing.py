@@ -274,7 +274,7 @@ async def test_what_is_refused_is_said_in_both_languages(pool: Pool, tmp_path: P
     ]
     with pytest.raises(NotProfiles) as no_json:
         await imported(pool, tmp_path / "q.json", "not JSON")
-    assert "is no JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh
+    assert "is not JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh
 
 
 CARDS = """BEGIN:VCARD

@@ -25,7 +25,7 @@ from tongyao.runtime.temporal.namespaces import ensure_namespace
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 from tongyao.runtime.temporal.worker_plugin import plugin
 
-MODELS = "no worker polls the queue of the role models (tongyao-models): start a worker with `python worker.py models`"
+MODELS = "nobody polls the queue of the role models (tongyao-models): start a worker with `python worker.py models`"
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ async def test_a_process_is_not_started_where_nobody_else_could_be_found(gateway
 async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarness) -> None:
     pid, demander, _ = await room(gateway)
     nothing = await send(gateway, pid, demander, type="confirm_tension")
-    assert nothing.json()["detail"] == "body: say which one it is: 'kind'"
+    assert nothing.json()["detail"] == "body: the kind is missing: give 'kind'"
     wrong = await send(gateway, pid, demander, kind="confirm")
     assert wrong.json()["detail"].startswith("body: 'confirm' is no kind; one of 'revise_tension', 'confirm_tension'")
     yes = await send(gateway, pid, demander, kind="answer_plan", revision=1, answer="yes")

@@ -88,7 +88,7 @@ async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarn
     async with McpClient(make_server(gateway.context)) as client:
         for tool, given, wrong in (
             ("status", {}, "`process_id`: this is missing"),
-            ("status", {"process": "c-1"}, "`process` is no argument of this tool"),
+            ("status", {"process": "c-1"}, "`process` is not an argument of this tool"),
             (
                 "respond",
                 {"process_id": "c-1", "round": "first", "key": "k"},
@@ -109,7 +109,7 @@ async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarn
     for text in said.values():
         assert "pydantic" not in text and "validation error" not in text
         assert "not_valid: " in text or "bad_arguments: " in text
-    assert "the tool does (process_id, token)" in said["status", "`process` is no argument of this tool"]
+    assert "the tool does (process_id, token)" in said["status", "`process` is not an argument of this tool"]
     assert "It is: The round you answer" in said["respond", "`round`: Input should be a valid integer"]
 
 

@@ -27,7 +27,7 @@ class RoleState(Value):
         """Advice for a role without a poller; empty if somebody polls."""
         if self.workers:
             return ""
-        return f"no worker polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"
+        return f"nobody polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"
 
 
 async def read_roles(
