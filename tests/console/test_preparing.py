@@ -185,7 +185,7 @@ async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
             assert await page.get_by_text("If a proxy speaks for everybody, nobody is asked").is_visible()
         await page.locator(f'[name="endpoint-{person}"]').select_option("human")
         if script:
-            await page.get_by_text("1 of 5 people are asked themselves and can commit.").wait_for()
+            await page.get_by_text("1 of 5 people answer for themselves and can commit.").wait_for()
         await page.get_by_role("button", name="Ask them").click()
         await page.wait_for_url(f"**/console/processes/{house.pid}?message=*")
     await house.stack.until(house.pid, "crystallizing")
