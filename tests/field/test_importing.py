@@ -45,7 +45,7 @@ async def text_of(pool: Pool, id: str) -> str:
         ({}, "it is empty"),
         ({"name": " ", "skills": []}, "it is empty"),
         ("<p> </p>", "it is empty"),
-        ({"姓名": "李", "age": 30}, "nothing but a name"),
+        ({"姓名": "李", "age": 30}, "it contains only a name"),
         (7, "an object of fields, or text"),
         (None, "an object of fields, or text"),
         ([["a", 1]], "an object of fields, or text"),

@@ -128,7 +128,7 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
         stranger = text_of(await client.call_tool("switch", {**switch, "process_id": "c-none", "token": bo["token"]}))
         assert early.replace(pid, "c-none") == stranger
         assert "no_such_process: " in early
-        assert "once the tension is confirmed" in early
+        assert "after the tension is confirmed" in early
         own = text_of(await client.call_tool("switch", {**switch, "token": ann["token"]}))
         assert "no_seats_yet: " in own
         assert "the process is at `confirming`" in own
