@@ -16,7 +16,7 @@ from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 TAKEN_UP = {
-    "en": ("with what others proposed", "cannot be included"),
+    "en": ("with the changes that others proposed", "cannot be included"),
     "zh": ("加上别人提的修改", "写不进去"),
 }
 

@@ -55,7 +55,7 @@ async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its
     async with console.visitor() as page:
         await page.goto(address)
         await page.get_by_role("button", name="Sign in").click()
-        assert "is not good" in await page.get_by_role("alert").inner_text()
+        assert "is not valid" in await page.get_by_role("alert").inner_text()
         assert not await page.get_by_text("I am new here").count(), "who has a link has joined"
 
 

@@ -109,7 +109,7 @@ async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarn
     for text in said.values():
         assert "pydantic" not in text and "validation error" not in text
         assert "not_valid: " in text or "bad_arguments: " in text
-    assert "the tool does (process_id, token)" in said["status", "`process` is not an argument of this tool"]
+    assert "an argument of the tool (process_id, token)" in said["status", "`process` is not an argument of this tool"]
     assert "It is: The round you answer" in said["respond", "`round`: Input should be a valid integer"]
 
 
