@@ -29,7 +29,7 @@ def agreed_in(plan: str) -> str:
 
 def lists_before(plan: str, aliases: dict[str, str]) -> bool:
     """Whether the text of a plan names who answered what to plan 1, with the words of a proposal."""
-    before = plan.split("What was answered to plan 1")[1]
+    before = plan.split("Answers to plan 1")[1]
     return PROPOSAL in before and all(alias in before for alias in aliases.values())
 
 
@@ -101,7 +101,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     earlier = {one["alias"]: (one["revision"], one["decision"], one["words"]) for one in renewed["earlier_answers"]}
     written = {name: PROPOSAL if name == "bo" else "" for name in aliases}
     assert earlier == {aliases[name]: (1, expected[aliases[name]], written[name]) for name in aliases}
-    assert PROPOSAL in (await tongyao("show", process)).stdout.split("What was answered to plan 1")[1].replace(
+    assert PROPOSAL in (await tongyao("show", process)).stdout.split("Answers to plan 1")[1].replace(
         "\n", " "
     )
     over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
