@@ -101,9 +101,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     earlier = {one["alias"]: (one["revision"], one["decision"], one["words"]) for one in renewed["earlier_answers"]}
     written = {name: PROPOSAL if name == "bo" else "" for name in aliases}
     assert earlier == {aliases[name]: (1, expected[aliases[name]], written[name]) for name in aliases}
-    assert PROPOSAL in (await tongyao("show", process)).stdout.split("Answers to plan 1")[1].replace(
-        "\n", " "
-    )
+    assert PROPOSAL in (await tongyao("show", process)).stdout.split("Answers to plan 1")[1].replace("\n", " ")
     over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
     assert lists_before(over_api["markdown"], aliases)
     kept = await tongyao("feedback", process, "--text", f"I met {aliases['ada']} on the quay.")

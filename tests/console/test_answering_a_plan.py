@@ -72,7 +72,9 @@ async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_s
         await page.get_by_role("button", name=button).click()
         await page.wait_for_url("**/delivery?done=commit")
         told = await page.get_by_role("status").first.inner_text()
-        assert told.startswith("The person who asked and the people who commit" if language == "en" else "提出的人和接下的人"), told
+        assert told.startswith(
+            "The person who asked and the people who commit" if language == "en" else "提出的人和接下的人"
+        ), told
 
 
 @pytest.mark.parametrize(

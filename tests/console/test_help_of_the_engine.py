@@ -108,7 +108,10 @@ async def test_what_the_engine_finds_is_shown_while_it_still_reads(console: Cons
     ):
         await ask(page, here.url)
         await page.locator("[data-read=changes]").filter(has_text=CHANGE).wait_for()
-        assert await page.locator("[data-asking]").inner_text() == "The model is reading. The passages that it finds appear below."
+        assert (
+            await page.locator("[data-asking]").inner_text()
+            == "The model is reading. The passages that it finds appear below."
+        )
         engine.go.set()
         await page.get_by_text("The model has read it.").wait_for()
         await page.locator("[data-read=gives]").filter(has_text=GIFT).wait_for()

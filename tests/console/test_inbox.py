@@ -37,7 +37,9 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
         await page.get_by_label("In your own words").fill("Isbel Croy can plan rosters; ask Una Sinclair.")
         await page.get_by_role("button", name="Show what others will read").click()
         await page.wait_for_url("**/say/1/*#read-by")
-        heading = page.get_by_role("heading", name="The catalyst, the program that compares what everybody says, will read this")
+        heading = page.get_by_role(
+            "heading", name="The catalyst, the program that compares what everybody says, will read this"
+        )
         assert await heading.evaluate("heading => heading === document.activeElement"), (
             "one lands at what one asked to see"
         )

@@ -59,9 +59,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     async with console.visitor(house.tokens["P05"]) as page:
         for path in ("", "/delivery"):
             await page.goto(plan + path)
-            await page.get_by_text(
-                "Your proxy spoke for you, so nobody waited for your answer to the plan."
-            ).wait_for()
+            await page.get_by_text("Your proxy spoke for you, so nobody waited for your answer to the plan.").wait_for()
         assert await page.get_by_role("button", name="I commit to this part").count() == 0
     refused = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P05"], json=commit)
     assert refused.json()["code"] == "ended"

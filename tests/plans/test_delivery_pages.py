@@ -36,7 +36,13 @@ def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sente
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ["The plan uses none of the statements that you or your proxy made:", "“P02 holds the door keys of 26 houses.”"]),
+        (
+            "en",
+            [
+                "The plan uses none of the statements that you or your proxy made:",
+                "“P02 holds the door keys of 26 houses.”",
+            ],
+        ),
         ("zh", ["方案没有用到你或你的代理说的任何一条：", "“P02 holds the door keys of 26 houses.”"]),
     ],
 )

@@ -137,9 +137,7 @@ def test_a_plan_is_read_in_the_order_in_which_its_reader_acts_and_sources_follow
     assert [section.kind for section in page.sections] == ["possible", "roles", "first", "open", "against"]
     assert [section.kind for section in page.appendix] == ["residuals", "unused"]
     told = markdown(page)
-    assert (
-        told.index("## Conflicts") < told.index("## Sources") < told.index("### Also said in the rounds")
-    )
+    assert told.index("## Conflicts") < told.index("## Sources") < told.index("### Also said in the rounds")
     assert "four villages lie on the west side" not in told.split("## Sources")[0]
 
 
