@@ -29,7 +29,7 @@ def agreed_in(plan: str) -> str:
 
 def lists_before(plan: str, aliases: dict[str, str]) -> bool:
     """Whether the text of a plan names who answered what to plan 1, with the words of a proposal."""
-    before = plan.split("What was answered to plan 1")[1]
+    before = plan.split("Answers to plan 1")[1]
     return PROPOSAL in before and all(alias in before for alias in aliases.values())
 
 
@@ -101,9 +101,7 @@ async def test_answers_are_the_same_everywhere_and_a_proposal_can_be_taken_up(st
     earlier = {one["alias"]: (one["revision"], one["decision"], one["words"]) for one in renewed["earlier_answers"]}
     written = {name: PROPOSAL if name == "bo" else "" for name in aliases}
     assert earlier == {aliases[name]: (1, expected[aliases[name]], written[name]) for name in aliases}
-    assert PROPOSAL in (await tongyao("show", process)).stdout.split("What was answered to plan 1")[1].replace(
-        "\n", " "
-    )
+    assert PROPOSAL in (await tongyao("show", process)).stdout.split("Answers to plan 1")[1].replace("\n", " ")
     over_api = (await gateway.ask("GET", f"/processes/{process}/plan", demander)).json()
     assert lists_before(over_api["markdown"], aliases)
     kept = await tongyao("feedback", process, "--text", f"I met {aliases['ada']} on the quay.")
@@ -138,7 +136,7 @@ async def test_a_person_whose_proxy_spoke_answers_by_command(stack: Stack) -> No
     await until(answering)
     shown = (await tongyao("show", process)).stdout
     assert f"waits for {aliases[bo]}: answer plan 1: commit, decline, or propose a change" in shown
-    assert f"{aliases[ada]} may answer the plan, too: a proxy spoke for them" in " ".join(shown.split())
+    assert f"{aliases[ada]} may answer the plan, too. A proxy spoke for them" in " ".join(shown.split())
     assert (await tongyao("answer", process, "commit", "--as", "ada")).exit_code == 0
     again = (await tongyao("show", process)).stdout
     assert f"{aliases[ada]} may answer" not in again and f"{aliases[cy]} may answer" in again

@@ -115,7 +115,7 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
 ) -> None:
     process, _aliases = await room(stack)
     shown = await tongyao("show", process)
-    assert "[in the rounds]" in shown.stdout and "crystallizing" not in shown.stdout
+    assert "[rounds in progress]" in shown.stdout and "crystallizing" not in shown.stdout
     assert "waits for P01: say what is new from you in round 1" in shown.stdout
 
     monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
@@ -154,7 +154,7 @@ async def test_at_a_terminal_it_is_said_who_reads_the_words_before_they_are_sent
     monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal
     said = await tongyao("say", process, "--as", "P02", "--text", "A slipway.")
     first, *_ = said.stdout.splitlines()
-    assert "when the round closes, the catalyst" in first and "under P02" in first
+    assert "the catalyst, when the round closes" in first and "under P02" in first
     assert "Who reads it" not in (await tongyao("say", process, "--as", "P03", "--nothing-new")).stdout
     await tongyao("cancel", process)
 

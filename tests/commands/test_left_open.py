@@ -77,7 +77,7 @@ async def test_the_last_decision_that_ends_a_process_is_asked_for_before(tempora
         for name in ("bo", "cy"):
             assert (await tongyao("answer", process, "commit", "--as", name)).exit_code == 0
         asked = await tongyao("branch", process, "plan/1/hole/ada", "--no")
-        assert asked.exit_code == 2 and "It ends the process" in asked.output and "--yes" in asked.output
+        assert asked.exit_code == 2 and "After it the process ends" in asked.output and "--yes" in asked.output
         assert (await stack.repositories.processes.get(process)).phase == "answering"
         told = await tongyao("branch", process, "plan/1/hole/ada", "--no", "--yes")
         assert told.exit_code == 0, (told.output, told.exception)
@@ -89,7 +89,7 @@ async def test_who_ends_the_waiting_for_answers_is_asked_before(temporal: Client
         process, aliases = await room(stack)
         await spoken_to_the_plan(stack, process, aliases)
         asked = await tongyao("conclude", process)
-        assert asked.exit_code == 2 and "is asked no more" in asked.output and "--yes" in asked.output
+        assert asked.exit_code == 2 and "are no longer asked" in asked.output and "--yes" in asked.output
         assert (await stack.repositories.processes.get(process)).phase == "answering"
         told = await tongyao("conclude", process, "--yes")
         assert told.exit_code == 0, (told.output, told.exception)

@@ -43,7 +43,7 @@ async def test_what_is_not_named_stays_and_an_empty_part_is_emptied(stack: Stack
     process = await confirming(stack)
     done = await tongyao("revise", process, "--barrier", "no crane at low tide", "--exchange", "")
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("the tension reads as you wrote it, and still waits to be confirmed")
+    assert done.stdout.startswith("the tension now has your wording and still waits for confirmation")
     revised = await revised_tension(stack, process)
     assert (revised.transition, revised.initial_state) == (WHOLE.transition, WHOLE.initial_state)
     assert (revised.barriers, revised.exchange) == (("no crane at low tide",), MISSING)

@@ -22,7 +22,7 @@ async def test_somebody_speaks_by_their_own_id_in_the_present_round(stack: Stack
     assert done.exit_code == 0, done.output
     kept, then = done.stdout.strip().splitlines()
     assert kept.startswith("kept word for word")
-    assert then.startswith("Now: in the rounds, round 1; waits for P0")
+    assert then.startswith("Now: rounds in progress, round 1; waits for P0")
     assert then.endswith(f"Next: tongyao watch {process}"), "no command of somebody else"
     assert isinstance((await tongyao("say", process, "--as", "dora", "--text", "x")).exception, NotFound)
     assert isinstance((await tongyao("show", "c-0000")).exception, NotFound)
@@ -46,7 +46,7 @@ async def test_a_refusal_says_how_the_process_stands_and_what_would_move_it(stac
     refused = (await tongyao("confirm", process)).exception
     assert isinstance(refused, Refused)
     told = message_of(refused)
-    assert "Now: in the rounds, round 1; waits for P0" in told and f"tongyao say {process} --as P0" in told
+    assert "Now: rounds in progress, round 1; waits for P0" in told and f"tongyao say {process} --as P0" in told
     await tongyao("cancel", process)
 
 
@@ -81,12 +81,12 @@ async def test_whoever_speaks_through_an_agent_gets_the_token_for_it(stack: Stac
     assert (
         "token for the API and MCP: " in started.stdout and "/mcp; its tools `pending` and `respond`" in started.stdout
     )
-    assert "Who asked, in the console: http" in started.stdout
+    assert "The demander, in the console: http" in started.stdout
     process = (await stack.repositories.processes.ids_like(""))[0]
     await stack.until(process, "confirming")
     early = (await tongyao("switch", process, "--as", "ada", "human")).exception
     assert isinstance(early, NotFound)
-    assert f"{process}: waits to be confirmed. Nobody has a seat yet" in str(early)
+    assert f"{process}: waits for confirmation. Nobody has a seat yet" in str(early)
     await tongyao("cancel", process)
 
 
@@ -139,5 +139,5 @@ async def test_an_empty_intent_is_refused_in_plain_words_and_nobody_is_registere
     profile.write_text("I bake bread.", encoding="utf-8")
     refused = (await tongyao("start", "--intent", intent, "--participant", str(profile))).exception
     assert isinstance(refused, BadInput)
-    assert str(refused).startswith("the intent is empty: say in a sentence")
+    assert str(refused).startswith("the intent is empty: write")
     assert not await stack.repositories.profiles.ids_like(profile.stem)

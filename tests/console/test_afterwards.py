@@ -49,14 +49,14 @@ async def test_after_the_end_what_somebody_declined_goes_back_to_the_field_from_
         await page.goto(f"{console.url}/console/processes/{pid}")
         now = page.locator("#now")
         assert await now.get_by_role("heading", name="What you can do now").is_visible()
-        assert "This has no date" in await now.inner_text()
+        assert "There is no deadline" in await now.inner_text()
         await looks_right(page)
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         declined = page.locator("#declined")
         assert "What P04 was to give" in await declined.inner_text()
         await looks_right(page)
         await declined.get_by_role("button", name="Look for other people for this").click()
-        await declined.get_by_role("link", name="People are being looked for").wait_for()
+        await declined.get_by_role("link", name="People are already being looked for").wait_for()
         assert [row.id for row in await lineage.children(pid)] == [f"{pid}.1-P04"]
         assert not await declined.get_by_role("button").count()
 
@@ -96,7 +96,7 @@ async def test_the_page_after_looking_for_other_people_leads_to_their_process(
         assert not early, "the page is shown before the process that it should lead to"
         await holding.rollback()
         await asyncio.gather(pressing, answered)
-        await lacking.get_by_role("link", name="People are being looked for").wait_for()
+        await lacking.get_by_role("link", name="People are already being looked for").wait_for()
     console.harness.engine.script.residuals = 0
     await house.stack.say(house.pid, "conclude")
 
@@ -114,7 +114,7 @@ async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point
         await page.goto(at)
         lacking = page.locator("#open")
         await lacking.get_by_role("button", name="Look for other people for this").first.click()
-        link = lacking.get_by_role("link", name="People are being looked for")
+        link = lacking.get_by_role("link", name="People are already being looked for")
         await link.wait_for()
         child = await link.get_attribute("href")
 
@@ -139,8 +139,8 @@ async def test_a_plan_made_anew_leads_to_the_process_that_took_up_the_same_point
 @pytest.mark.parametrize(
     ("language", "question", "until_when", "came_out"),
     [
-        ("en", "Shall a process be started for what stayed open?", "The plan can be answered until", "look for what"),
-        ("zh", "这一处要再找人解吗？", "方案可以答复到", "没有解开的，另开"),
+        ("en", "Start a process for the open point?", "The plan can be answered until", "look for people for points"),
+        ("zh", "要为这一处再找人吗？", "方案可以答复到", "没有解决的几处，另开"),
     ],
 )
 async def test_the_page_of_a_process_says_what_it_asks_and_names_the_processes_that_came_out_of_it(
@@ -214,7 +214,7 @@ async def test_where_nothing_can_go_back_to_the_field_the_page_says_why(console:
     async with console.visitor(demander, language="zh") as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         assert "开始时没有允许再往下" in await page.locator("#now").inner_text()
-        assert not await page.get_by_role("button", name="带着这一点再去找人").count()
+        assert not await page.get_by_role("button", name="为这一点再去找人").count()
         await looks_right(page)
     async with console.visitor(participant) as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")

@@ -38,7 +38,7 @@ async def test_what_was_typed_stays_when_another_answer_is_chosen(
         await page.get_by_text("I would commit if one thing were different").click()
         await page.get_by_label("What should be different").fill("Not on Sundays.")
         await page.get_by_role("button", name="I commit to this part").click()
-        await page.get_by_role("alert").filter(has_text="you wrote in the field of another answer, too").wait_for()
+        await page.get_by_role("alert").filter(has_text="you also wrote in the field of another answer").wait_for()
         assert await page.get_by_label("What should be different").input_value() == "Not on Sundays."
         assert await page.get_by_label(CONTACT).input_value() == "At the pier office."
         await looks_right(page)
@@ -54,7 +54,7 @@ async def test_what_was_typed_stays_when_another_answer_is_chosen(
     ("language", "title", "button"),
     [
         ("en", "A plan in which you have no part", "Yes, they may know who I am"),
-        ("zh", "一份没有你那一份的方案", "可以，让他们知道我是谁"),
+        ("zh", "这份方案里没有你的一份", "可以，让他们知道我是谁"),
     ],
 )
 async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_same(
@@ -72,7 +72,9 @@ async def test_who_has_no_part_of_the_plan_is_told_so_and_may_be_known_all_the_s
         await page.get_by_role("button", name=button).click()
         await page.wait_for_url("**/delivery?done=commit")
         told = await page.get_by_role("status").first.inner_text()
-        assert told.startswith("Whoever asked and those who commit" if language == "en" else "提出的人和接下的人"), told
+        assert told.startswith(
+            "The person who asked and the people who commit" if language == "en" else "提出的人和接下的人"
+        ), told
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ async def test_before_a_decision_that_ends_the_answers_the_demander_is_told(cons
             await looks_right(page)
         await page.goto(f"{console.url}/console/asks/{house.pid}/replan/1")
         ends = page.get_by_role("button", name="Leave the plan as it is")
-        assert "Nobody can answer the plan any more" in await ends.inner_text()
+        assert "nobody can answer the plan any more" in await ends.inner_text()
     await house.stack.say(house.pid, "conclude")
 
 
@@ -131,7 +133,7 @@ async def test_where_who_declined_had_no_part_nobody_is_looked_for_in_their_plac
     await house.stack.asked(house.pid, "P00", number, what="hole")
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/asks/{house.pid}/residual/plan/1/hole/{house.human}")
-        await page.get_by_text("The plan had no part for whoever declined").wait_for()
+        await page.get_by_text("The plan has no part for the people who declined").wait_for()
         assert not await page.get_by_role("button", name="Look for other people for this").count()
         await looks_right(page)
         await page.get_by_role("button", name="Leave the plan as it is").click()

@@ -12,8 +12,8 @@ from tests.support.scripted import Rule
 from tongyao.llm.engine import Bound
 
 UNSORTED = {
-    "en": ("Your words were not sorted into the four parts, because the budget", "is not said."),
-    "zh": ("你的话没有分成四小段：预算不够读一遍", "没有说"),
+    "en": ("Your words were not sorted into the four parts, because the budget", "is not described."),
+    "zh": ("你的话没有分成四小段，因为预算不够", "没有写"),
 }
 MORE_ROUNDS = "button[name=do][value=extend]"
 
@@ -56,12 +56,12 @@ async def test_an_intent_whose_reading_failed_is_not_said_to_be_short_of_money_u
     console.harness.engine.script.rules.remove(rule)
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
-        await page.get_by_text("because the reading failed").wait_for()
+        await page.get_by_text("because the model failed").wait_for()
         assert not await page.get_by_text("because the budget").count()
         await page.get_by_text("Change it", exact=True).click()
         await page.locator("#barriers").fill("Nobody can weld.")
         await page.locator("button[value=revise]").click()
         await page.wait_for_url("**?message=*")
         assert not await page.get_by_text("Your words were not sorted").count()
-        await page.get_by_text("Where you stand is not said.").wait_for()
+        await page.get_by_text("Your situation is not described.").wait_for()
     await house.stack.say(house.pid, "cancel")

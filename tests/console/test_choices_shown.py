@@ -16,7 +16,7 @@ from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 TAKEN_UP = {
-    "en": ("with what others proposed", "cannot be worked in"),
+    "en": ("with the changes that others proposed", "cannot be included"),
     "zh": ("加上别人提的修改", "写不进去"),
 }
 
@@ -45,7 +45,7 @@ def test_too_few_participants_are_told_how_many_are_needed_and_what_to_do() -> N
     selected = SelectParticipantsBody(kind="select_participants", participants=("p-1",))
     told = in_detail(few, selected, process)
     assert told.code == few.code
-    assert "1 named, at least 3 needed. Name 2 more" in told.en
+    assert "1 given, at least 3 needed. Add 2 more" in told.en
     assert "至少要 3 位，现在写了 1 位。请再加 2 位" in told.zh
     nobody = DecideBody.model_validate({"kind": "decide", "decision": "add_participants"})
     assert "0 named, at least 1 needed" in in_detail(few, nobody, process).en

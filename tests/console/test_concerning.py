@@ -110,7 +110,7 @@ def test_a_pair_shows_every_kind_of_its_relations_or_whether_anybody_has_looked(
         cited=lambda *_: [],
     )
     assert page.index("Both want the quay lit.") < page.index("P01 wants quiet at night.")
-    assert "Looked at, and no relation found." in page and "Nobody has looked at this pair yet." in page
+    assert "Examined, no relation found." in page and "This pair has not been examined yet." in page
 
 
 def test_what_holds_besides_pairs_is_shown_by_line_and_by_kind_of_note() -> None:
@@ -135,7 +135,7 @@ def test_a_gap_says_whom_it_asks_and_what_came_of_it() -> None:
     silent = Projection(round=2, alias="P02", outcome=Outcome.NOTHING_NEW)
     assert gaps(FIRST, SECOND, projections=(*SAID, silent)) == [("P02", "unanswered"), ("", "")]
     page = shown("{{ parts.groups(held.groups, 's') }}", view=view_of(FIRST), held=table(view_of(FIRST)))
-    assert "Asks P02; not answered yet." in page and "Nobody here can say." in page
+    assert "A question to P02, not answered yet." in page and "Nobody here can answer this." in page
 
 
 def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:
@@ -147,9 +147,9 @@ def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:
     assert [one.text for one in second.lapsed] == ["Both want the quay lit.", "P01 wants quiet at night."]
     pages = [shown("{{ parts.observation(seen, 'n') }}", seen=one, view=view) for one in (first, second)]
     assert pages[0].index("The quay is dark.") < pages[0].index("Both want the quay lit.")
-    assert "Nobody doubts it." in pages[1] and "What it rested on was taken back." in pages[1]
+    assert "Nobody doubts it." in pages[1] and "The statements on which it rested were replaced." in pages[1]
     silent = Observation(round=3)
-    assert "Nothing new became visible." in shown(
+    assert "Nothing new was found." in shown(
         "{{ parts.observation(seen, 'n') }}", seen=observations(view_of(FIRST, SECOND, silent))[2], view=view
     )
 

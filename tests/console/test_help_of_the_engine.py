@@ -108,7 +108,10 @@ async def test_what_the_engine_finds_is_shown_while_it_still_reads(console: Cons
     ):
         await ask(page, here.url)
         await page.locator("[data-read=changes]").filter(has_text=CHANGE).wait_for()
-        assert await page.locator("[data-asking]").inner_text() == "The model is reading. What it finds appears below."
+        assert (
+            await page.locator("[data-asking]").inner_text()
+            == "The model is reading. The passages that it finds appear below."
+        )
         engine.go.set()
         await page.get_by_text("The model has read it.").wait_for()
         await page.locator("[data-read=gives]").filter(has_text=GIFT).wait_for()
@@ -142,7 +145,7 @@ async def test_a_person_asks_so_often_and_no_more(
         await ask(page, here.url)
         await page.locator("[data-read=changes]").filter(has_text=CHANGE).wait_for()
         await ask(page, here.url)
-        await page.get_by_text("Too often").wait_for()
+        await page.get_by_text("Too many attempts").wait_for()
         assert await page.get_by_label("Your intent").input_value() == INTENT
     assert server.calls == 1
 
@@ -157,7 +160,7 @@ async def test_nothing_is_asked_when_the_day_of_the_person_is_used_up(
         await ask(page, here.url)
         await page.get_by_text("The model has read it.").wait_for()
         await ask(page, here.url)
-        await page.get_by_text("What models may cost you today is used up.").wait_for()
+        await page.get_by_text("Your budget for models is used up for today.").wait_for()
     assert server.calls == 1
 
 

@@ -21,13 +21,13 @@ async def test_processes_are_found_by_words_role_and_state(console: Console) -> 
 
         async def shown(**chosen: str) -> list[str]:
             await page.goto(f"{console.url}/console/processes")
-            await page.get_by_text("Look for some of them").click()
+            await page.get_by_text("Filter").click()
             if "words" in chosen:
                 await page.get_by_label("Words in the title").fill(chosen["words"])
             for label in ("Your role", "Which"):
                 if label in chosen:
                     await page.get_by_label(label).select_option(label=chosen[label])
-            await page.get_by_role("button", name="Show them").click()
+            await page.get_by_role("button", name="Show").click()
             await page.wait_for_url("**/processes?words=*")
             links = await page.locator("main li h3 a").evaluate_all("all => all.map((one) => one.pathname)")
             return [one.rsplit("/", 1)[1] for one in links]
@@ -39,7 +39,7 @@ async def test_processes_are_found_by_words_role_and_state(console: Console) -> 
         assert await shown(**{"Which": "ended"}) == [joined]
         assert await shown(**{"Which": "going on"}) == [asked]
         assert await shown(words="nothing like it") == []
-        assert await page.get_by_text("None of your processes is like this.").is_visible()
+        assert await page.get_by_text("No process matches.").is_visible()
         await page.goto(f"{console.url}/console/processes")
         assert await page.get_by_text("$0.00 of $6.00").count() == 1
     await house.stack.say(asked, "cancel")
@@ -56,9 +56,9 @@ async def test_older_processes_are_found_by_words_and_stand_on_further_pages(
         assert await page.locator("main li h3").count() == 3
         await page.goto(f"{console.url}/console/processes")
         seen = 0
-        while await page.get_by_role("link", name="Older ones").count():
+        while await page.get_by_role("link", name="Older processes").count():
             seen += await page.locator("main li h3").count()
-            await page.get_by_role("link", name="Older ones").click()
+            await page.get_by_role("link", name="Older processes").click()
             await page.wait_for_load_state()  # what is counted must have arrived whole
         assert seen + await page.locator("main li h3").count() == 3
     for pid in started:

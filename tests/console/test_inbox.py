@@ -35,9 +35,11 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
     async with console.visitor(house.tokens["P03"], viewport=PHONE, java_script_enabled=script) as page:
         assert await page.get_by_role("heading", level=1).inner_text() == "One thing waits for you"
         await page.get_by_label("In your own words").fill("Isbel Croy can plan rosters; ask Una Sinclair.")
-        await page.get_by_role("button", name="Show what will be read").click()
+        await page.get_by_role("button", name="Show what others will read").click()
         await page.wait_for_url("**/say/1/*#read-by")
-        heading = page.get_by_role("heading", name="This is what the catalyst will read")
+        heading = page.get_by_role(
+            "heading", name="The catalyst, the program that compares what everybody says, will read this"
+        )
         assert await heading.evaluate("heading => heading === document.activeElement"), (
             "one lands at what one asked to see"
         )
@@ -54,7 +56,7 @@ async def test_a_person_answers_a_round_on_a_phone(console: Console, house: Ferr
 async def test_a_draft_is_kept_on_the_server_for_its_author_alone(console: Console, house: Ferry) -> None:
     async with console.visitor(house.tokens["P03"]) as page:
         await page.get_by_label("In your own words").fill("DRAFT-CANARY half a sent")
-        await page.get_by_text("Draft kept just now").wait_for()
+        await page.get_by_text("Draft saved just now").wait_for()
     async with console.visitor(house.tokens["P03"], viewport=PHONE) as page:
         assert await page.get_by_label("In your own words").input_value() == "DRAFT-CANARY half a sent"
     async with console.visitor(house.tokens["P00"]) as page:
@@ -67,7 +69,7 @@ async def test_nothing_new_more_time_a_proxy_and_leaving_are_one_press_each(cons
         before = await page.locator(".urge").first.inner_text()
         await page.get_by_role("button", name="I need more time").click()
         await page.wait_for_url("**/console/?done=more_time*")
-        await page.get_by_text("longer now").wait_for()
+        await page.get_by_text("more time for this round").wait_for()
 
         async def moved() -> bool:
             await page.goto(f"{console.url}/console/")
@@ -108,7 +110,7 @@ async def test_what_somebody_said_is_shown_and_corrected_while_the_round_is_open
         words = page.get_by_label("In your own words")
         assert await words.input_value() == "I can plan rosters."
         await words.fill("I can plan rosters for hospitals.")
-        await page.get_by_role("button", name="Send this in its place").click()
+        await page.get_by_role("button", name="Replace my answer").click()
         await page.wait_for_url("**/console/?done=send*")
         await page.goto(f"{console.url}/console/processes/{open_house.pid}")
         assert await page.locator("#own .asis").inner_text() == "I can plan rosters for hospitals."
@@ -132,7 +134,7 @@ async def test_a_gap_that_asks_the_demander_is_shown_and_answered_and_no_round_w
     console.harness.engine.script.rules.append(Rule(step="observe", process=pid, round=1, gaps=["P00"]))
     await open_house.until_round(2)
     async with console.visitor(open_house.tokens["P00"], viewport=PHONE) as page:
-        await page.get_by_role("heading", name="You are asked what only you can know").wait_for()
+        await page.get_by_role("heading", name="A question that only you can answer").wait_for()
         assert "open after round 1" in await page.locator("main").inner_text()
         assert await page.get_by_role("button", name="Let my proxy speak for me").count() == 0, (
             "there is no turn to give away"

@@ -27,7 +27,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.get_by_label("Who you are and what you do").fill("I keep bees and sell honey at two markets.")
         await page.get_by_label("Your name").fill("Anna Example")
         assert not await page.get_by_label("Mail address").count(), "no mail is sent here"
-        await page.get_by_label("Among whom").select_option(scene)
+        await page.get_by_label("Which scene").select_option(scene)
         await page.get_by_role("button", name="Join").click()
         key = await page.locator("code.key").inner_text()
         await page.get_by_role("link", name="go on").click()
@@ -35,7 +35,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.get_by_role("link", name="Ask for something").wait_for()
         await page.get_by_role("button", name="Sign out").click()
         await page.get_by_label("Your key, or the code").fill(key)
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Sign in").click()
         await page.wait_for_url("**/console/")
         await page.get_by_role("link", name="New").click()
         await page.get_by_label("Your intent").fill("I want honey that the whole street keeps.")
@@ -72,7 +72,7 @@ async def test_an_open_page_shows_what_became_visible_without_being_loaded_again
         await page.goto(f"{console.url}/console/processes/{house.pid}")
         assert not await page.locator("#seen").count()
         await house.speak(1)
-        await page.get_by_role("heading", name="What became visible in round 1").wait_for(timeout=60_000)
+        await page.get_by_role("heading", name="New in round 1").wait_for(timeout=60_000)
         await page.get_by_role("link", name="you (P01) – P02").click()
         assert await page.locator("#pair-P01-P02").is_visible()
 
@@ -105,7 +105,7 @@ async def test_hostile_texts_are_shown_as_they_are_and_do_nothing(console: Conso
     async with console.visitor(hostile.tokens["P03"]) as page:
         await page.goto(f"{console.url}/console/me")
         await page.get_by_label("Who you are and what you do").fill(HOSTILE)
-        await page.get_by_role("button", name="Keep it as a new version").click()
+        await page.get_by_role("button", name="Save as a new version").click()
         await page.get_by_label("It never discloses").fill(HOSTILE[:400])
         await page.get_by_role("button", name="Keep it", exact=True).first.click()
         await harmless(page)

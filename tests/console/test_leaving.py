@@ -27,16 +27,16 @@ async def test_who_has_left_is_asked_nothing_and_offered_nothing_in_that_process
 
         async def says_so() -> bool:
             await page.goto(at)
-            return await page.get_by_text("You took part as P03, and have left").count() > 0
+            return await page.get_by_text("You took part as P03 and have left").count() > 0
 
         await until(says_so)
         assert not await page.get_by_role("link", name="Correct it").count()
         assert not await page.locator("#acts, main button").count()
         await other.get_by_label("In your own words").fill("I can plan rosters.")
         await other.get_by_role("button", name="Send to round 1").click()
-        assert await other.get_by_role("heading", level=1).inner_text() == "This no longer waits for you"
+        assert await other.get_by_role("heading", level=1).inner_text() == "This question is no longer open"
         await page.goto(f"{console.url}/console/")
-        await page.get_by_text("you have left · in the rounds").wait_for()
+        await page.get_by_text("you have left · rounds in progress").wait_for()
         await page.goto(f"{at}/delivery")
         assert await page.get_by_role("heading", level=1).inner_text() == "You have no part of the plan"
     view = (await house.harness.ask("GET", f"/processes/{house.pid}", house.tokens["P03"])).json()

@@ -56,7 +56,7 @@ async def test_an_operator_sees_the_cause_and_resumes_all_that_it_holds(
 ) -> None:
     async with console.visitor(await console.harness.operator()) as page:
         await page.get_by_role("link", name="Operations").click()
-        assert await page.locator("h1").inner_text() == "One cause holds 2 processes"
+        assert await page.locator("h1").inner_text() == "One cause suspends 2 processes"
         suspended = page.locator("section", has=page.get_by_role("heading", name="Suspended")).last
         assert WHY.replace("the", "The", 1) in await suspended.inner_text()
         await suspended.get_by_text("The 2 processes").click()
@@ -81,7 +81,7 @@ async def test_one_can_be_tried_first(console: Console, held: tuple[str, str, st
         assert f"有一步需要运维处理。{WHY.replace('the', 'The', 1)}" in why
         await looks_right(page)
         await page.goto(f"{console.url}/console/operators")
-        assert await page.locator("h1").inner_text() == "有一种原因让 2 个过程停着"
+        assert await page.locator("h1").inner_text() == "有一种原因让 2 个过程暂停"
         await page.get_by_role("button", name="先试一个").click()
         assert await page.get_by_role("status").inner_text() == "已恢复一个过程。"
 
@@ -118,4 +118,4 @@ async def test_nobody_else_opens_them(console: Console) -> None:
         assert await page.get_by_role("link", name="Operations").count() == 0
         answer = await page.goto(f"{console.url}/console/operators")
         assert answer is not None and answer.status == 403
-        assert await page.locator("h1").inner_text() == "This is not yours to open"
+        assert await page.locator("h1").inner_text() == "You may not open this page"

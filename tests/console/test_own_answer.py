@@ -29,7 +29,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     assert await views(house) == {**dict.fromkeys(house.seats, "possible"), "P03": "asked"}
     plan = f"{console.url}/console/processes/{house.pid}"
     async with console.visitor(house.tokens["P01"], viewport=PHONE) as page:
-        assert await page.get_by_role("heading", level=1).inner_text() == "A plan is there to read"
+        assert await page.get_by_role("heading", level=1).inner_text() == "A plan is ready to read"
         await page.goto(f"{plan}/delivery")
         await page.get_by_text("It does not answer the plan. You can answer yourself").wait_for()
         await page.get_by_role("button", name="I commit to this part").click()
@@ -59,9 +59,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     async with console.visitor(house.tokens["P05"]) as page:
         for path in ("", "/delivery"):
             await page.goto(plan + path)
-            await page.get_by_text(
-                "Nobody waited for your answer to the plan, because your proxy spoke for you."
-            ).wait_for()
+            await page.get_by_text("Your proxy spoke for you, so nobody waited for your answer to the plan.").wait_for()
         assert await page.get_by_role("button", name="I commit to this part").count() == 0
     refused = await house.harness.ask("POST", f"/processes/{house.pid}/messages", house.tokens["P05"], json=commit)
     assert refused.json()["code"] == "ended"
@@ -94,6 +92,6 @@ async def test_what_was_said_is_not_asked_again_before_the_process_has_written_i
     async with console.visitor(house.tokens["P03"], viewport=PHONE) as page:
         assert await page.get_by_role("heading", level=1).inner_text() == "Nothing waits for you"
         await page.goto(f"{console.url}/console/processes/{house.pid}")
-        await page.get_by_text("What you said has arrived.").wait_for()
+        await page.get_by_text("Your words have arrived.").wait_for()
     assert (await house.harness.ask("GET", "/inbox", house.tokens["P03"])).json() == []
     await house.stack.say(house.pid, "cancel")

@@ -34,9 +34,9 @@ async def test_a_profile_that_was_not_changed_is_not_said_to_be_a_new_version(co
         await keep(page)
         await page.get_by_text("You changed nothing, so there is no new version.").wait_for()
         await keep(page, name="Eve Marshall")
-        await page.get_by_text("Your name is kept. The text is as before").wait_for()
+        await page.get_by_text("Your name is saved. The text did not change").wait_for()
         await keep(page, f"{WORDS} I teach it, too.", name="Eve Marshall")
-        await page.get_by_text("Your profile is kept as a new version.").wait_for()
+        await page.get_by_text("Your profile is saved as a new version.").wait_for()
 
 
 async def test_a_form_opened_before_the_last_version_replaces_it_only_when_sent_again(console: Console) -> None:
@@ -45,14 +45,14 @@ async def test_a_form_opened_before_the_last_version_replaces_it_only_when_sent_
         other = await page.context.new_page()
         await other.goto(f"{console.url}/console/me")
         await keep(other, newer)
-        await other.get_by_text("Your profile is kept as a new version.").wait_for()
+        await other.get_by_text("Your profile is saved as a new version.").wait_for()
         await keep(page, mine)
-        await page.get_by_text("another version of your profile was kept after you opened this page").wait_for()
+        await page.get_by_text("another version of your profile was saved after you opened this page").wait_for()
         assert await page.locator("#text").input_value() == mine
         await other.goto(f"{console.url}/console/me")
         assert await other.locator("#text").input_value() == newer
         await keep(page)
-        await page.get_by_text("Your profile is kept as a new version.").wait_for()
+        await page.get_by_text("Your profile is saved as a new version.").wait_for()
         assert await page.locator("#text").input_value() == mine
 
 
@@ -72,6 +72,6 @@ async def test_a_wrong_word_at_erasing_is_said_beside_its_open_box(console: Cons
         await page.get_by_role("button", name="Erase me now").click()
         said = page.locator("details:has(#sure) [role=alert]")
         await expect(said).to_be_in_viewport()
-        assert await said.inner_text() == "Type the word to say that you mean it."
+        assert await said.inner_text() == "Type the word to confirm."
         await expect(page.locator("#sure")).to_be_focused()
         assert await page.get_by_role("alert").count() == 1

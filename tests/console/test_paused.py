@@ -20,16 +20,16 @@ async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.get_by_text("you asked · paused").wait_for()
         await page.goto(at)
-        await page.get_by_text("It is paused: a step cannot be done until whoever runs this installation").wait_for()
+        await page.get_by_text("This process is paused: a step cannot be done until an operator").wait_for()
         await page.get_by_role("button", name="Try it again").click()
         await page.wait_for_url("**?message=*")
 
         async def held_again() -> bool:
             await page.reload()
-            return await page.get_by_text("It is paused").count() > 0
+            return await page.get_by_text("This process is paused").count() > 0
 
         await until(held_again)
-        assert not await page.get_by_text("It goes on.").count()
+        assert not await page.get_by_text("It continues.").count()
         engine.mend(flag)
         await page.goto(at)
         await page.get_by_role("button", name="Try it again").click()

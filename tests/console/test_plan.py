@@ -96,7 +96,7 @@ async def test_a_residual_is_taken_back_to_the_field_from_the_page(console: Cons
 
         await until(taken)
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
-        assert await page.get_by_role("link", name="People are being looked for").count() == 1
+        assert await page.get_by_role("link", name="People are already being looked for").count() == 1
     for row in [*await stack.repositories.lineage.children(pid), await stack.repositories.processes.get(pid)]:
         await stack.handle(row.id).cancel()
 
@@ -131,7 +131,7 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     headings = await page.locator("h2").all_inner_texts()
     for heading in (
         "The intent, in four parts",
-        "How those who take part are related, after round ",
+        "How the participants are related after round ",
         "The rounds",
         "The audit",
     ):
@@ -144,7 +144,7 @@ async def test_the_report_is_one_file_that_loads_nothing_and_prints_every_source
     async with console.visitor(demander) as page:
         await page.goto(f"{console.url}/console/processes/{pid}/plan")
         async with page.expect_download() as waiting:
-            await page.get_by_role("link", name="Keep it as one file").click()
+            await page.get_by_role("link", name="Save it as one file").click()
         kept = Path(await (await waiting.value).path())
         assert "The audit" not in kept.read_text(encoding="utf-8")
 

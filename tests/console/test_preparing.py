@@ -47,10 +47,10 @@ async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, 
         )
         await page.get_by_role("button", name="Stop the countdown").click()
         await page.get_by_role("button", name="Yes, this is it").wait_for()
-        await page.get_by_text("The process waits for your yes until").wait_for()
+        await page.get_by_text("The process waits until").wait_for()
         assert not await page.get_by_role("timer").count()
         assert await page.get_by_text(
-            "If you have said nothing by then, the process begins with these words as they stand"
+            "If you have not answered by then, the process begins with these words as they are"
         ).is_visible()
         words, parts, answer = [
             await page.locator(f"section:has(> #{one}-h)").bounding_box() for one in ("words", "tension", "yes")
@@ -74,9 +74,9 @@ async def test_others_read_marks_for_the_names_that_the_demander_writes_down(
         await page.get_by_text("Change it", exact=True).click()
         await page.get_by_label("T · What changes").fill(change)
         await page.get_by_label("Names that others do not read").fill(" Quillan Orr\n\nVessel Works (firm)\n")
-        await page.get_by_role("button", name="Take my wording").click()
+        await page.get_by_role("button", name="Use my wording").click()
         await page.wait_for_url("**/tension?message=*")
-        shown = page.get_by_text("In place of these names others read a mark, like [person 1]:")
+        shown = page.get_by_text("Others read marks, such as [person 1], in place of these names:")
         assert await shown.locator("b").all_inner_texts() == ["Quillan Orr", "Vessel Works"], "the next page shows it"
         assert change in await page.locator(".tibe").inner_text()
 
@@ -113,8 +113,8 @@ async def test_a_wording_that_the_records_do_not_show_yet_is_shown_as_it_was_sen
         await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
         await page.get_by_text("Change it", exact=True).click()
         await page.get_by_label("T · What changes").fill("The ferry office says on Monday what sails on Thursday.")
-        await page.get_by_role("button", name="Take my wording").click()
-        await page.get_by_role("status").filter(has_text="Your wording is taken down.").wait_for()
+        await page.get_by_role("button", name="Use my wording").click()
+        await page.get_by_role("status").filter(has_text="Your wording was received.").wait_for()
         assert "says on Monday what sails" in await page.locator(".tibe").inner_text()
         assert not await page.get_by_role("button", name="Yes, this is it").count()
         monkeypatch.undo()
@@ -139,7 +139,7 @@ async def test_a_name_that_is_too_long_is_refused_and_nothing_written_is_lost(co
         await page.goto(f"{console.url}/console/processes/{house.pid}/tension")
         await page.get_by_text("Change it", exact=True).click()
         await page.get_by_label("Names that others do not read").fill("x" * 81)
-        await page.get_by_role("button", name="Take my wording").click()
+        await page.get_by_role("button", name="Use my wording").click()
         assert await page.get_by_role("alert").is_visible()
         assert await page.get_by_label("Names that others do not read").input_value() == "x" * 81
 
@@ -185,7 +185,7 @@ async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
             assert await page.get_by_text("If a proxy speaks for everybody, nobody is asked").is_visible()
         await page.locator(f'[name="endpoint-{person}"]').select_option("human")
         if script:
-            await page.get_by_text("Asked themselves, so that they can commit: 1 of 5.").wait_for()
+            await page.get_by_text("1 of 5 people answer for themselves and can commit.").wait_for()
         await page.get_by_role("button", name="Ask them").click()
         await page.wait_for_url(f"**/console/processes/{house.pid}?message=*")
     await house.stack.until(house.pid, "crystallizing")
@@ -219,7 +219,7 @@ async def test_somebody_is_asked_in_the_browser_whether_a_proxy_may_speak(
         assert "a data person to tell our ferry co-op" in main, "what it is about"
         assert "quote it word for word" in main, "what would be said of them"
         await page.get_by_role("button", name=answer).click()
-        await page.get_by_role("status").get_by_text(f"{said} This answer cannot be taken back.").wait_for()
+        await page.get_by_role("status").get_by_text(f"{said} You cannot change this answer.").wait_for()
     await house.stack.until(house.pid, "crystallizing")
     seats = await house.stack.repositories.seats.seats(house.pid)
     assert [seat.endpoint for seat in seats if seat.person == house.people["P05"]] == [endpoint]
@@ -231,10 +231,10 @@ async def test_where_too_few_gave_their_consent_the_demander_reads_how_many_did(
     await house.stack.until(house.pid, "consenting")
     async with console.visitor(house.tokens["P05"], viewport=PHONE) as page:
         await page.locator("button[value=no]").click()
-        await page.get_by_role("status").get_by_text("You said no. This answer cannot be taken back.").wait_for()
+        await page.get_by_role("status").get_by_text("You said no. You cannot change this answer.").wait_for()
     await house.stack.until(house.pid, "selecting")
     await house.stack.asked(house.pid, "P00", 0, what="select_participants")
-    told = "One person was asked whether a proxy may speak for them; 0 said yes."
+    told = "One person was asked whether a proxy may speak for them. 0 said yes."
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         for path in ("", "/people"):
             await page.goto(f"{console.url}/console/processes/{house.pid}{path}")
@@ -275,7 +275,7 @@ async def test_an_empty_box_is_refused_in_words(console: Console, house: Ferry) 
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/start")
         await page.get_by_role("button", name="Begin").click()
-        assert await page.get_by_role("alert").inner_text() == "Write what you want first, in your own words."
+        assert await page.get_by_role("alert").inner_text() == "First write what you want, in your own words."
 
 
 async def test_an_id_that_nobody_has_is_refused_beside_its_box_in_the_language_of_the_page(

@@ -44,18 +44,18 @@ async def test_a_personal_link_opens_one_session_and_is_not_spent_by_reading_its
         assert (await program.get(address)).status_code == 200
     async with console.visitor() as page:
         await page.goto(address)
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Sign in").click()
         await page.wait_for_url("**/console/")
         await page.goto(address)  # the mail is opened once more
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Sign in").click()
         await page.get_by_text("You are signed in here.").wait_for()
         assert not await page.get_by_text("I am new here").count()
         await page.get_by_role("link", name="To the inbox").click()
         await page.wait_for_url("**/console/")
     async with console.visitor() as page:
         await page.goto(address)
-        await page.get_by_role("button", name="Come in").click()
-        assert "is not good" in await page.get_by_role("alert").inner_text()
+        await page.get_by_role("button", name="Sign in").click()
+        assert "is not valid" in await page.get_by_role("alert").inner_text()
         assert not await page.get_by_text("I am new here").count(), "who has a link has joined"
 
 
@@ -209,7 +209,7 @@ async def test_a_mail_carries_a_personal_link_to_what_waits(console: Console) ->
     link = next(word for word in (await told())[0].split() if word.startswith(console.url))
     async with console.visitor() as page:
         await page.goto(link)
-        await page.get_by_role("button", name="Come in").click()
+        await page.get_by_role("button", name="Sign in").click()
         await page.get_by_role("heading", name="One thing waits for you").wait_for()
     await house.stack.say(house.pid, "cancel")
 
@@ -230,7 +230,7 @@ async def test_no_link_leads_away_from_the_page_that_shows_a_key_once(console: C
         await page.get_by_role("button", name="Join", exact=True).click()
         await page.locator("#key").wait_for()
         assert not await page.get_by_role("button", name="中文").count(), "the other language is a page without the key"
-        await page.get_by_role("link", name="I have kept it: go on").click()
+        await page.get_by_role("link", name="I have saved it: continue").click()
         await page.get_by_role("button", name="中文").wait_for()
 
 

@@ -52,7 +52,7 @@ async def test_without_a_model_it_says_so_and_shows_what_others_ask_for(console:
     await house.stack.repositories.scenes.put("trembling", "Shared interests (sample, invented people)", samples)
     async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
         await page.goto(f"{console.url}/console/start")
-        await page.get_by_text("What others could ask for here").click()
+        await page.get_by_text("Examples of requests here").click()
         await page.get_by_text("My flat keeps trembling.").wait_for()
         await page.get_by_text("Help me say it").click()
         await page.get_by_text("No model is set here, so nothing is suggested").wait_for()

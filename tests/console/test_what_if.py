@@ -16,7 +16,7 @@ async def test_a_fork_is_started_from_the_page_of_a_process_and_shown_as_one(con
         await page.get_by_text("What if…").click()
         await page.get_by_label("P02", exact=True).check()
         await page.get_by_role("button", name="See what happens").click()
-        await page.get_by_text("made from another process, changed from round 1 on").wait_for()
+        await page.get_by_text("made from another process, with changes from round 1 on").wait_for()
         fork = page.url.rpartition("/")[2].partition("?")[0]
         await page.goto(at)
         assert await page.get_by_role("link", name=fork).count() == 1

@@ -99,7 +99,7 @@ async def test_a_part_is_declined_with_a_reason_and_the_demander_reads_it(
     async with console.visitor(house.tokens[house.human], viewport=PHONE, java_script_enabled=script) as page:
         await page.get_by_role("link", name="Read your part").click()
         await page.get_by_text("I decline", exact=True).click()
-        await page.get_by_label("Why (you need not say)").fill("The winter is too short for this.")
+        await page.get_by_label("Why (optional)").fill("The winter is too short for this.")
         await page.get_by_role("button", name="Decline", exact=True).click()
         assert "You have declined" in await page.get_by_role("status").first.inner_text()
     async with console.visitor(house.tokens["P00"]) as page:
@@ -131,12 +131,12 @@ async def test_while_the_plan_is_answered_the_demander_is_asked_whether_it_is_wr
     async with console.visitor(house.tokens["P00"]) as page:
         await page.goto(f"{console.url}/console/")
         main = page.locator("main")
-        await main.get_by_text("Shall the plan be written once more?").wait_for()
+        await main.get_by_text("Should the plan be written once more?").wait_for()
         shown = await main.inner_text()
         assert f"Proposed a change: {house.human}." in shown
-        assert "If you say nothing, the plan stays as it is." in shown
+        assert "If you do not answer, the plan does not change." in shown
         assert "the rounds have stopped" not in shown
-        await page.get_by_role("link", name="Their words stand on the page of the plan.").click()
+        await page.get_by_role("link", name="You can read their words on the page of the plan.").click()
         assert "Begin in March." in await page.locator("#answers").inner_text()
 
 
@@ -204,13 +204,13 @@ async def test_a_page_survives_a_reload_and_a_killed_worker(
         await page.get_by_label("In your own words").fill("I can lend a barn in May.")
         served.kill_worker()
         await page.get_by_role("button", name="Send to round 1").click()
-        await page.get_by_text("is kept safe").wait_for()
+        await page.get_by_text("is stored").wait_for()
         await page.goto(f"{url}/console/processes/{pid}")
         await page.reload()
         assert await page.get_by_role("heading", level=1).inner_text()
         await served.worker.start()
-        await page.get_by_role("heading", name="What became visible in round 1").wait_for()
+        await page.get_by_role("heading", name="New in round 1").wait_for()
         await page.reload()
-        assert await page.get_by_role("heading", name="What became visible in round 1").is_visible()
+        assert await page.get_by_role("heading", name="New in round 1").is_visible()
         await asker.send(pid, kind="cancel")
         await context.close()

@@ -45,7 +45,7 @@ async def text_of(pool: Pool, id: str) -> str:
         ({}, "it is empty"),
         ({"name": " ", "skills": []}, "it is empty"),
         ("<p> </p>", "it is empty"),
-        ({"姓名": "李", "age": 30}, "nothing but a name"),
+        ({"姓名": "李", "age": 30}, "it contains only a name"),
         (7, "an object of fields, or text"),
         (None, "an object of fields, or text"),
         ([["a", 1]], "an object of fields, or text"),
@@ -86,7 +86,7 @@ async def test_ids_that_stand_twice_are_told_and_the_first_one_counts(pool: Pool
     rows = [{"id": "a", "bio": "first"}, {"id": "a", "bio": "second"}, {"bio": "without an id"}]
     report = await imported(pool, tmp_path / "p.json", json.dumps(rows))
     assert report.stored == 2
-    assert report.refused == [("a", "this id stood before in the same file: the first one counts")]
+    assert report.refused == [("a", "this file already contains this id: the first one counts")]
     assert "first" in await text_of(pool, "a")
     report = await imported(pool, tmp_path / "q.json", '{"b": "one", "b": "two", "c": {"会": "焊", "会": "铆"}}')
     assert (report.stored, [id for id, _ in report.refused]) == (2, ["b"])
@@ -274,7 +274,7 @@ async def test_what_is_refused_is_said_in_both_languages(pool: Pool, tmp_path: P
     ]
     with pytest.raises(NotProfiles) as no_json:
         await imported(pool, tmp_path / "q.json", "not JSON")
-    assert "is no JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh
+    assert "is not JSON (line 1)" in str(no_json.value) and "不是 JSON（第 1 行）" in no_json.value.reason.zh
 
 
 CARDS = """BEGIN:VCARD

@@ -305,7 +305,7 @@ async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(
     case = await ended(town)
     await case.keep(visible=True)
     reader = await town.join(case.scene, OPERATOR)
-    for language, title in (("en", "What waits for somebody"), ("zh-CN", "等候有人来接的事")):
+    for language, title in (("en", "Open points that wait for somebody"), ("zh-CN", "等人来解决的事")):
         async with town.client() as browser:
             browser.headers["Accept-Language"] = language
             entering = (await browser.get("/console/enter")).text
@@ -324,11 +324,11 @@ async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(
         entering = (await browser.get("/console/enter")).text
         await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
         inbox = (await browser.get("/console/")).text
-        assert "Begin with somebody who came?" in inbox and reader["profile_id"] in inbox
+        assert "Begin with the person who came?" in inbox and reader["profile_id"] in inbox
         own = (await browser.get("/console/standing")).text
         closing = {"form_token": _hidden(own, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": "close"}
         assert (await browser.post("/console/standing", data=closing)).status_code == 303
-        assert "Nothing of yours waits." in (await browser.get("/console/standing")).text
+        assert "Nothing waits for you here." in (await browser.get("/console/standing")).text
     assert await case.asked() == []
 
 

@@ -31,7 +31,7 @@ def test_a_plan_that_stands_and_one_that_does_not(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     whole = json.loads(settled(GOOD_TEXT).model_dump_json())
     file.write_text(json.dumps(whole))
-    assert validated(file) == (0, "this plan stands\n")
+    assert validated(file) == (0, "this plan is valid\n")
     whole["tasks"][0]["assignee"] = "P09"
     file.write_text("\ufeff" + json.dumps(whole), encoding="utf-8")
     code, said = validated(file)

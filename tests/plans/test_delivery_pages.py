@@ -36,8 +36,14 @@ def test_a_delivery_to_somebody_without_a_part_says_so_itself_and_marks_no_sente
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("en", ["The plan uses nothing of what you or your proxy said:", "“P02 holds the door keys of 26 houses.”"]),
-        ("zh", ["你或你的代理说的，方案里都没有用到：", "“P02 holds the door keys of 26 houses.”"]),
+        (
+            "en",
+            [
+                "The plan uses none of the statements that you or your proxy made:",
+                "“P02 holds the door keys of 26 houses.”",
+            ],
+        ),
+        ("zh", ["方案没有用到你或你的代理说的任何一条：", "“P02 holds the door keys of 26 houses.”"]),
     ],
 )
 def test_somebody_of_whose_words_nothing_is_used_is_told_so_by_what_they_said(
@@ -54,7 +60,7 @@ def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> 
     role = DRAFT.roles[0].model_copy(update={"benefits": []})
     plan = settled(DRAFT.model_copy(update={"roles": [role, *DRAFT.roles[1:]]}))
     page = delivery_page(settle_delivery(DeliveryDraft(), alias=role.alias, plan=plan, language="en"), plan)
-    assert "The plan names nothing that you get." in sentences(page)
+    assert "The plan does not state anything that you get." in sentences(page)
 
 
 def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_them() -> None:
@@ -62,7 +68,7 @@ def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_
     draft = DeliveryDraft(asked=[claim("Take the keys of P02 along.", "R1/P02/1")])
     people, told = delivery_page(settle_delivery(draft, alias="P01", plan=plan, language="en"), plan).sections[0].groups
     assert [(entry.label, entry.text) for entry in people.entries][1:] == [
-        ("", "You meet these people below: P02: holds door keys."),
+        ("", "These people are mentioned below: P02: holds door keys."),
     ]
     assert told.entries[0].text == "Bread is to reach nine villages before work."
 

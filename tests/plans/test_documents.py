@@ -137,9 +137,7 @@ def test_a_plan_is_read_in_the_order_in_which_its_reader_acts_and_sources_follow
     assert [section.kind for section in page.sections] == ["possible", "roles", "first", "open", "against"]
     assert [section.kind for section in page.appendix] == ["residuals", "unused"]
     told = markdown(page)
-    assert (
-        told.index("## What stands against it") < told.index("## Sources") < told.index("### Also said in the rounds")
-    )
+    assert told.index("## Conflicts") < told.index("## Sources") < told.index("### Also said in the rounds")
     assert "four villages lie on the west side" not in told.split("## Sources")[0]
 
 
@@ -186,7 +184,7 @@ def test_the_line_of_an_erased_answer_has_one_colon() -> None:
 
 def test_everybody_is_introduced_before_anything_is_said_of_them() -> None:
     told = plan_markdown(settled())
-    people = told.index("P00: brought this; P01: drives the school bus; P02: holds door keys")
+    people = told.index("P00: asked for this; P01: drives the school bus; P02: holds door keys")
     assert people < told.index("and P02 has keys")
 
 
@@ -232,7 +230,7 @@ def test_no_id_stands_in_a_sentence_and_every_note_quotes_a_source() -> None:
         ("P02, round 1, item 1", "P02 holds the door keys of 26 houses."),
         ("P01, round 1, item 1", "P01 drives an empty bus up the east side at 05:40."),
     ]
-    assert "made visible in round 1: “Nobody drives on the west side before noon.”" in markdown(page)
+    assert "observation of round 1: “Nobody drives on the west side before noon.”" in markdown(page)
 
 
 def test_the_same_sources_have_one_note_and_a_conclusion_says_that_it_is_one() -> None:

@@ -41,7 +41,7 @@ def test_it_tells_the_others_what_goes_on_and_names_nobody() -> None:
 
 def test_while_the_plan_is_answered_the_demander_hears_of_points_that_stayed_open() -> None:
     life = Life.answering("human", "human", residuals_of_plan=1)
-    assert "taken back to the field" in told(life, "P00")
+    assert "look for other people" in told(life, "P00")
     assert told(life, "P01").startswith(
         "The process waits for you: answer plan 1: commit, decline, or propose a change, until "
     )

@@ -123,7 +123,7 @@ async def test_the_command_prints_lines_without_secrets_and_fails_where_somethin
     monkeypatch.setenv("TONGYAO_MAINTENANCE__BACKUP_HOURS", "1")
     broken = await tongyao("doctor", "--deployment")
     assert broken.exit_code == 1
-    assert broken.stdout.splitlines()[0].split() == "failed Backup none was noted; expected every 1 h".split()
+    assert broken.stdout.splitlines()[0].split() == "failed Backup no backup was noted; expected every 1 h".split()
     for secret in (MASTER_KEY, settings.database_url.get_secret_value()):
         assert secret not in broken.stdout
 

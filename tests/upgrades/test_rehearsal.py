@@ -89,7 +89,7 @@ class Rehearsal:
         before = await self.due(process, alias)
         verdict = await self.stack.say(process, "extend_deadline", whom=alias, role="operator", alias="", seconds=HOUR)
         assert verdict.accepted
-        await until(lambda: self._moved(process, alias, before), f"{alias} has moved on")
+        await until(lambda: self._moved(process, alias, before), f"{alias} has continued")
         return (await self.due(process, alias) - before).total_seconds()
 
     async def _moved(self, process: str, alias: str, before: datetime) -> bool:

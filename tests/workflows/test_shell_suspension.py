@@ -159,7 +159,7 @@ def test_while_a_process_drains_only_the_steps_that_run_are_waited_for() -> None
         room.update(room.message("set_mandate", P02, alias="P02")), room.completed(second, project_output(second))
     )
     assert room.continued is None, "not in the task that answered an update"
-    assert sentences(room) == ["Waits for its next run: it continues as new."]
+    assert sentences(room) == ["Waits for its next run (continue-as-new)."]
     room.write_everything()
     assert room.continued is not None and room.continued.draining is None
     assert any("observe/1" in reason.sentence for reason in why(room.continued, room.now))

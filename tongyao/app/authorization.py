@@ -193,7 +193,7 @@ def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> No
 def _no_process(process_id: str) -> NotFound:
     return NotFound(
         "no_such_process",
-        f"you are in no process {process_id!r}. Whoever was named for a process is in it when its rounds begin: once the "
-        "tension is confirmed, people are chosen and those who are asked have answered. What waits for you is in your "
-        "inbox (`GET /inbox`, over MCP `pending`)",
+        f"you are in no process {process_id!r}. People who were named for a process are in it when its rounds begin: after "
+        "the tension is confirmed, people are chosen, and the people who are asked have answered. Open questions to you are in "
+        "your inbox (`GET /inbox`, over MCP `pending`)",
     )

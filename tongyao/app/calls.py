@@ -64,7 +64,7 @@ class CallSummary(Value):
     alias: str = ""
     repair: bool = Field(default=False, description="An answer was given and is to be corrected, once.")
     since: datetime
-    tokens: int = Field(description="Of the request, estimated.")
+    tokens: int = Field(description="Of the request, as an estimate.")
     on_lease: bool = False
     yours: bool = False
     withheld: bool = False
@@ -96,7 +96,7 @@ class NextCall(Value):
     call: CallRequest | None = None
     waiting: int = Field(description="Other calls that wait for you.")
     on_lease: int = Field(description="Calls that somebody else is answering.")
-    withheld: int = Field(description="Calls that may not be shown to you, because of what you were shown.")
+    withheld: int = Field(description="Calls that may not be shown to you, because of other calls that you were shown.")
     open_processes: int = Field(description="Processes that have not ended: more calls may come.")
 
 

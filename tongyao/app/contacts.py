@@ -15,7 +15,7 @@ from tongyao.app.quotas import check_storage
 from tongyao.app.writing import writing
 
 _DESCRIPTION: Final = (
-    "How those who commit reach you, and what you tell them. Empty: nothing, also of what you told before."
+    "How the people who commit can reach you, and what you tell them. An empty text also withdraws an earlier one."
 )
 
 

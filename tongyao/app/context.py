@@ -40,10 +40,10 @@ class GatewayOptions(BaseModel):
 
     open_registration: bool | None = Field(
         default=None,
-        description="Anybody may join by introducing themselves; unset: only where the gateway is reached from this machine alone.",
+        description="Anybody may join by introducing themselves; unset: only if the gateway is reached from this machine alone.",
     )
     rate: str = Field(default="240/minute", description="Requests of one person, or of one address without a token.")
-    address_rate: str = Field(default="2400/minute", description="Requests of one address, whoever they are of.")
+    address_rate: str = Field(default="2400/minute", description="Requests of one address, with and without tokens.")
     join_rate: str = Field(default="20/hour", description="Registrations from one address.")
     read_rate: str = Field(default="12/hour", description="Intents that a paid engine reads for one person beforehand.")
     search_rate: str = Field(
@@ -94,10 +94,12 @@ class GatewayOptions(BaseModel):
         default=900.0, gt=0, description="No process is started while a model step has waited longer for a worker."
     )
     most_versions: int = Field(default=500, ge=1, description="Versions of one profile.")
-    most_tokens: int = Field(default=50, ge=1, description="Tokens of one person that are good.")
+    most_tokens: int = Field(default=50, ge=1, description="Valid tokens of one person.")
     most_stored_chars: int = Field(default=40_000_000, ge=1, description="Characters kept of one person.")
-    session_hours: int = Field(default=24, ge=1, le=24 * 30, description="A session of the console lasts so long.")
-    token_days: int | None = Field(default=None, ge=1, description="New owner tokens expire after; unset: never.")
+    session_hours: int = Field(default=24, ge=1, le=24 * 30, description="How long a session of the console lasts.")
+    token_days: int | None = Field(
+        default=None, ge=1, description="Time after which new owner tokens expire; unset: never."
+    )
 
     @field_validator("proxies")
     @classmethod

@@ -23,9 +23,7 @@ from tongyao.records.process.messages import KeyReused, MessageUnknown
 from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
 from tongyao.texts.catalogue import in_both
 
-LIST_SCENES: Final = (
-    "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes there are"
-)
+LIST_SCENES: Final = "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes"
 ADD_PEOPLE: Final = (
     "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
 )
@@ -161,10 +159,10 @@ def reason(error: ErrorDetails) -> str:
     context = error.get("ctx") or {}
     match error["type"]:
         case "union_tag_not_found":
-            return f"say which one it is: {context['discriminator']}"
+            return f"the kind is missing: give {context['discriminator']}"
         case "union_tag_invalid":
             given, name = context["tag"], context["discriminator"].strip("'")
-            return _encodable(f"{given!r} is no {name}; one of {context['expected_tags']}")
+            return _encodable(f"{given!r} is not a known {name}: give one of {context['expected_tags']}")
         case "missing":
             return "this is missing"
         case "string_too_short" if context.get("min_length") == 1:
@@ -174,7 +172,7 @@ def reason(error: ErrorDetails) -> str:
         case "model_attributes_type" | "model_type" | "dict_type":
             return "this must be a JSON object; a body is sent with `Content-Type: application/json`"
         case "json_invalid":
-            return f"this is no JSON: {context.get('error', '')}"
+            return f"this is not JSON: {context.get('error', '')}"
         case _:
             return _encodable(error["msg"].removeprefix("Value error, "))
 

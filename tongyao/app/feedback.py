@@ -62,7 +62,7 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
     Raises `BadInput`, `QuotaReached`, and `NotFound` without a plan.
     """
     if body.usefulness is None and body.outcome is None and not body.text.strip():
-        raise BadInput("feedback_empty", "say something: usefulness, outcome or text")
+        raise BadInput("feedback_empty", "give at least one of usefulness, outcome or text")
     if body.to_profile and not body.text.strip():
         raise BadInput("text_missing", "only your own words are added to a profile: give them as text", field="text")
     plan = await context.repositories.plans.latest(process_id)

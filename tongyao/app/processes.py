@@ -291,11 +291,13 @@ async def read_delivery(context: Reading, caller: Caller, process_id: str) -> De
     if view.delivery is None and access.role is Role.DEMANDER and view.plan is not None:
         raise NotFound(
             "no_delivery",
-            "the demander gets the whole plan, and takes no part of their own here: `plan`, and everybody's parts in "
-            "`deliveries` of the process",
+            "the demander has no part of their own here: `plan` gives the whole plan, and `deliveries` of the process gives "
+            "everybody's parts",
         )
     if view.delivery is None and view.left:
-        raise NotFound("no_delivery_left", "whoever has left the process gets no part of the plan")
+        raise NotFound("no_delivery_left", "people who have left the process get no part of the plan")
     if view.delivery is None:
-        raise NotFound("no_delivery_yet", f"{process_id} has no delivery for you (yet): it is {view.phase.value}")
+        raise NotFound(
+            "no_delivery_yet", f"{process_id} has no delivery for you (yet): it is in the phase {view.phase.value}"
+        )
     return view.delivery

@@ -40,9 +40,9 @@ async def check_chosen(context: AppContext, caller: Caller, demander: str, choic
     if full := await context.repositories.consents.chosen_too_often(demander, by_hand, quotas, announced=True):
         raise QuotaReached(
             "chosen_too_often",
-            f"{', '.join(full)} cannot be chosen as human or agent now: one person is chosen so at most {quotas.chosen_per_day} times a day, "
-            f"{quotas.chosen_pair_per_day} times by one demander, and not while {quotas.most_turns} turns wait for them. Choose somebody else, "
-            "ask for their proxy, or try again tomorrow",
+            f"{', '.join(full)} cannot be chosen as human or agent now. One person can be chosen in this way at most {quotas.chosen_per_day} "
+            f"times a day, {quotas.chosen_pair_per_day} times a day by one demander, and not while {quotas.most_turns} turns wait for them. "
+            "Choose somebody else, ask for their proxy, or try again tomorrow",
         )
 
 
@@ -51,7 +51,7 @@ async def check_profile(context: AppContext, caller: Caller, profile_id: str, *,
     most = context.options.most_versions
     known = await context.repositories.profiles.known([profile_id])
     if not caller.operator and known.get(profile_id, 0) >= most:
-        raise QuotaReached("too_many_versions", f"this profile has {most} versions, and there are no more")
+        raise QuotaReached("too_many_versions", f"this profile has reached the limit of {most} versions")
     await check_storage(context, caller, profile_id, chars=chars)
 
 
@@ -61,7 +61,7 @@ async def check_storage(context: AppContext, caller: Caller, person: str, *, cha
     if caller.operator or not chars:
         return
     if await context.repositories.texts.stored_chars(person) + chars > most:
-        raise QuotaReached("storage_full", f"at most {most:,} characters are kept of one person")
+        raise QuotaReached("storage_full", f"at most {most:,} characters are stored for one person")
 
 
 async def check_tokens(context: AppContext, caller: Caller, person: str) -> None:
@@ -115,6 +115,6 @@ async def check_backlog(context: AppContext, caller: Caller) -> None:
     if age > context.options.most_backlog_seconds:
         raise Unavailable(
             "busy",
-            f"work has waited for a model for {round(age / 60) or 1} minutes, and what runs goes first: nothing was started or "
+            f"work has waited for a model for {round(age / 60) or 1} minutes, and running processes go first: nothing was started or "
             "stored. Try again later, under the same key",
         )

@@ -52,14 +52,19 @@ MOST_SHOWN: Final = 20
 class KeepLookingBody(Body):
     """Whether a tension of an ended process, or one for which too few were found, waits in the scene for somebody to come."""
 
-    residual: Id = Field(default=OWN_TENSION, description="Of the plan, or `tension`: what the process itself asked.")
+    residual: Id = Field(
+        default=OWN_TENSION,
+        description="Id of an open point of the plan, or `tension`, the tension of the process itself.",
+    )
     looking: bool = Field(default=True, description="False: it waits no longer.")
     visible: bool = Field(default=False, description="The people of the scene may read it, without your name.")
-    days: int = Field(default=DAYS, ge=1, le=365, description="How long it waits.")
-    per_week: int = Field(default=PER_WEEK, ge=1, le=20, description="How many candidates you are told of in a week.")
+    days: int = Field(default=DAYS, ge=1, le=365, description="Days for which it waits.")
+    per_week: int = Field(
+        default=PER_WEEK, ge=1, le=20, description="The largest number of candidates that you are told of in a week."
+    )
     tension: TensionBody | None = Field(
         default=None,
-        description="In your own words, where the residual holds what somebody said who does not let it leave the room.",
+        description="The tension in your own words. Needed if the residual contains words of a person who does not let them leave the room.",
     )
 
 
@@ -318,7 +323,7 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
     if row.scene_id is None:
         raise BadInput("no_scene", "this process has no scene in which somebody could come: start one in a scene")
     if row.ended_at is None and row.phase != Phase.SELECTING:
-        raise BadInput("still_running", "the process still runs: what stays open in it can wait once it has ended")
+        raise BadInput("still_running", "the process still runs: its open points can wait after it has ended")
     if body.tension is not None and caller.operator:
         raise NotAllowed("the words of a standing tension are its demander's: an operator keeps it as it is")
     kept = await _kept(context, access, body, now)
@@ -346,12 +351,12 @@ async def _kept(context: AppContext, access: ProcessAccess, body: KeepLookingBod
         kept = await _standing(repositories, row, residual, now, given=body)
         if kept is None:
             raise BadInput(
-                "not_confirmed", "the tension was never confirmed: say it in your own words", field="tension"
+                "not_confirmed", "the tension was never confirmed: write it in your own words", field="tension"
             )
         if kept.residual != body.residual:
             raise BadInput(
                 "said_in_the_room",
-                "it holds what somebody said who does not let it leave the room: say it in your own words",
+                "it contains words of a person who does not let them leave the room: write it in your own words",
                 field="tension",
             )
         return kept
@@ -399,12 +404,12 @@ async def answer_candidate(
     repositories, row, now = context.repositories, access.process, datetime.now(UTC)
     found = await repositories.standing.match(row.id, ask)
     if found is None or found[1].asked_at is None:
-        raise NotFound("not_waiting", "this does not wait for you, or no longer")
+        raise NotFound("not_waiting", "this question is not open for you, or no longer")
     standing, match = found
     if match.begun is not None or standing.closed_at is not None:
         if begin and match.begun and standing.child:
             return standing.child
-        raise NotFound("not_waiting", "this does not wait for you, or no longer")
+        raise NotFound("not_waiting", "this question is not open for you, or no longer")
     if not begin:
         async with writing(repositories, access.caller, row.demander):
             await repositories.standing.answer(match, now, begun=False)
@@ -416,7 +421,7 @@ async def answer_candidate(
         if not named:
             raise BadInput(
                 "too_few_yet",
-                f"a process needs {settings.quorum} people: this stays open until somebody else comes too",
+                f"a process needs {settings.quorum} people: this stays open until another person comes",
             )
         return SelectParticipantsBody(kind="select_participants", participants=tuple(named))
     child = await _begin(context, access, standing, named)

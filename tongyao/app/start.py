@@ -78,7 +78,9 @@ class StartProcessBody(Body):
     intent: str = Field(min_length=1, max_length=MAX_INTENT_CHARS)
     scene: Id | None = None
     participants: Participants = Field(default=(), max_length=20)
-    tension: TensionBody | None = Field(default=None, description="Formulated already, by you or your own agent.")
+    tension: TensionBody | None = Field(
+        default=None, description="The tension, if you or your own agent formulated it already."
+    )
     strategy: str = Field(default="", max_length=2_000, description="Text that directs the catalyst's attention.")
     settings: dict[str, Any] = Field(default_factory=dict, max_length=50)
     demander: Id | None = Field(default=None, description="The demander; for operators only.")
@@ -94,7 +96,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         raise NotAllowed("you can start processes for yourself only")
     demander = body.demander if caller.operator else caller.person
     if not demander:
-        raise BadInput("demander_missing", "say for whom it is: `demander`", field="demander")
+        raise BadInput("demander_missing", "give the person for whom it is started: `demander`", field="demander")
     process_id = process_id_of(demander, checked_key(key))
     settings = _settings(context, caller, body)
     await _check_people(context, body, demander, settings)
@@ -292,7 +294,7 @@ def settings_of(
 def _check_setting(name: str, value: object) -> None:
     """Refuse what a caller may not set, and numbers that a calendar, a budget or a database cannot hold."""
     if name in _NOT_SETTABLE:
-        raise BadInput("unknown_setting", f"{name} is not a setting here: send it beside the settings", field=name)
+        raise BadInput("unknown_setting", f"{name} is not a setting: send it as a field of its own", field=name)
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else 0.0
     except (ValueError, OverflowError):

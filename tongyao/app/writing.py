@@ -48,7 +48,7 @@ async def writing(repositories: Repositories, caller: Caller, person: str = "") 
 def check_token(token: Token | None) -> Token:
     """The token, which is good. Raises `Unauthenticated` when there is none, or it is no longer good."""
     if token is None:
-        raise Unauthenticated("token_unknown", "this token is not known here: check that it is whole")
+        raise Unauthenticated("token_unknown", "this token is unknown: check that it is complete")
     if token.revoked_at is not None:
         raise Unauthenticated("token_revoked", f"this token was revoked: {_NEW_ONE}")
     if token.expired:

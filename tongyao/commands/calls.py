@@ -21,7 +21,8 @@ app.add_typer(calls, name="calls")
 Name = Annotated[
     str,
     typer.Option(
-        "--as", help="Who answers. What a name was shown decides what else it may be shown. Default: your login."
+        "--as",
+        help="The name of the answerer. The calls that a name was shown decide which other calls it may be shown. Default: your login.",
     ),
 ]
 Step = Annotated[str | None, typer.Option(help="Only this step: formulate, project, observe, plan, deliver.")]
@@ -59,13 +60,13 @@ async def next_call(
     process: OfProcess = None,
     call: Annotated[str | None, typer.Option("--id", help="This call.")] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a call.")] = 0,
-    lease: Annotated[int, typer.Option(min=10, help="Seconds for which the call is yours.")] = 1_800,
+    lease: Annotated[int, typer.Option(min=10, help="Seconds for which the call is reserved for you.")] = 1_800,
     name: Name = "",
     as_json: AsJson = False,
 ) -> None:
     """Take the next call and print its request, with the JSON schema of the answer.
 
-    The call is yours for the time of the lease. Until you answer it, the same command prints the same call. Without a call the exit code is 1.
+    The call is reserved for you during the lease. Until you answer it, the same command prints the same call. Without a call the exit code is 1.
     """
     from tongyao.app import calls as use_cases
 
@@ -98,7 +99,7 @@ async def answer_call(
     name: Name = "",
     as_json: AsJson = False,
 ) -> None:
-    """Answer a call with a JSON object, from standard input or a file. What cannot be read is refused and not stored."""
+    """Answer a call with a JSON object, from standard input or a file. An answer that cannot be read is refused and not stored."""
     from tongyao.app import calls as use_cases
     from tongyao.commands.profile_files import read_text
 
@@ -119,7 +120,7 @@ async def answer_call(
 @calls.command("connect")
 async def connect(
     name: Annotated[
-        str, typer.Argument(help="The name under which the assistant answers; those concerned are shown it.")
+        str, typer.Argument(help="The name under which the assistant answers; the people concerned see it.")
     ],
     step: Step = None,
     alias: Alias = None,
@@ -129,7 +130,7 @@ async def connect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token for an assistant that answers calls, and print how its MCP client is configured. It opens waiting calls only."""
+    """Make a token for an assistant that answers calls, and print the configuration of its MCP client. The token opens waiting calls only."""
     from tongyao.app.people import tokens
     from tongyao.commands.gateway import gateway_address
 

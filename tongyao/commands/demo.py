@@ -31,13 +31,13 @@ async def demo(
         str, typer.Option(help="zh or en: which of the two example cases. Default: the language of the terminal.")
     ] = "",
     crash: Annotated[
-        bool, typer.Option("--crash", help="Kill the worker in the middle of a round, and go on.")
+        bool, typer.Option("--crash", help="Kill the worker in the middle of a round, then continue with a new one.")
     ] = False,
     recorded: Annotated[
         bool,
         typer.Option(
             "--recorded",
-            help="Play a run whose answers are recorded: no key is needed and no model is asked.",
+            help="Play a run with recorded answers: it needs no key and calls no model.",
         ),
     ] = False,
     record: Annotated[

@@ -22,7 +22,7 @@ async def erase(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase a person: destroy their key, and rewrite or remove what quotes them. This cannot be undone."""
+    """Erase a person: destroy their key, and rewrite or remove the texts that quote them. This cannot be undone."""
     from tongyao.app.people import erasure
 
     given, (person, whole) = person, await _person_of(person)

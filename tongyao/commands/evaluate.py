@@ -46,7 +46,7 @@ async def evaluate(
     cap: Annotated[
         float | None,
         typer.Option(
-            help="US dollars that one case may use. When they are used up, its plan is made of what there is."
+            help="US dollars that one case may use. When they are used up, its plan is made from the record so far."
         ),
     ] = None,
     beside: Annotated[

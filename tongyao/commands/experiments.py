@@ -33,9 +33,9 @@ async def experiment(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run an experiment and write its report. Runs that were made already are not made again.
+    """Run an experiment and write its report. Runs that are already in the report are not repeated.
 
-    The report is written after every run. When the budget is used up, the same command with a larger one goes on.
+    The report is written after every run. When the budget is used up, the same command with a larger one continues.
     """
     from tongyao.evals.cases import CaseError, load
     from tongyao.evals.experiment import ExperimentError, case_key, files_of, runs_of

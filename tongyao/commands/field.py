@@ -53,7 +53,7 @@ async def import_file(
 ) -> None:
     """Import profiles into a scene. Creates the scene if it does not exist. Repeating it changes nothing.
 
-    A field `consent` (ask, allow, never) holds for somebody who is new, `language` (en, zh) for the profile.
+    A field `consent` (ask, allow, never) applies to a new person, `language` (en, zh) to the profile.
     """
     from tongyao.field.profile_import import NotProfiles, import_profiles
     from tongyao.protocol.contracts.reindex import ReindexInput
@@ -100,7 +100,7 @@ async def list_people(
     scene: Annotated[str, typer.Option("--scene", help="Only people of this scene. Default: all.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List people with their ids and what is known of their profiles. No text and no name is shown."""
+    """List people with their ids and facts about their profiles. No text and no name is shown."""
     rows: list[dict[str, Any]] = []
     async with migrated_records() as (_, repositories):
         known = [row.id for row in await repositories.scenes.all()]
@@ -131,12 +131,12 @@ async def search(
     ] = "",
     text: Annotated[str | None, typer.Argument(help="A need in plain words.")] = None,
     needs: Annotated[Path | None, typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
-    near: Annotated[str | None, typer.Option(help=f"Finds people near this person. {PERSON}")] = None,
+    near: Annotated[str | None, typer.Option(help=f"Finds people similar to this person. {PERSON}")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="The number of people per need.")] = 10,
     perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
     as_json: AsJson = False,
 ) -> None:
-    """Find people near a need, best first, with the reasons. With --json one line per need."""
+    """Find people similar to a need, best first, with the reasons. With --json one line per need."""
     from tongyao.app.errors import NotFound
     from tongyao.app.reading import RecordsContext
     from tongyao.commands.references import find_person

@@ -53,9 +53,9 @@ async def reindex(
     refit: Annotated[bool, typer.Option(help="Fit the lexical encoder again, even if little has changed.")] = False,
     per_second: Annotated[float | None, typer.Option(min=0.01, help="The largest number of people per second.")] = None,
 ) -> None:
-    """Build a scene's index beside the live one, then switch to it. Interrupted, it goes on where it was.
+    """Build a scene's index beside the live one, then switch to it. If it is interrupted, it continues where it was.
 
-    Where a service runs it is a workflow there, and this command watches; else it is done here.
+    If a service runs, a workflow of the service does this, and this command follows it. Otherwise this command does it.
     """
     from temporalio.client import WorkflowFailureError
 
@@ -103,7 +103,7 @@ async def evaluate(
 ) -> None:
     """Pass rate and hits in the top ten, by level and perspective, with 95 % intervals (Wilson).
 
-    Everybody is looked at, in memory. With a model also by it alone (with BM25), and by both together (hybrid).
+    All people are compared, in memory. With a model, two more results are given: the model alone (with BM25), and both together (hybrid).
     """
     from tongyao.evals import field
     from tongyao.field.encoders.encoder import EncoderUnusable

@@ -31,7 +31,7 @@ app = CommandGroup()
 async def fork(
     process: Process,
     round_number: Annotated[
-        int, typer.Option("--round", min=1, help="The first round in which the changes hold. Rounds before it stay.")
+        int, typer.Option("--round", min=1, help="The first round in which the changes apply. Rounds before it stay.")
     ] = 1,
     without: Annotated[
         list[str] | None, typer.Option(help="Leave out this participant: an alias (P03). May be repeated.")
@@ -56,14 +56,14 @@ async def fork(
     ] = None,
     again: Annotated[
         Literal["project", "observe", "plan"] | None,
-        typer.Option(help="Ask anew from this step of the first round on, whatever is known already."),
+        typer.Option(help="Ask again from this step of the first round on, even if answers are known."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Follow the fork to its end.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Start a fork: the same process with something changed. Answers to questions that stay the same are taken, not asked again.
+    """Start a fork: the same process with something changed. Answers to questions that stay the same are reused.
 
-    Nobody is told or asked: what people said stands as they said it. The plan is delivered to nobody.
+    Nobody is told or asked: the words of people are used as they said them. The plan is delivered to nobody.
     """
     from tongyao.commands.process_view import follow
     from tongyao.evals.experiment import Variant
@@ -158,10 +158,10 @@ async def compare(
     processes: Annotated[
         list[str], typer.Argument(help="Ids of two or more processes, or the beginnings of their ids.")
     ],
-    html: Annotated[Path | None, typer.Option(help="Also write a page to look at to this FILE.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the comparison as a web page to this FILE.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show processes side by side, round by round: what was said, related, noted and planned, and what is only in one."""
+    """Show processes side by side, round by round: their items, relations, notes and plans, and those that only one process has."""
     ids = [find_process(one) for one in processes]
     if len(set(ids)) < 2:
         raise bad("processes", say("forks.two_needed"))

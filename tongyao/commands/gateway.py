@@ -35,7 +35,7 @@ async def gateway() -> None:
     """Serve the API and MCP (streamable HTTP, at /mcp) until Ctrl-C, for a service that runs already.
 
     It listens on TONGYAO_GATEWAY_HOST and TONGYAO_GATEWAY_PORT. `tongyao up` has one of its own. People get their tokens by
-    registering (POST /profiles, or the tool `join`), operators by `tongyao token create --operator`. docs/api.md goes on.
+    registering (POST /profiles, or the tool `join`), operators by `tongyao token create --operator`. docs/api.md has more.
     """
     from tongyao.app.operators.roles import read_roles
     from tongyao.runtime import installation
@@ -65,7 +65,7 @@ async def gateway() -> None:
 
 @app.command()
 async def mcp() -> None:
-    """Serve MCP over standard input and output; the token of calls that name none is in TY_TOKEN.
+    """Serve MCP over standard input and output. Calls without a token use the one in TY_TOKEN.
 
     For clients that start their servers themselves (docs/mcp.md has their configuration), beside a service that runs
     already under the same TONGYAO_HOME. Clients that speak HTTP use /mcp of `tongyao up` or `tongyao gateway`.
@@ -87,9 +87,9 @@ async def create(
     ] = None,
     label: Annotated[str, typer.Option(help="A label that says what the token is for.")] = "",
 ) -> None:
-    """Make a token and print it. It is not kept: only its hash is.
+    """Make a token and print it. Only its hash is stored.
 
-    It is sent as `Authorization: Bearer …`, or given to MCP clients. A person's opens what is theirs and the processes they are in.
+    It is sent as `Authorization: Bearer …`, or given to MCP clients. A person's token opens their own data and the processes they are in.
     """
     from tongyao.app.people import tokens
     from tongyao.commands.references import demander_or_profile
@@ -109,7 +109,7 @@ async def create(
 async def link(person: Person = None, for_operator: ForOperator = False) -> None:
     """Make a personal link to the console and print it. It works once, within seven days.
 
-    It begins with TONGYAO_PUBLIC_URL where that is set, else with the address of a gateway on this machine.
+    It begins with TONGYAO_PUBLIC_URL if that is set, otherwise with the address of a gateway on this machine.
     """
     from tongyao.commands.references import demander_or_profile
 
@@ -139,7 +139,7 @@ async def list_tokens(
 
 
 @token.command("revoke")
-async def revoke(token_id: Annotated[str, typer.Argument(help="As `tongyao token list` shows it.")]) -> None:
+async def revoke(token_id: Annotated[str, typer.Argument(help="The id that `tongyao token list` shows.")]) -> None:
     """Revoke a token."""
     from tongyao.app.people import tokens
 

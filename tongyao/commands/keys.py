@@ -25,7 +25,7 @@ app.add_typer(keys, name="keys")
 
 @keys.command("show")
 async def show() -> None:
-    """List the master keys, newest first: their fingerprints, since when, how many texts' keys each wraps. No key is printed."""
+    """List the master keys, newest first: fingerprint, start of use, number of data keys wrapped with it. No key is printed."""
     uses, runs = await _key_uses()
     print_table(
         [say("keys.key"), "", say("keys.since"), say("keys.data_keys")],
@@ -41,9 +41,9 @@ async def show() -> None:
 
 @keys.command("rotate")
 async def rotate(dry_run: DryRun = False) -> None:
-    """Make a new master key the active one and wrap every data key with it. Older keys still open what Temporal holds.
+    """Make a new master key the active one and wrap every data key with it. Older keys still open the payloads in Temporal.
 
-    A key in the home's file is made here. Keys that are given by TONGYAO_MASTER_KEY are made by whoever gives them: "<new>,<old>".
+    If the keys are in the home's file, this command makes the new one. If TONGYAO_MASTER_KEY gives the keys, you make it: "<new>,<old>".
     """
     from tongyao.records.privacy import master_keys
     from tongyao.records.privacy.keys import put_in_front

@@ -26,12 +26,12 @@ app = CommandGroup()
 @app.command()
 async def schedules(
     pause: Annotated[str | None, typer.Option(help="Pause this duty. It does not run until it is resumed.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Let this duty go on.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume this duty.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the schedules of maintenance: when each ran last and runs next, and what its last run came to.
+    """List the maintenance schedules: last run with its result, and next run.
 
-    `tongyao prepare` (and `tongyao up`) makes those that TONGYAO_MAINTENANCE__… names.
+    `tongyao prepare` (and `tongyao up`) creates the schedules that are listed in the settings TONGYAO_MAINTENANCE__….
     """
     from tongyao.app.operators.schedules import pause_schedule, read_schedules
     from tongyao.records.maintenance import DutyLog
@@ -59,7 +59,7 @@ async def note_backup(
 ) -> None:
     """Note that a backup was made, as the last line of its script. The duty `backup` fails when the last note is too old.
 
-    Each file must be there and begin as a dump of PostgreSQL's custom format does. Whether it can be restored is seen by restoring it.
+    Each file must exist and begin as a dump in PostgreSQL's custom format does. Only restoring it shows whether it can be restored.
     """
     from tongyao.records.maintenance import Backups
 

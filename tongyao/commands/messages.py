@@ -50,7 +50,7 @@ async def confirm(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Confirm the tension as it stands. `tongyao show` lists the names in it that others will not read."""
+    """Confirm the tension in its present wording. `tongyao show` lists the names in it that others will not read."""
     if hide or show:
         await _rename(process, hide or [], show or [])
     await _send(process, "confirm_tension", key)
@@ -62,15 +62,15 @@ async def revise(
     transition: Annotated[str | None, typer.Option(help="T: the change that is wanted, in general words.")] = None,
     initial_state: Annotated[str | None, typer.Option(help="I: your situation, as facts.")] = None,
     barrier: Annotated[
-        list[str] | None, typer.Option(help="B: a barrier, what stands in the way. May be repeated.")
+        list[str] | None, typer.Option(help="B: a barrier, something that is in the way. May be repeated.")
     ] = None,
     exchange: Annotated[str | None, typer.Option(help="E: what you can give.")] = None,
     edit: Annotated[bool, typer.Option("--edit", help="Open the whole tension in your editor ($EDITOR).")] = False,
     key: Key = None,
 ) -> None:
-    """Change the tension before it is confirmed. Parts that you do not name stay as they are; "" empties a part.
+    """Change the tension before it is confirmed. Parts that you do not give stay as they are; "" empties a part.
 
-    Barriers are replaced together: name all of them. Afterwards the whole time to confirm runs again.
+    Barriers are replaced together: give all of them. After the change the time to confirm starts again.
     """
     from tongyao.commands.tension_editing import edited, revised, tension_as_text, tension_of_text
 
@@ -96,9 +96,9 @@ async def select(
     agent: Agents = None,
     key: Key = None,
 ) -> None:
-    """Choose who takes part, and start the rounds. For a --participant a proxy speaks, which cannot commit to anything.
+    """Choose who takes part, and start the rounds. A proxy speaks for each --participant; it cannot commit to anything.
 
-    In a process that `branch` started, whoever spoke for themselves in the process before does so again. `switch` changes that.
+    In a process that `branch` started, people who spoke for themselves in the previous process do so again. `switch` changes that.
     """
     from tongyao.commands.references import find_people
 
@@ -132,10 +132,12 @@ async def decide(
 @app.command()
 async def conclude(
     process: Process,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask where people are still asked about the plan.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask for confirmation if people are still asked about the plan.")
+    ] = False,
     key: Key = None,
 ) -> None:
-    """End the rounds after the current one, and make the plan. After the plan, end the waiting for answers."""
+    """End the rounds after the current one, and make the plan. If there is a plan, end the waiting for answers."""
     if not yes and (await _row(process)).phase == "answering":
         _ask_before(words.say("sent.ends_answers"))
     await _send(process, "conclude", key)
@@ -228,7 +230,7 @@ async def answer(
     ] = None,
     text: Annotated[str, typer.Option(help="The text of the answer: what you propose, or why you decline.")] = "",
     contact: Annotated[
-        str, typer.Option(help="With commit: how the demander and those who commit too reach you. Only they read it.")
+        str, typer.Option(help="With commit: how the demander and the others who commit reach you. Only they read it.")
     ] = "",
     key: Key = None,
 ) -> None:
@@ -248,13 +250,13 @@ async def replan(
     ] = None,
     proposal: Annotated[
         list[str] | None,
-        typer.Option(help="A person whose proposal to include: an alias (P03) or an id. May be repeated."),
+        typer.Option(help="A person whose proposal is included: an alias (P03) or an id. May be repeated."),
     ] = None,
     key: Key = None,
 ) -> None:
     """Have the plan made once more, without people who declined and with changes that others proposed.
 
-    This is possible once. The engine without a model cannot work in what was proposed: `tongyao show` says so.
+    This is possible once. The engine without a model cannot include proposed changes: `tongyao show` states this.
     """
     aliases = [await _aliases(process, people or []) for people in (without, proposal)]
     await _send(process, "replan", key, without=aliases[0], proposals=aliases[1])
@@ -266,22 +268,28 @@ async def branch(
     residual: Annotated[
         str,
         typer.Argument(
-            help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined (P03, or who sits there)."
+            help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined (an alias, or the person's id)."
         ),
     ],
     no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
     ask: Annotated[
-        str, typer.Option(help="candidate/…: begin with somebody who came for what waited, or with --no not with them.")
+        str,
+        typer.Option(
+            help="candidate/…: begin with the candidate, a person who came for a standing tension. With --no: not with this one."
+        ),
     ] = "",
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="Do not ask where this is the last thing that is waited for, and ends the process."),
+        typer.Option(
+            "--yes",
+            help="Do not ask for confirmation if this is the last thing that the process waits for, and ends it.",
+        ),
     ] = False,
     key: Key = None,
 ) -> None:
     """Start a process for a residual tension, also after the process has ended.
 
-    --no refuses it while the process asks about it. After the end nothing is asked, and no process starts by itself.
+    --no refuses this while the process asks about it. After the end nothing is asked, and no process starts by itself.
     """
     part, hole, who = residual.partition("/hole/")
     residual = f"{part}{hole}{(await _aliases(process, [who]))[0]}" if who else residual
@@ -308,7 +316,7 @@ async def switch(
 async def extend(
     process: Process, who: Who, hours: Annotated[float, typer.Option(help="Hours to add.")] = 24, key: Key = None
 ) -> None:
-    """Give a participant more time for the present turn."""
+    """Give a participant more time for the current turn."""
     await _send(process, "extend_deadline", key, sender="operator", about=who, seconds=int(hours * 3600))
 
 

@@ -20,7 +20,7 @@ Group = Literal["process", "step", "model", "day"]
 LANGUAGES: Final[tuple[Literal["zh", "en"], ...]] = ("zh", "en")
 
 app = CommandGroup()
-prompts_app = CommandGroup(help="Show prompts as models get them.", no_args_is_help=True)
+prompts_app = CommandGroup(help="Show prompts as they are sent to models.", no_args_is_help=True)
 
 
 @app.command()
@@ -28,7 +28,7 @@ async def cost(
     by: Annotated[
         list[str] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
     ] = None,
-    process: Annotated[str | None, typer.Option(help="Only of this process.")] = None,
+    process: Annotated[str | None, typer.Option(help="Only this process.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""
@@ -59,7 +59,7 @@ def estimate(
     lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; thinking is a guess."""
+    """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; the tokens for thinking are a guess."""
     from tongyao.llm import prices
     from tongyao.llm.cost_estimate import estimate as estimated
 

@@ -23,7 +23,7 @@ async def show_log(
     limit: Annotated[int, typer.Option(min=1, max=1_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List what operators did, newest first: resumed, cancelled, extended, made records again, decoded payloads."""
+    """List the actions of operators, newest first: resume, cancel, extend, write records again, decode payloads."""
     async with records_context() as context:
         acts = await context.repositories.operators.acts(process_id=process, login=login, limit=limit)
     if as_json:

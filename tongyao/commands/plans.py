@@ -44,7 +44,7 @@ async def validate(
     process: Annotated[str | None, typer.Option(help="Also check the plan against the record of this process.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a plan stands. Exit codes: 0 it does, 1 it does not, 2 the file cannot be read as JSON."""
+    """Check whether a plan is valid. Exit codes: 0 valid, 1 not valid, 2 the file cannot be read as JSON."""
     from tongyao.protocol.rules.plans.validation import faults
 
     try:
@@ -96,7 +96,7 @@ async def acceptance(
     since: Annotated[datetime | None, typer.Option(help="Only plans made on this day (UTC) or later.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how plans were answered: of each, the revision that holds. The rate is of those who answered."""
+    """Report how plans were answered, counting only the valid revision of each plan. The rate is the share of those who answered."""
     after = since.replace(tzinfo=UTC) if since else None
     async with records_context() as context:
         if process is not None:
@@ -118,7 +118,7 @@ async def feedback(
         int | None, typer.Option(min=1, max=5, help="From 1 (of no use) to 5 (it changed much).")
     ] = None,
     outcome: Annotated[str | None, typer.Option(help="done, partly, not_done or too_early")] = None,
-    text: Annotated[str, typer.Option(help="What became of the plan, in your own words.")] = "",
+    text: Annotated[str, typer.Option(help="The outcome of the plan, in your own words.")] = "",
     revision: Annotated[int | None, typer.Option(help="Revision of the plan. Default: the latest.")] = None,
     to_profile: Annotated[
         bool, typer.Option("--to-profile", help="Also add the text to the author's profile, as a new version.")

@@ -30,7 +30,10 @@ app = CommandGroup()
 async def watch(
     process: Process,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A JSON object a line at each change, as `list --json` has them.")
+        bool,
+        typer.Option(
+            "--json", help="Print one line with a JSON object at each change, with the fields of `list --json`."
+        ),
     ] = False,
 ) -> None:
     """Follow a process live: its phase, its rounds and participants, and whom it waits for. Ctrl-C leaves it running."""
@@ -90,7 +93,7 @@ async def show(
 
 @app.command()
 async def why(process: Process) -> None:
-    """Say what a process waits for, since when, and how it can continue."""
+    """Show what a process waits for, since when, and how it can continue."""
     from tongyao.commands.process_view import asks_of, left_open, print_lines
 
     async with records_context() as context:

@@ -129,7 +129,7 @@ async def doctor(
         ),
     ] = False,
 ) -> None:
-    """Say what is installed, what is missing, and what to do.
+    """Show what is installed, what is missing, and what to do.
 
     With --deployment: the state of the running deployment, in lines that can be pasted. With --engine: the model of each step is
     asked once, with a small made-up example. Exit code 1 if something must be fixed.

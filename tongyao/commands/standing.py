@@ -18,7 +18,7 @@ app.add_typer(standing, name="standing")
 
 @standing.command("list")
 async def list_standing(person: Annotated[str, typer.Argument(help="Id of the person who asked.")]) -> None:
-    """List what waits for a person, with how many candidates they were told of."""
+    """List the standing tensions of a person, with the number of candidates that the person was told of."""
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
     from tongyao.app.standing import read_standing
@@ -37,11 +37,14 @@ async def list_standing(person: Annotated[str, typer.Argument(help="Id of the pe
 @standing.command()
 async def keep(
     process: Process,
-    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or tension: what the process asked.")] = "tension",
+    residual: Annotated[
+        str, typer.Argument(help="plan/1/residual/2; or `tension`, the tension of the process itself.")
+    ] = "tension",
     visible: Annotated[bool, typer.Option("--visible", help="The people of the scene may read it.")] = False,
-    days: Annotated[int, typer.Option(min=1, max=365, help="How long it waits.")] = 90,
+    days: Annotated[int, typer.Option(min=1, max=365, help="Days for which it waits.")] = 90,
     per_week: Annotated[
-        int, typer.Option(min=1, max=20, help="Candidates that its demander is told of in a week.")
+        int,
+        typer.Option(min=1, max=20, help="The largest number of candidates that its demander is told of in a week."),
     ] = 3,
     close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
 ) -> None:
@@ -56,7 +59,7 @@ async def keep(
 
 @standing.command()
 async def look() -> None:
-    """Hold everybody who is new against what waits, now. The schedule `standing` does so every minute."""
+    """Compare all new people with the standing tensions now. The schedule `standing` does this every minute."""
     from dataclasses import replace
 
     from tongyao.app.standing import look as look_now

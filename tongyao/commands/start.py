@@ -66,7 +66,9 @@ async def _print_sample_intents(context: AppContext) -> None:
 @app.command()
 async def start(
     intent: Annotated[str, typer.Option(help="The request: a text, or @FILE.")],
-    demander: Annotated[str | None, typer.Option(help="The person who asks: a profile id, or a profile FILE.")] = None,
+    demander: Annotated[
+        str | None, typer.Option(help="The demander, who asks: a profile id, or a profile FILE.")
+    ] = None,
     participant: Annotated[
         list[str] | None,
         typer.Option(help="A participant: a profile id or FILE. May be repeated. Without it the scene is searched."),
@@ -86,7 +88,7 @@ async def start(
         list[str] | None,
         typer.Option(help="A setting of the process, NAME=VALUE (docs/protocol.md §10). May be repeated."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="What the catalyst should attend to.")] = "",
+    strategy: Annotated[str, typer.Option(help="What the catalyst should pay attention to.")] = "",
     wait: Annotated[
         bool, typer.Option("--wait", help="Follow the process to its end. Starts a service for that time if none runs.")
     ] = False,

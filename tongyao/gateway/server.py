@@ -69,7 +69,7 @@ def listen(host: str, port: int, *, exposed: bool = False) -> socket.socket:
             raise Unavailable(
                 "no_proxy",
                 f"the gateway listens on {host} only behind a reverse proxy (TONGYAO_BEHIND_PROXY=true, docs/deployment.md §2) "
-                "or where you allow it without one (TONGYAO_GATEWAY__WITHOUT_PROXY=true)",
+                "or if you allow it without one (TONGYAO_GATEWAY__WITHOUT_PROXY=true)",
             )
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

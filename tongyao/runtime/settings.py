@@ -62,19 +62,19 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         default=None,
         validation_alias=also("DATABASE_URL"),
-        description="postgresql://… of a database of one's own; unset: an embedded one under `home`.",
+        description="postgresql://… of a database of your own; unset: an embedded one under `home`.",
     )
     database_pool: int = Field(default=10, ge=1, le=200, description="Connections of one process, at most.")
 
     master_key: SecretStr | None = Field(
         default=None,
-        description="Seals all texts: base64 of 32 bytes, older ones behind it; unset: `home`/master.key, made once.",
+        description="Seals all texts: base64 of 32 bytes, older keys after it; unset: `home`/master.key, made once.",
     )
 
     temporal_address: str | None = Field(
         default=None,
         validation_alias=also("TEMPORAL_ADDRESS"),
-        description="host:port of a Temporal server of one's own; unset: a dev server under `home`.",
+        description="host:port of a Temporal server of your own; unset: a dev server under `home`.",
     )
     temporal_namespace: str = Field(
         default="default",
@@ -94,28 +94,28 @@ class Settings(BaseSettings):
     temporal_tls_cert: Path | None = Field(default=None, description="File of our certificate, for mTLS.")
     temporal_tls_key: Path | None = Field(default=None, description="File of its private key.")
     temporal_tls_server_name: str | None = Field(
-        default=None, description="The name in the server's certificate, where it is not the address."
+        default=None, description="The name in the server's certificate, if it is not the address."
     )
     temporal_profile: str | None = Field(
         default=None,
         validation_alias=also("TEMPORAL_PROFILE"),
-        description="A profile of Temporal's configuration file; what is set here goes first.",
+        description="A profile of Temporal's configuration file; settings given here take precedence.",
     )
     temporal_config_file: Path | None = Field(
         default=None,
         validation_alias=also("TEMPORAL_CONFIG_FILE"),
-        description="That file, where it is not at the place that the `temporal` program knows.",
+        description="That file, if it is not at the place that the `temporal` program knows.",
     )
     temporal_encryption: bool = Field(
         default=True, description="Payloads and failures in Temporal are encrypted; off: new ones are plain."
     )
     temporal_takes_plain: bool = Field(
         default=False,
-        description="Plain payloads are taken although new ones are encrypted: while processes run that began before.",
+        description="Plain payloads are accepted although new ones are encrypted: needed while processes run that began before.",
     )
     temporal_authenticated: bool = Field(
         default=False,
-        description="That Temporal lets in operators only, by mTLS or an authorizer: new processes trust every signal.",
+        description="Set it if Temporal admits operators only, by mTLS or an authorizer: new processes then trust every signal.",
     )
     temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
     temporal_port: int | None = Field(
@@ -151,7 +151,7 @@ class Settings(BaseSettings):
         description='JSON object: steps with an engine of their own, {"observe": "anthropic"}.',
     )
     engine_file: Path | None = Field(
-        default=None, description="The recording of `recorded`, or a file for an engine of one's own."
+        default=None, description="The recording of `recorded`, or a file for an engine of your own."
     )
     model: str | None = Field(
         default=None,
@@ -220,7 +220,8 @@ class Settings(BaseSettings):
     mail_host: str | None = Field(default=None, description="SMTP server that notifications go through; unset: none.")
     mail_port: int = Field(default=587, ge=1, le=65535, description="Port of the mail server.")
     mail_encryption: Literal["starttls", "tls", "none"] = Field(
-        default="starttls", description="`tls` from the first byte on, `starttls` before anything is said."
+        default="starttls",
+        description="`tls`: encrypted from the first byte on; `starttls`: encrypted before anything else is sent.",
     )
     mail_username: str | None = Field(
         default=None, description="User name at the mail server; unset: it asks for none."
@@ -237,7 +238,7 @@ class Settings(BaseSettings):
         description="Address of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to; unset: none are made.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least that is told."
+        default="info", description="The lowest level that is logged."
     )
     log_format: Literal["console", "json"] = Field(default="console", description="`json`: one object a line.")
 
@@ -291,7 +292,7 @@ class Settings(BaseSettings):
                 "engine `anthropic` needs ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL of a server of one's own)"
             )
         if self.highway.encoder == "model" and self.field.model is None:
-            raise ValueError("TONGYAO_HIGHWAY__ENCODER=model is the field's model: set TONGYAO_FIELD__MODEL too")
+            raise ValueError("TONGYAO_HIGHWAY__ENCODER=model uses the field's model: set TONGYAO_FIELD__MODEL too")
         if "recorded" in engines and self.engine_file is None:
             raise ValueError("the engine `recorded` needs TONGYAO_ENGINE_FILE, the recording")
         if self.temporal_address is not None and (self.temporal_port or self.temporal_ui_port or self.temporal_binary):

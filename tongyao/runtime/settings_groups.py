@@ -40,7 +40,7 @@ class Models(BaseModel):
     project: str = Field(default=DEFAULTS["project"].model, description="One proxy's turn.")
     observe: str = Field(default=DEFAULTS["observe"].model, description="The catalyst.")
     plan: str = Field(default=DEFAULTS["plan"].model, description="The plan.")
-    deliver: str = Field(default=DEFAULTS["deliver"].model, description="Each one's part of the plan.")
+    deliver: str = Field(default=DEFAULTS["deliver"].model, description="Each participant's part of the plan.")
 
 
 class FieldSettings(BaseModel):
@@ -49,7 +49,9 @@ class FieldSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str | None = Field(default=None, description="A model hub's name or a folder; unset: lexical only.")
-    dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
+    dimension: int | None = Field(
+        default=None, ge=1, description="Number of leading dimensions that are used; unset: all."
+    )
     query_prompt: str | None = Field(default=None, description="Text before every query; unset: the model's own.")
     document_prompt: str | None = Field(default=None, description="Text before every profile; unset: the model's own.")
     languages: tuple[str, ...] = Field(default=(), description="JSON list of the queries' languages, zh or en.")
@@ -77,7 +79,7 @@ class MaintenanceSettings(BaseModel):
     sweep_minutes: int = Field(default=5, ge=0, description="Minutes between sweeps; 0: no schedule.")
     reconcile_minutes: int = Field(default=30, ge=0, description="Minutes between reconciliations; 0: no schedule.")
     erasures_minutes: int = Field(
-        default=15, ge=0, description="Minutes between looks at erasures that were interrupted; 0: no schedule."
+        default=15, ge=0, description="Minutes between checks for interrupted erasures; 0: no schedule."
     )
     retention_minutes: int = Field(
         default=24 * 60, ge=0, description="Minutes between deletions of old rows; 0: no schedule."
@@ -86,13 +88,13 @@ class MaintenanceSettings(BaseModel):
         default=60, ge=0, description="Minutes between checks of the last backup; 0: no schedule."
     )
     standing_minutes: int = Field(
-        default=1, ge=0, description="Minutes between looks at who is new for standing tensions; 0: no schedule."
+        default=1, ge=0, description="Minutes between searches of new people for standing tensions; 0: no schedule."
     )
     keep_days: int = Field(
-        default=90, ge=1, description="Ended notifications, sessions and drafts of closed asks stay so long."
+        default=90, ge=1, description="How long ended notifications, ended sessions and drafts of closed asks are kept."
     )
     backup_hours: float = Field(
-        default=0, ge=0, description="The last noted backup may be so old; 0: no backup is expected."
+        default=0, ge=0, description="Largest age of the last noted backup; 0: no backup is expected."
     )
 
     @property

@@ -78,7 +78,7 @@ async def test_a_process_is_not_started_where_nobody_else_could_be_found(gateway
 async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarness) -> None:
     pid, demander, _ = await room(gateway)
     nothing = await send(gateway, pid, demander, type="confirm_tension")
-    assert nothing.json()["detail"] == "body: say which one it is: 'kind'"
+    assert nothing.json()["detail"] == "body: the kind is missing: give 'kind'"
     wrong = await send(gateway, pid, demander, kind="confirm")
     assert wrong.json()["detail"].startswith("body: 'confirm' is no kind; one of 'revise_tension', 'confirm_tension'")
     yes = await send(gateway, pid, demander, kind="answer_plan", revision=1, answer="yes")
@@ -104,7 +104,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     first = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="I can lend a slipway of five metres."
     )
-    assert "until then you may send it anew" in first.json()["en"]
+    assert "Until then you can send a new text" in first.json()["en"]
     again = await send(
         gateway, pid, token, kind="submit_projection", round=1, text="The slipway has four metres, not five."
     )

@@ -130,7 +130,7 @@ async def test_a_silent_person_is_asked_reminded_twice_and_then_done_without(
         mails = postbox.mails[: len(told_bo)]
         assert [one["what"] for one in about_turns] == told_bo
         assert [one["round"] for one in about_turns] == [1, 1, 1] + [2] * (fallback == "lapse")
-        subjects = {"projection": "Say what is new from you in round", "reminder": "A reminder"}
+        subjects = {"projection": "Say what is new from you in round", "reminder": "Reminder"}
         assert all(subjects[what] in mail["Subject"] for what, mail in zip(told_bo, mails, strict=True))
         assert len({mail["Message-ID"] for mail in mails}) == len(told_bo)
         kinds = await here.kinds(pid)

@@ -88,7 +88,7 @@ async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarn
     async with McpClient(make_server(gateway.context)) as client:
         for tool, given, wrong in (
             ("status", {}, "`process_id`: this is missing"),
-            ("status", {"process": "c-1"}, "`process` is no argument of this tool"),
+            ("status", {"process": "c-1"}, "`process` is not an argument of this tool"),
             (
                 "respond",
                 {"process_id": "c-1", "round": "first", "key": "k"},
@@ -109,7 +109,7 @@ async def test_a_wrong_argument_is_answered_with_a_sentence(gateway: GatewayHarn
     for text in said.values():
         assert "pydantic" not in text and "validation error" not in text
         assert "not_valid: " in text or "bad_arguments: " in text
-    assert "the tool does (process_id, token)" in said["status", "`process` is no argument of this tool"]
+    assert "an argument of the tool (process_id, token)" in said["status", "`process` is not an argument of this tool"]
     assert "It is: The round you answer" in said["respond", "`round`: Input should be a valid integer"]
 
 
@@ -128,7 +128,7 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
         stranger = text_of(await client.call_tool("switch", {**switch, "process_id": "c-none", "token": bo["token"]}))
         assert early.replace(pid, "c-none") == stranger
         assert "no_such_process: " in early
-        assert "once the tension is confirmed" in early
+        assert "after the tension is confirmed" in early
         own = text_of(await client.call_tool("switch", {**switch, "token": ann["token"]}))
         assert "no_seats_yet: " in own
         assert "the process is at `confirming`" in own

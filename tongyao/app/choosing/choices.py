@@ -22,7 +22,7 @@ from tongyao.records.repositories import Repositories
 
 _NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
 _FULL: Final = "nobody can be added: the room is full"
-_NOBODY: Final = "the field proposes nobody: name any profile you know"
+_NOBODY: Final = "nobody was found: name any profile you know"
 
 
 class OpenPoint(Value):
@@ -70,16 +70,14 @@ class Choices(Value):
     proposals: tuple[Proposal, ...] = ()
     note: str = Field(default="", description="Why there are no proposals.")
     residual: Residual | None = None
-    needed: int | None = Field(
-        default=None, description="How many people a round needs, where the rounds have stopped."
-    )
+    needed: int | None = Field(default=None, description="How many people a round needs, if the rounds have stopped.")
     present: int | None = Field(
         default=None,
-        description="How many are in the room, where the rounds have stopped; 0 where nobody is but the demander.",
+        description="How many people are in the room, if the rounds have stopped; 0 if only the demander is left.",
     )
     takes_up_proposals: bool = Field(
         default=True,
-        description="Of `replan`: whether what was proposed is worked into the new plan. The engine without a model cannot.",
+        description="Of `replan`: whether the new plan includes the proposed changes. The engine without a model cannot include them.",
     )
 
 

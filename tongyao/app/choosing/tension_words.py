@@ -26,7 +26,7 @@ class LineWords(Value):
 async def words_of_tension(context: AppContext, access: ProcessAccess) -> list[LineWords]:
     """In the order of the lines; empty where the tension was not formulated here. Raises `NotAllowed`."""
     if access.role is not Role.DEMANDER:
-        raise NotAllowed("the words behind a tension are for whoever asked")
+        raise NotAllowed("only the person who asked may read the words behind a tension")
     record = await context.repositories.record(access.process, own=(DEMANDER,))
     if record.own_tension is None or not record.own_tension.spans:
         return []

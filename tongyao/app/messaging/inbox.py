@@ -30,7 +30,7 @@ class Ask(Value):
     """
 
     process_id: str
-    id: str = Field(description="By which messages name it, as `decide/2`.")
+    id: str = Field(description="The id with which messages refer to it, such as `decide/2`.")
     ask: str
     alias: str
     en: str
@@ -41,7 +41,9 @@ class Ask(Value):
     )
     subject: str = ""
     due_at: str | None
-    remaining_seconds: int | None = Field(default=None, description="While it is suspended: the time left after that.")
+    remaining_seconds: int | None = Field(
+        default=None, description="While the process is suspended: the time left when it continues."
+    )
     opened_at: str
     answer_with: str
     others: int | None = Field(
@@ -53,11 +55,11 @@ class Ask(Value):
     )
     messages: tuple[Body, ...] = Field(
         default=(),
-        description="Each answers it, the usual one first. Each is complete but for the texts in angle brackets.",
+        description="The messages that answer it, the usual one first. Each is complete except for the texts in angle brackets.",
     )
     ends_answers: bool = Field(
         default=False,
-        description="Of `hole`: it is the last thing that is waited for. With `approve_residual`, true or false, nobody can "
+        description="Of `hole`: the process waits for nothing else. After `approve_residual`, true or false, nobody can "
         "answer the plan any more, and it cannot be made anew.",
     )
     choices: Choices | None = None

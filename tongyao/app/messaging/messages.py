@@ -135,7 +135,7 @@ async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessA
         and not (await context.repositories.speaking_in(access.process, [access.person]))[0]
     ):
         raise NotAllowed(
-            "a proxy would read a profile whose owner has not allowed it here: only they can, with a token of their own"
+            "the owner of this profile has not allowed a proxy to read it here: only the owner can, with a token of their own"
         )
 
 
@@ -309,10 +309,10 @@ def _alias(alias: str | None, access: ProcessAccess) -> str:
     """Return the alias that a message is about: the caller's own, or for operators the one they name."""
     if access.role is not Role.OPERATOR:
         if alias not in (None, access.alias):
-            raise NotAllowed(f"you are {access.alias} here: leave `alias` out")
+            raise NotAllowed(f"your alias here is {access.alias}: leave `alias` out")
         return access.alias
     if alias is None:
-        raise BadInput("alias_missing", "say whom it is for: `alias`", field="alias")
+        raise BadInput("alias_missing", "give the participant for whom it is: `alias`", field="alias")
     return alias
 
 

@@ -149,7 +149,7 @@ def _read_token(token: str) -> tuple[int, int]:
         plain = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
         epoch, number = (int(part) for part in plain.decode("ascii").split(".") if part.isdigit())
     except (ValueError, binascii.Error):
-        raise BadInput("bad_event_id", "this is the `id` of the last event you have, as it was sent") from None
+        raise BadInput("bad_event_id", "give the `id` of the last event that you have, as it was sent") from None
     if not (0 < epoch < _MAX_NUMBER and 0 < number < _MAX_NUMBER):
-        raise BadInput("bad_event_id", "this is the `id` of the last event you have, as it was sent")
+        raise BadInput("bad_event_id", "give the `id` of the last event that you have, as it was sent")
     return epoch, number

@@ -40,7 +40,7 @@ def checked_key(key: str | None) -> str:
     """A well-formed Idempotency-Key. Raises `BadIdempotencyKey`."""
     if not key:
         raise BadIdempotencyKey(
-            "key_missing", "send an `Idempotency-Key` of your own making: the same key again is the same request"
+            "key_missing", "send an `Idempotency-Key` that you choose: requests with the same key count as one request"
         )
     if not _KEY.fullmatch(key):
         raise BadIdempotencyKey("bad_key", "an Idempotency-Key has 1 to 200 visible ASCII characters, without spaces")
@@ -63,13 +63,13 @@ class Body(Value):
 
 def _as_text(data: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
-        raise ValueError(f"lists and objects may lie in each other {_DEEPEST} levels deep")
+        raise ValueError(f"lists and objects may be nested {_DEEPEST} levels deep")
     match data:
         case str():
             try:
                 data.encode("utf-8")
             except UnicodeEncodeError:
-                raise ValueError("this text holds half of a character (a lone surrogate)") from None
+                raise ValueError("this text contains half of a character (a lone surrogate)") from None
             return without_controls(data)
         case dict():
             return {_as_text(key): _as_text(value, depth + 1) for key, value in data.items()}
@@ -83,16 +83,16 @@ class TensionBody(Body):
     """A tension as its owner writes it; what is left out is `[data_insufficient]`."""
 
     transition: str = Field(min_length=1, max_length=5_000, description="T: the structure of the change.")
-    initial_state: str = Field(default=MISSING, max_length=5_000, description="I: where you stand, facts.")
+    initial_state: str = Field(default=MISSING, max_length=5_000, description="I: your situation, as facts.")
     barriers: tuple[Annotated[str, Field(max_length=5_000)], ...] = Field(
-        default=(MISSING,), max_length=20, description="B: what stands in the way, one by one."
+        default=(MISSING,), max_length=20, description="B: the barriers, one by one."
     )
     exchange: str = Field(default=MISSING, max_length=5_000, description="E: what you can give.")
     names: tuple[NameFound, ...] | None = Field(
         default=None,
         max_length=MOST_NAMES,
-        description="All names in it that others read as marks: persons and firms that stand in the intent or the tension. Left out: those that "
-        "were found before.",
+        description="All names in it that others read as marks: persons and firms that occur in the intent or the tension. If left out: "
+        "the names that were found before.",
     )
 
     def tension(self) -> Tension:
@@ -114,7 +114,7 @@ class ParticipantBody(Body):
     profile_id: Id
     endpoint: EndpointKind | None = Field(
         default=None,
-        description="Without it a proxy speaks; in a child process whoever spoke for themselves in the parent does so again.",
+        description="If left out, a proxy speaks. In a child process, people who spoke for themselves in the parent do so again.",
     )
     fallback: Fallback | None = None
 
@@ -157,7 +157,7 @@ class AnswerBody(Body):
     ask: str = Field(
         default="",
         max_length=200,
-        description="What you saw and answer, as the inbox gives it; refused where that is over. Left out: what is open now.",
+        description="The id of the ask that you saw and answer, from the inbox. The message is refused if that ask is closed. If left out: the ask that is open now.",
     )
 
 
@@ -165,7 +165,7 @@ Names = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=MOST_NAME_CHARS)], ...] | None,
     Field(
         max_length=MOST_NAMES,
-        description="All names of persons in your words that others read as marks. Left out: those that a small program takes for names.",
+        description="All names of persons in your words that others read as marks. If left out: the words that a small program takes for names.",
     ),
 ]
 
@@ -206,7 +206,7 @@ class SubmitProjectionBody(Body):
     items: tuple[ItemDraft, ...] = Field(
         default=(), max_length=MAX_FIRST_ITEMS, description="Items; only a person's own agent sends them."
     )
-    shown: Text = Field(default="", description="With `items`: what their quotes are taken from, verbatim.")
+    shown: Text = Field(default="", description="With `items`: the text from which their quotes are taken, verbatim.")
     names: Names = None
     nothing_new: bool = False
 
@@ -219,7 +219,7 @@ class SubmitProjectionBody(Body):
         """`text`, or `items` as a submission of an agent. Raises `BadInput` for both, and for too much."""
         if not self.items:
             if self.shown.strip():
-                raise BadInput("items_missing", "`shown` goes with `items`", field="items")
+                raise BadInput("items_missing", "`shown` is allowed only with `items`", field="items")
             return self.text
         if self.text.strip() or self.nothing_new:
             raise BadInput("two_answers", "send either `text`, `items` or `nothing_new`", field="items")
@@ -234,20 +234,20 @@ class SwitchEndpointBody(Body):
     kind: Literal["switch_endpoint"]
     endpoint: EndpointKind
     fallback: Fallback | None = None
-    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant. Default: yours.")
 
 
 class ExtendDeadlineBody(AnswerBody):
     """More time: for a participant's turn, once for your own turn, or for yourself as the demander with `P00`."""
 
     kind: Literal["extend_deadline"]
-    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant. Default: yours.")
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
 
 
 class LeaveBody(Body):
     kind: Literal["leave"]
-    alias: Alias | None = Field(default=None, description="Alias of the participant; left out: yours.")
+    alias: Alias | None = Field(default=None, description="Alias of the participant. Default: yours.")
 
 
 class DecideBody(AnswerBody):
@@ -274,7 +274,7 @@ class AnswerPlanBody(Body):
     contact: str = Field(
         default="",
         max_length=MAX_CONTACT,
-        description="With `commit`: how the demander and those who commit too reach you. Only they read it.",
+        description="With `commit`: how the demander and the others who commit reach you. Only they read it.",
     )
 
     @property

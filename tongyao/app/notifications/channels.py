@@ -117,7 +117,7 @@ async def set_channel(
     if notifier is None or kind == LOG:
         known = ", ".join(sorted(kind for kind in context.notifiers if kind != LOG)) or "none"
         raise BadInput(
-            "no_such_channel", f"there is no kind of channel {kind!r} here; there are: {known}", field="kind"
+            "no_such_channel", f"{kind!r} is not a kind of channel here; the kinds are: {known}", field="kind"
         )
     channel, code = Channel(person=person, kind=kind, address=address, secret=new_secret()), secrets.token_urlsafe(9)
     async with writing(context.repositories, caller, person):
@@ -133,7 +133,7 @@ async def set_channel(
             )  # fmt: skip
     except NotSent as error:
         if error.permanent:
-            raise BadInput("bad_address", f"the {kind} does not take this address: {error}", field="address") from None
+            raise BadInput("bad_address", f"this address cannot be used for {kind}: {error}", field="address") from None
         raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
     except TimeoutError:
         raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
@@ -185,7 +185,7 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
             )  # fmt: skip
     except (NotSent, TimeoutError):
         raise Unavailable(
-            "webhook_away", "the webhook did not take the code; check the address and try again"
+            "webhook_away", "the webhook did not accept the code; check the address and try again"
         ) from None
     return _view(channel, secret=channel.secret)
 

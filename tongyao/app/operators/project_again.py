@@ -44,6 +44,6 @@ async def state_of(client: Client, process_id: str) -> tuple[State, str]:
         ) from error
     except (WorkflowQueryFailedError, WorkflowQueryRejectedError) as error:
         raise Unavailable(
-            "no_state", f"the worker could not tell the state of {process_id}: {type(error).__name__}"
+            "no_state", f"the worker could not give the state of {process_id}: {type(error).__name__}"
         ) from error
     return state, run_id

@@ -153,5 +153,5 @@ async def pause_schedule(client: Client, duty: Duty, *, paused: bool, login: str
             raise
         raise NotFound(
             "no_schedule",
-            f"there is no schedule of {duty.value!r}: `tongyao prepare` makes those that the settings name",
+            f"there is no schedule of {duty.value!r}: `tongyao prepare` creates the schedules that the settings list",
         ) from None

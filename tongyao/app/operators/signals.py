@@ -36,11 +36,11 @@ async def signed_payload(
     Where processes trust every signal it is returned as it is. Whoever it speaks for is told. Raises `BadInput`, `NotFound`.
     """
     if kind not in KINDS:
-        raise BadInput("unknown_kind", f"there is no message {kind!r}; there are {', '.join(sorted(KINDS))}")
+        raise BadInput("unknown_kind", f"{kind!r} is not a message; the messages are {', '.join(sorted(KINDS))}")
     if SIGNED in payload:
         raise BadInput("signed_already", f"leave {SIGNED!r} out of the payload: it is added here")
     if not 0 < lifetime.total_seconds() < LONGEST_SECONDS:
-        raise BadInput("lifetime", f"a signature is good for {LONGEST_SECONDS // 3600} hours at most")
+        raise BadInput("lifetime", f"a signature is valid for {LONGEST_SECONDS // 3600} hours at most")
     try:
         row = await context.repositories.processes.get(process_id)
     except ProcessUnknown:
@@ -55,7 +55,7 @@ async def signed_payload(
     try:
         signature = await context.signer.signal_signature(process_id, kind, payload, nonce, expires)
     except ValueError as error:
-        raise BadInput("payload", f"the payload is no JSON: {error}") from None
+        raise BadInput("payload", f"the payload is not JSON: {error}") from None
     await tell_spoken_for(context, caller, await _speaker(context, row, payload), kind, process_id=row.id)
     signed = SignalSignature(nonce=nonce, expires=expires, signature=signature)
     return {**payload, SIGNED: signed.model_dump()}

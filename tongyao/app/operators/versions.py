@@ -18,14 +18,14 @@ _UNVERSIONED: Final = "unversioned:"
 
 
 Stands = Literal["this_build", "this_build_idle", "needed", "stoppable", "gone_upgrade", "gone_newer", "gone"]
-_GONE: Final = "gone; what its histories need must stay in the code"
+_GONE: Final = "gone; the code must keep everything that its histories need"
 _ADVICE: Final[dict[Stands, str]] = {
     "this_build": "this build",
     "this_build_idle": "this build; none of its workers polls",
     "needed": "still needed: no other build polls",
-    "stoppable": "its workers can be stopped: another build polls every queue of theirs",
-    "gone_upgrade": f"{_GONE}: `tongyao upgrade --all` moves them, `tongyao replay` checks",
-    "gone_newer": f"{_GONE}: newer builds go on with them, `tongyao replay` checks",
+    "stoppable": "its workers can be stopped: another build polls all their queues",
+    "gone_upgrade": f"{_GONE}: `tongyao upgrade --all` moves its processes to the newest rules, `tongyao replay` checks them",
+    "gone_newer": f"{_GONE}: newer builds continue its processes, `tongyao replay` checks them",
     "gone": "gone",
 }
 

@@ -99,7 +99,7 @@ class MandateBody(Body):
     answerers: tuple[Line, ...] = Field(
         default=(),
         max_length=20,
-        description="Names of those who may read your profile beside others' to answer model calls (docs/models.md).",
+        description="Names of answerers of model calls who may read your profile and also other profiles (docs/models.md).",
     )
 
 
@@ -114,7 +114,7 @@ async def register(
     """
     permit(caller, Action.JOIN)
     if not context.registration_open and not caller.operator:
-        raise NotAllowed("registration is not open here: ask whoever runs this installation")
+        raise NotAllowed("registration is not open here: ask an operator of this installation")
     name = checked_name(body.name)
     content = json.dumps([body.scene, body.name, body.text, body.email], ensure_ascii=False)
     profile_id = f"p-{uuid5(_NAMESPACE, checked_key(key) + hashlib.sha256(content.encode()).hexdigest()).hex[:20]}"
@@ -151,8 +151,8 @@ async def register(
     note = "keep the token: it is shown this once"
     if version.grade == Grade.C:
         note += (
-            ". Grade C: the text says little of where you stand, or of what you want to change; you are found by what it "
-            "says, so write more (`PUT /profiles/{id}`)"
+            ". Grade C: the text says little about your situation, or about what you want to change. You are found by this text, "
+            "so write more (`PUT /profiles/{id}`)"
         )
     return Registered(
         profile_id=profile_id, version=version.version, grade=version.grade, token=issued.secret, note=note
@@ -205,7 +205,9 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
     if old is None and body.scene is None:
         raise NotFound("no_such_profile", f"there is no profile {profile_id!r}; to make one, name its `scene`")
     if old is not None and body.scene not in (None, old.scene_id):
-        raise BadInput("scene_fixed", f"{profile_id} is in scene {old.scene_id}; profiles do not move")
+        raise BadInput(
+            "scene_fixed", f"{profile_id} is in scene {old.scene_id}; a profile cannot move to another scene"
+        )
     scene = old.scene_id if old else body.scene
     assert scene is not None
     await check_profile(context, caller, profile_id, chars=len(body.text))  # before the work of reading it

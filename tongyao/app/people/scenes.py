@@ -23,12 +23,12 @@ Titles = dict[Literal["en", "zh"], Annotated[str, Field(min_length=1, max_length
 class SceneBody(Body):
     title: str = Field(min_length=1, max_length=200)
     titles: Titles = Field(
-        default={}, description="The title in a language, where it is another one. Left out: `title` in all languages."
+        default={}, description="The title by language, if it differs. If left out: `title` in all languages."
     )
     public: Public | None = Field(
         default=None,
         max_length=5,
-        description='What cards show of people: `["name"]` or `[]`. Left out: as before, at first `[]`.',
+        description='The data of people that cards show: `["name"]` or `[]`. If left out: no change; at first `[]`.',
     )
 
 
@@ -42,9 +42,7 @@ class SceneView(Value):
     sample: bool = Field(
         default=False, description="Its people are invented: it came with the program, to try things out."
     )
-    sample_intents: tuple[dict[str, str], ...] = Field(
-        default=(), description="What one could ask for here, by language."
-    )
+    sample_intents: tuple[dict[str, str], ...] = Field(default=(), description="Examples of requests, by language.")
 
 
 async def list_scenes(context: AppContext) -> list[SceneView]:

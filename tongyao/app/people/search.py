@@ -28,7 +28,7 @@ class SearchBody(Body):
     @model_validator(mode="after")
     def _one(self) -> SearchBody:
         if bool(self.text.strip()) + (self.tension is not None) + (self.profile_id is not None) != 1:
-            raise ValueError("say one of `text`, `tension`, `profile_id`")
+            raise ValueError("give one of `text`, `tension`, `profile_id`")
         return self
 
 

@@ -37,7 +37,7 @@ async def issue_link(context: AppContext, caller: Caller, person: str | None) ->
     if not caller.operator and person != caller.person:
         raise NotAllowed("you can make links for yourself only")
     if caller.operator and not caller.on_the_machine and person:
-        raise NotAllowed("nobody becomes a person over the network: make the link on the machine")
+        raise NotAllowed("a link for another person cannot be made over the network: make it on the machine")
     tokens = context.repositories.tokens
     async with writing(context.repositories, caller, person or ""):
         if person:
@@ -60,7 +60,7 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
     `place`: the address at which it is opened. It is good at no other.
     """
     tokens = context.repositories.tokens
-    unknown = Unauthenticated("link_unknown", "this link or token is not good, or no longer: ask for a new one")
+    unknown = Unauthenticated("link_unknown", "this link or token is not valid, or no longer valid: ask for a new one")
     opener = await tokens.find(secret, kind="link") or await tokens.find(secret)
     if opener is None or opener.over:
         raise unknown

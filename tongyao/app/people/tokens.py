@@ -32,7 +32,7 @@ class IssueTokenBody(Body):
     step: StepName | None = Field(default=None, description="Of `calls`: only this step of a model.")
     alias: Alias | None = Field(default=None, description="Of `calls`: only calls about this participant.")
     label: str = Field(default="", max_length=200)
-    seconds: int | None = Field(default=None, gt=0, le=3_660 * 24 * 3600, description="How long it is good for.")
+    seconds: int | None = Field(default=None, gt=0, le=3_660 * 24 * 3600, description="How long it is valid.")
 
 
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
@@ -45,18 +45,20 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
     if body.role == "calls":
         return await _issue_for_calls(context, caller, body)
     if caller.operator and not caller.on_the_machine and body.role != "operator":
-        raise NotAllowed("nobody becomes a person over the network: `tongyao token create --person ID` on the machine")
+        raise NotAllowed(
+            "a token for another person cannot be made over the network: use `tongyao token create --person ID` on the machine"
+        )
     if not caller.operator and (body.role == "operator" or body.person not in (None, caller.person)):
         raise NotAllowed("you can make tokens for yourself only")
     person = body.person or caller.person or None
     if body.role == "operator":
         person = None
     elif person is None:
-        raise BadInput("person_missing", "say whose token it is: `person`", field="person")
+        raise BadInput("person_missing", "give the person whose token it is: `person`", field="person")
     process_id, alias = None, None
     if body.role == "participant":
         if body.process_id is None:
-            raise BadInput("process_missing", "say for which process: `process_id`", field="process_id")
+            raise BadInput("process_missing", "give the process: `process_id`", field="process_id")
         process_id = body.process_id
         seats = await context.repositories.seats.seats(process_id)
         alias = next((seat.alias for seat in seats if seat.person == person), None)
@@ -72,7 +74,7 @@ async def _issue_for_calls(context: AppContext, caller: Caller, body: IssueToken
         raise NotAllowed("operators make tokens for those who answer model calls (`tongyao calls connect NAME`)")
     if not body.label.strip():
         raise BadInput(
-            "name_missing", "say who answers: `label`, the name that those concerned are shown", field="label"
+            "name_missing", "give the name of the answerer: `label`. The people concerned see it", field="label"
         )
     async with writing(context.repositories, caller):
         return await context.repositories.tokens.issue(

@@ -21,7 +21,7 @@ _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^:@/\s]+)(:\d*)?", re.IGNORECASE)
 UNKNOWN_HOST: Final = HttpProblem(
     400,
     "unknown_host",
-    "the header Host names a host under which this service does not answer: use the address that it was started with, "
+    "this service does not answer under the host in the header Host: use the address with which it was started, "
     "or set TONGYAO_PUBLIC_URL to the address under which people reach it",
 )
 

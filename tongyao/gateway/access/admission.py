@@ -51,7 +51,9 @@ class Admission:
                 raise HttpProblem(400, "two_lengths", "a request has Content-Length or Transfer-Encoding, not both")
             if _is_of_another_site(scope):
                 raise HttpProblem(
-                    403, "other_site", "a page of another site asked: open the address in the browser itself"
+                    403,
+                    "other_site",
+                    "a page of another site sent this request: open the address in the browser itself",
                 )
             await self._limits.count_address(address)
             if scope.get("query_string", b"").count(b"&") >= MOST_FIELDS:

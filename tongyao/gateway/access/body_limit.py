@@ -21,7 +21,9 @@ MOST_FIELDS: Final = 200
 of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
 
 TOO_MANY_PARTS: Final = HttpProblem(
-    413, "too_many_parts", "a long request is a long text in UTF-8: this one has too many values"
+    413,
+    "too_many_parts",
+    "this request has too many values for its length: a long request may only be a long text in UTF-8",
 )
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")

@@ -98,12 +98,12 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code, detail = {
-        404: ("no_such_place", "there is nothing at this path: /docs lists what there is"),
-        405: ("method_not_allowed", "this path does not take this method: /docs lists what it takes"),
+        404: ("no_such_place", "nothing is at this path: /docs lists the paths"),
+        405: ("method_not_allowed", "this path does not accept this method: /docs lists its methods"),
     }.get(error.status_code, ("bad_request", str(error.detail)))
     return problem_response(HttpProblem(error.status_code, code, detail, headers=error.headers))
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     log.error("request failed", path=request.url.path, error=type(error).__name__)
-    return problem_response(HttpProblem(500, "failed", "something failed here that should not have; it is in the log"))
+    return problem_response(HttpProblem(500, "failed", "an internal error occurred; the log has the details"))

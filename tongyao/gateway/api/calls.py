@@ -37,7 +37,7 @@ async def next_call(body: calls.NextCallBody, context: Context, caller: Caller) 
 
 @router.post(
     "/calls/{call_id}/answer",
-    responses={409: {"description": "It takes no answer from you now; `code` says why."}},
+    responses={409: {"description": "The call accepts no answer from you now; `code` gives the reason."}},
 )
 async def answer_call(
     call_id: CallId, body: calls.AnswerCallBody, context: Context, caller: Caller

@@ -11,7 +11,12 @@ from tongyao.app.notifications import channels
 from tongyao.gateway.api.common import Caller, Context, address_of, rate_limits_of
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
-Kind = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added here.")]
+Kind = Annotated[
+    str,
+    Path(
+        pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or a kind that was added to this installation."
+    ),
+]
 
 
 @router.get("", response_model_exclude_none=True)

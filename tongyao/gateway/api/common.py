@@ -46,7 +46,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=200,
-        description="A key of your own making: the same key is the same request.",
+        description="A key that you choose. Requests with the same key count as one request.",
     ),
 ]
 
@@ -56,7 +56,7 @@ async def known_query(request: Request, _: Caller) -> None:
     known = _query_of(request.scope["route"].dependant)
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:
-        there_are = f"there is no such parameter here; there are: {', '.join(sorted(known))}"
+        there_are = f"unknown parameter; the parameters are: {', '.join(sorted(known))}"
         why = there_are if known else "this operation takes no query parameters"
         wrong = [{"where": f"query.{name[:100]}", "why": why} for name in unknown[:20]]
         raise HttpProblem(422, "not_valid", f"{wrong[0]['where']}: {why}", errors=wrong)

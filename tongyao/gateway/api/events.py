@@ -36,7 +36,10 @@ async def read_history(
 @router.get(
     "/{process_id}/events",
     response_class=EventSourceResponse,
-    responses={200: {"content": {"text/event-stream": {}}}, 204: {"description": "It has ended, and you have it all."}},
+    responses={
+        200: {"content": {"text/event-stream": {}}},
+        204: {"description": "The process has ended, and you have all its events."},
+    },
 )
 async def stream_events(
     process_id: Id,

@@ -13,7 +13,10 @@ router = APIRouter(tags=["messages"])
 
 @router.post(
     "/processes/{process_id}/messages",
-    responses={202: {"model": messages.Receipt}, 409: {"description": "The process refuses it; `code` says why."}},
+    responses={
+        202: {"model": messages.Receipt},
+        409: {"description": "The process refuses the message; `code` gives the reason."},
+    },
 )
 async def send_message(
     process_id: Id, message: MessageBody, response: Response, context: Context, caller: Caller, key: Key = None

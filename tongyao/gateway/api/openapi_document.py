@@ -12,13 +12,13 @@ from fastapi.responses import HTMLResponse
 from tongyao.protocol.model.events import DATA
 
 _ABOUT: Final = (
-    "What people and their agents do in a process, as HTTP. docs/api.md explains it and holds a script that runs. Tokens begin with `ty_`. "
-    "Errors are `application/problem+json`. Fields that may be null are left out where they are."
+    "The actions of people and their agents in a process, over HTTP. docs/api.md explains them and contains a script that runs. "
+    "Tokens begin with `ty_`. Errors are `application/problem+json`. A field whose value is null is left out."
 )
 _PROBLEM: Final[dict[str, Any]] = {
     "type": "object",
     "title": "Problem",
-    "description": "RFC 9457. `code` is for programs, `detail` for people; refusals of a process have their text in Chinese as `zh`.",
+    "description": "RFC 9457. `code` is for programs, `detail` for people. Refusals of a process also have a Chinese text, `zh`.",
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string"},
@@ -29,7 +29,7 @@ _PROBLEM: Final[dict[str, Any]] = {
         "zh": {"type": "string"},
         "errors": {
             "type": "array",
-            "description": "Of `not_valid`: each place that is wrong.",
+            "description": "With `not_valid`: each wrong place.",
             "items": {
                 "type": "object",
                 "properties": {"where": {"type": "string"}, "why": {"type": "string"}},
@@ -39,7 +39,7 @@ _PROBLEM: Final[dict[str, Any]] = {
     },
 }
 WITHOUT_TOKEN: Final = frozenset({"get /me", "get /scenes", "post /profiles"})
-_KINDS: Final = "What happened, and the keys of `data`, of which you get those that you may see:\n\n" + "\n".join(
+_KINDS: Final = "The kinds of events, and the keys of `data`. You get the keys that you may see:\n\n" + "\n".join(
     f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
 )
 _ANSWER: Final[dict[str, Any]] = {

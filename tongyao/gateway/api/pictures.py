@@ -35,7 +35,7 @@ def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
         picture = drawn.get(name)
         if picture is None:
             raise NotFound(
-                "no_picture_yet", f"there is nothing to draw of {process_id} (yet): it is {view.phase.value}"
+                "no_picture_yet", f"{process_id} has nothing to draw (yet): it is in the phase {view.phase.value}"
             )
         return Response(picture, media_type=_TYPES[name.rpartition(".")[2]])
 

@@ -56,8 +56,8 @@ async def list_processes(
     open: bool | None = None,
     parent: Annotated[str | None, Query(max_length=200)] = None,
     person: Annotated[str | None, Query(max_length=200, description="For operators.")] = None,
-    since: Annotated[datetime | None, Query(description="Announced then or later.")] = None,
-    until: Annotated[datetime | None, Query(description="Announced before then.")] = None,
+    since: Annotated[datetime | None, Query(description="Started at this time or later.")] = None,
+    until: Annotated[datetime | None, Query(description="Started before this time.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> processes.ProcessList:

@@ -34,7 +34,7 @@ async def list_people(
     context: Context,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    after: Annotated[str, Query(max_length=200, description="The last id of the page before.")] = "",
+    after: Annotated[str, Query(max_length=200, description="The last id of the previous page.")] = "",
 ) -> list[search.Card]:
     """The people of a scene with what is public: an opaque id, language, grade; names only where the scene says so."""
     return await search.list_people(context, caller, scene, limit=limit, after=after)

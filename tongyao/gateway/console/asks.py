@@ -99,7 +99,7 @@ async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
         return await _prepared(visit, found)
     if (again := await _answered(visit, process_id, id)) is not None:
         return again
-    raise NotFound("not_waiting", "this does not wait for you, or no longer")
+    raise NotFound("not_waiting", "this question is not open for you, or no longer")
 
 
 async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:

@@ -17,7 +17,9 @@ from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, as_json
 
 Kind = Annotated[
     str,
-    Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or one that was added to this installation."),
+    Field(
+        pattern=r"^[a-z][a-z0-9_]{0,39}$", description="mail, webhook, or a kind that was added to this installation."
+    ),
 ]
 
 
@@ -85,7 +87,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         return as_json(await standing_tensions.keep_looking(context, caller, process_id, body))
 
     async def step_forward(
-        ctx: Context, standing_id: Annotated[str, Field(description="As `standing` lists it.")], token: Token = ""
+        ctx: Context, standing_id: Annotated[str, Field(description="The id that `standing` lists.")], token: Token = ""
     ) -> Any:
         """Step forward for a standing tension: whoever asked learns that you came."""
         caller = await callers.authenticate(token, ctx)
@@ -119,7 +121,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
 
     async def confirm_channel(
         ctx: Context,
-        code: Annotated[str, Field(description="As the mail, or the webhook, has it.")],
+        code: Annotated[str, Field(description="The code from the mail or the webhook.")],
         kind: Kind = "mail",
         token: Token = "",
     ) -> Any:
@@ -147,7 +149,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         config: Annotated[
             dict[str, Any], Field(description="Address and options of the agent; of `http`: docs/extending.md.")
         ],
-        credentials: Annotated[dict[str, str] | None, Field(description="Kept sealed, shown to nobody.")] = None,
+        credentials: Annotated[dict[str, str] | None, Field(description="Stored encrypted, shown to nobody.")] = None,
         kind: Annotated[str, Field(description="The kind of platform.")] = "http",
         token: Token = "",
     ) -> Any:

@@ -8,8 +8,8 @@ from tongyao.app.messaging.inbox import Ask
 from tongyao.protocol.life.asks import Body, helps
 
 _CONSENT_FIRST = (
-    "First show your person `consent.invitation_en` or `_zh`: who asks, what this is, what an answer does. "
-    "“I” in `consent.tension` is the person who asks. "
+    "First show your person `consent.invitation_en` or `_zh`: it states who asks, what this is and what each answer does. "
+    "“I” in `consent.tension` means the person who asks. "
 )
 
 

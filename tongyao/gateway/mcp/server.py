@@ -173,7 +173,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         items: Annotated[
             list[dict[str, Any]] | None,
             Field(
-                description="In place of `text`, where you speak as somebody's own agent: {kind: capability, direction or boundary, text, "
+                description="In place of `text`, if you speak as somebody's own agent: {kind: capability, direction or boundary, text, "
                 "quotes: verbatim passages of `shown`, inferred, about: lines (T, I, B1, E) or ids of relations and notes, "
                 "replaces: ids of own items that no longer hold}."
             ),
@@ -192,9 +192,9 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         message: Annotated[
             dict[str, Any],
             Field(
-                description="What you decide, as a message with its `kind`: confirm_tension {ask}, revise_tension {tension, ask}, "
+                description="Your decision, as a message with its `kind`: confirm_tension {ask}, revise_tension {tension, ask}, "
                 "select_participants {participants, ask}, decide {decision, ask}, conclude {ask}, answer_plan {revision, answer, text, contact}, "
-                "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask`: the `id` in `pending`; best copy its `answer_with`."
+                "approve_residual {residual, approve}, replan {without, proposals, ask}, resume, cancel. `ask` is the `id` in `pending`. It is best to copy its `answer_with`."
             ),
         ],
         key: Key,
@@ -243,7 +243,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
             Field(description="With `allow`: what speaks for you. With `agent` or `human` no proxy speaks for you."),
         ] = "proxy",
         invitation: Annotated[
-            int | None, Field(description="The number of the question, in `answer_with`; without it the latest.")
+            int | None, Field(description="The number of the question, as in `answer_with`. Default: the latest.")
         ] = None,
         token: Token = "",
     ) -> Any:

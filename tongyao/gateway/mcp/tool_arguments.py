@@ -44,7 +44,7 @@ def _refusal(tool: str, sentences: list[str]) -> str:
 
 
 def _unknown(argument: str, takes: Mapping[str, object]) -> str:
-    return f"`{argument[:40]}` is no argument of this tool: leave it out, or name it as the tool does ({', '.join(takes)})."
+    return f"`{argument[:40]}` is not an argument of this tool: leave it out, or use an argument of the tool ({', '.join(takes)})."
 
 
 def _has_too_many_parts(given: object, takes: Mapping[str, Any]) -> bool:
@@ -67,5 +67,5 @@ def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> li
         where = location(fault)
         about = str(takes.get(where.partition(".")[0], {}).get("description", "")).rstrip(".")
         meaning = f" It is: {about}." if about else ""
-        sentences.append(f"`{where}`: {reason(fault)}; send the call again with it put right.{meaning}")
+        sentences.append(f"`{where}`: {reason(fault)}; correct this and send the call again.{meaning}")
     return sentences

@@ -88,7 +88,7 @@ class AgentCaller(Deliveries[SourceTurn]):
         except TimeoutError:
             raise SourceError("timed_out", f"the agent did not answer within {SECONDS:.0f} s") from None
         if not answer.strip():
-            raise SourceError("empty", "the agent answered nothing")
+            raise SourceError("empty", "the agent's answer is empty")
         if len(answer) > MAX_TEXT:
             raise SourceError("too_long", f"the agent answered more than {MAX_TEXT:,} characters")
         if not await repositories.sources.still_waits(turn):

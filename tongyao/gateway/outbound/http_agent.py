@@ -150,7 +150,9 @@ class _Bearer(httpx.Auth):
 
     async def _renewed(self, answer: httpx.Response) -> None:
         if answer.status_code in (400, 401, 403):
-            raise SourceError("not_signed_in", "the platform renews this token no more: sign in anew", permanent=True)
+            raise SourceError(
+                "not_signed_in", "the platform no longer renews this token: sign in again", permanent=True
+            )
         _check(answer.status_code)
         try:
             given = _parsed(await answer.aread())
@@ -164,12 +166,12 @@ class _Bearer(httpx.Auth):
                 }
             )
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise SourceError("unreadable", "the platform's answer to a renewal is no token") from None
+            raise SourceError("unreadable", "the platform's answer to a renewal contains no token") from None
 
 
 def _check(status: int) -> None:
     if status in (401, 403):
-        raise SourceError("not_signed_in", "the platform does not accept this token: sign in anew", permanent=True)
+        raise SourceError("not_signed_in", "the platform does not accept this token: sign in again", permanent=True)
     if not 200 <= status < 300:
         again = status >= 500 or status in (408, 425, 429)
         raise SourceError("refused", f"the platform answered {status}", permanent=not again)
@@ -194,5 +196,5 @@ def _text(body: bytes, name: str) -> str:
     except (ValueError, KeyError, TypeError, IndexError):
         text = None
     if not isinstance(text, str):
-        raise SourceError("unreadable", f"the agent's answer is no JSON with `{name}`")
+        raise SourceError("unreadable", f"the agent's answer is not JSON with `{name}`")
     return text

@@ -116,7 +116,7 @@ class _BoundedBody(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self._encoding.strip().lower() not in ("", "identity"):
-            raise AnswerRefused("the answer is compressed, which was not asked for")
+            raise AnswerRefused("the answer is compressed, but no compression was requested")
         length = parts = 0
         async for part in self._body:
             length, parts = length + len(part), parts + 1

@@ -125,7 +125,7 @@ class LocalPostgres:
             about = directory.lstat()  # in /tmp somebody else may have been there first, with a link to what is ours
             if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (self._owner[0], os.geteuid()):
                 raise LocalServiceError(
-                    f"{directory} belongs to another user, or is no directory. Remove it, start Tongyao as that user, or choose "
+                    f"{directory} belongs to another user, or is not a directory. Remove it, start Tongyao as that user, or choose "
                     "another home (TONGYAO_HOME)."
                 )
             directory.chmod(0o700)

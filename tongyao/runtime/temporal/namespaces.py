@@ -42,7 +42,7 @@ async def ensure_namespace(client: Client, *, timeout: float = 60.0) -> bool:
     until = time.monotonic() + timeout
     while not await _usable(client):
         if time.monotonic() > until:
-            raise TimeoutError(f"the server has not taken notice of namespace {client.namespace!r} in {timeout:g} s")
+            raise TimeoutError(f"the server does not know namespace {client.namespace!r} after {timeout:g} s")
         await asyncio.sleep(0.5)
     return True
 

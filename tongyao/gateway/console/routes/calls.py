@@ -53,6 +53,6 @@ async def _call_page(visit: Visit, call_id: str, *, written: str = "", problem: 
     body = calls.NextCallBody(call=call_id, lease_seconds=LEASE_SECONDS)
     found = (await calls.next_call(visit.context, visit.caller, body)).call
     if found is None:
-        raise NotFound("no_such_call", "this call is answered, somebody else has it, or it may not be shown to you")
+        raise NotFound("no_such_call", "this call was answered, somebody else took it, or it may not be shown to you")
     status = 422 if problem else 200
     return page(visit, "call.html", status=status, call=found, written=written, problem=problem)

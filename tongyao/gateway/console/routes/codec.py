@@ -33,5 +33,5 @@ def _of_the_ui(request: Request, visit: Visit) -> None:
     ui = origin_of(visit.context.temporal_ui)
     if not ui or request.headers.get("origin") != ui:
         raise HttpProblem(
-            403, "not_the_temporal_ui", "only pages of the Temporal UI may ask here: set TONGYAO_TEMPORAL_UI_URL"
+            403, "not_the_temporal_ui", "only pages at the address in TONGYAO_TEMPORAL_UI_URL may send requests here"
         )

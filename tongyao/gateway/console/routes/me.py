@@ -77,7 +77,7 @@ async def _write_profile(visit: Visit, form: FormData) -> str:
         if (text, name or kept.name) == (kept.text, kept.name):
             return "same"
         if text_in(form, "version") != str(kept.version):
-            raise BadInput("profile_older", "another version was kept since this form was opened", field="version")
+            raise BadInput("profile_older", "another version was saved after this form was opened", field="version")
         written = await profiles.write_profile(context, caller, me, profiles.ProfileBody(text=text, name=name or None))
     return "profile" if written.version != kept.version else "name"
 

@@ -263,7 +263,7 @@ async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
     """Raises `NotAllowed` for everybody else in the process."""
     access = await visit.access(process_id)
     if access.role is not Role.DEMANDER:
-        raise NotAllowed("this page is for whoever asked")
+        raise NotAllowed("this page is for the person who asked")
     return access
 
 

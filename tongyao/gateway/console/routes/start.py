@@ -213,5 +213,7 @@ async def _page(
 def _person(visit: Visit) -> str:
     """Raises `NotAllowed` for operators, who start processes for somebody by the API."""
     if not visit.caller.person:
-        raise NotAllowed("operators start processes for people by the API: here it is for yourself only")
+        raise NotAllowed(
+            "operators start processes for other people through the API: here you can start one only for yourself"
+        )
     return visit.caller.person
