@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
-from tongyao.protocol.model.events import DATA
+from tongyao.protocol.model.events import EventKind
 
 _ABOUT: Final = (
     "What people and their agents do in a process, as HTTP. docs/api.md explains it and holds a script that runs. Tokens begin with `ty_`. "
@@ -40,7 +40,7 @@ _PROBLEM: Final[dict[str, Any]] = {
 }
 WITHOUT_TOKEN: Final = frozenset({"get /me", "get /scenes", "post /profiles"})
 _KINDS: Final = "What happened, and the keys of `data`, of which you get those that you may see:\n\n" + "\n".join(
-    f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
+    f"- `{kind.value}`: {kind.keys}" for kind in EventKind
 )
 _ANSWER: Final[dict[str, Any]] = {
     "description": "An error: 400, 401, 403, 404, 409, 413, 422, 429 (with `Retry-After`) or 503.",
