@@ -36,7 +36,7 @@ class Retriever(Protocol):
         ...
 
 
-class Memory(Protocol):
+class ProfileMemory(Protocol):
     """The store of long profiles: the Highway."""
 
     async def strengthen(
@@ -70,7 +70,7 @@ class Deps:
     retriever: Retriever
     field: Field
     indexing: Indexing | None = None
-    memory: Memory | None = None
+    memory: ProfileMemory | None = None
     reciting: ReciteLevel | None = None
     manifest: Mapping[str, object] = default(default_factory=dict)
     brief: Retriever | None = None

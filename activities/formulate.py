@@ -15,7 +15,7 @@ from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.requests import Material, Piece
+from tongyao.protocol.model.requests import Material
 from tongyao.protocol.model.tension import (
     MOST_NAMES,
     NameFound,
@@ -79,7 +79,7 @@ class Formulating:
         if record.demander.profile is None or not text:
             return None
         if len(text) <= PROFILE_CHARS:
-            return Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+            return Material.whole(text)
         intent = from_raw(record.intent, language=record.language)
         return await self._deps.retriever.retrieve(record.demander.profile, text, intent)
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.beating import beating
+from activities.heartbeats import heartbeats
 from tongyao.protocol.contracts.maintenance import MAINTAIN, Duty, DutyInput, DutyReport
 from tongyao.records.maintenance import DutyFailed, DutyLog
 
@@ -25,7 +25,8 @@ class Maintaining:
     async def maintain(self, what: DutyInput) -> DutyReport:
         """Raises `ApplicationError` for a finding that only an operator can mend; it is not retried."""
         try:
-            report = await beating(self._run(what.duty))
+            async with heartbeats():
+                report = await self._duties[what.duty]()
         except DutyFailed as error:
             await self._log.failed(what.duty, error.code)
             raise ApplicationError(str(error), type=error.code, non_retryable=True) from None
@@ -34,6 +35,3 @@ class Maintaining:
             raise
         await self._log.succeeded(what.duty, report.counts)
         return report
-
-    async def _run(self, duty: Duty) -> DutyReport:
-        return await self._duties[duty]()

@@ -12,7 +12,7 @@ from temporalio import activity
 from activities.dependencies import Deps
 from activities.llm.model_calls import model_step, parks
 from activities.origin import observation_of_origin
-from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
+from tongyao.llm.errors import ModelRefused, OutOfBudget, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of
 from tongyao.protocol.model.observation import Observation, ObservationDraft
@@ -47,7 +47,7 @@ class Observing:
             else:
                 try:
                     draft = (await calls.ask_and_review(question, OBSERVATION_CHECKS, guards)).draft
-                except (Unreadable, Refused, OutOfBudget) as error:
+                except (Unreadable, ModelRefused, OutOfBudget) as error:
                     guards[error.reason] += 1
                     draft = ObservationDraft()
                 observation = observation_of(draft, request, struck=guards["struck"])

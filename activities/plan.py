@@ -9,7 +9,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import Question, model_step, parks
-from tongyao.llm.errors import OutOfBudget, Refused, Unreadable
+from tongyao.llm.errors import ModelRefused, OutOfBudget, Unreadable
 from tongyao.protocol.contracts.process import PLAN, PlanInput, PlanOutput
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
@@ -18,11 +18,10 @@ from tongyao.protocol.model.ids import child_id, hole_id
 from tongyao.protocol.model.plan import Plan, PlanDraft
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
-from tongyao.protocol.model.requests import Material, Piece, PlannerRequest
+from tongyao.protocol.model.requests import Material, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import request_access
-from tongyao.protocol.rules.plans.child_plan import child_plan
-from tongyao.protocol.rules.plans.holes import hole_title
+from tongyao.protocol.rules.plans.residuals import hole_title
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
 from tongyao.records.process.announcements import not_asked_before
 from tongyao.records.process.plans import PlanRow
@@ -53,7 +52,7 @@ class Planning:
                 converged=not what.unconverged,
                 without=what.without,
                 proposals=what.proposals,
-                children=[child_plan(child, title) for child, title in children],
+                children=[request_access.child_plan(child, title) for child, title in children],
                 revision=what.revision,
                 marker=await repositories.shared.marker(
                     row, {one.alias: one.identities for one in record.participants}
@@ -80,7 +79,7 @@ class Planning:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
         except Unreadable as error:
             draft = block_in_text(error.text)
-        except (Refused, OutOfBudget):
+        except (ModelRefused, OutOfBudget):
             draft = None
         else:
             draft = settled.draft
@@ -104,7 +103,7 @@ class Planning:
             if text is None or mandate.keeps_profile_back:
                 continue
             if len(text) <= PROFILE_CHARS:
-                materials[alias] = Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+                materials[alias] = Material.whole(text)
             elif record.tension is not None:
                 brief = self._deps.brief or self._deps.retriever
                 materials[alias] = await brief.retrieve(profile, text, record.tension)

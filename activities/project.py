@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
 from temporalio import activity
 
@@ -64,7 +65,7 @@ class _Room:
 
 
 @dataclass(frozen=True)
-class _Ended:
+class _EndedTurn:
     """A turn that has ended, with what goes into its row. `reason`: why it failed. `names`: of persons, that stand in its items."""
 
     turn: TurnInput
@@ -92,7 +93,7 @@ class Projecting:
             room = await self._room(what, run)
             turns = (self._turn(what, turn, room) for turn in what.turns)
             ended = await asyncio.gather(*turns, return_exceptions=True)
-            outcomes = await self._write(what, room, [turn for turn in ended if isinstance(turn, _Ended)])
+            outcomes = await self._write(what, room, [turn for turn in ended if isinstance(turn, _EndedTurn)])
             if failed := [error for error in ended if isinstance(error, BaseException)]:
                 raise max(failed, key=_weight)
         return ProjectOutput(
@@ -118,7 +119,7 @@ class Projecting:
             origin=await turns_of_origin(repositories, run.fork, what.round) if run.fork is not None else {},
         )
 
-    async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _Ended:
+    async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _EndedTurn:
         """One turn, not written yet. Raises what should be tried again, `OperatorNeeded`, `DayBudgetUsed` and `AnswerPending`."""
         guards: Counter[str] = Counter()
         reason, listed = "", list[str]()
@@ -137,7 +138,7 @@ class Projecting:
             reason = error.reason
             projection = _silent(what, turn, Outcome.FAILED)
         names = names_of(listed, projection.text, *(quote for item in projection.items for quote in item.quotes))
-        return _Ended(turn, projection, reason, guards, time.monotonic() - began, names)
+        return _EndedTurn(turn, projection, reason, guards, time.monotonic() - began, names)
 
     async def _spoken(
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
@@ -161,14 +162,7 @@ class Projecting:
         if (found := await self._material(room, turn.alias)) is None:
             return _silent(what, turn, Outcome.LEFT)
         text, material = found
-        request = await asyncio.to_thread(
-            request_access.for_endpoint,
-            record,
-            turn.alias,
-            material=material,
-            mandate=mandate,
-            marker=room.marker,
-        )
+        request = await _request(room, turn.alias, mandate, material)
         question = room.run.question(
             request, owner=room.owner(turn.alias), round=what.round, alias=turn.alias, revision=turn.revision
         )
@@ -187,15 +181,7 @@ class Projecting:
         words = "\n\n".join(text for text, submission in read if submission is None)
         items = list(own_items(words, round_number=what.round, alias=turn.alias))
         if any(submission for _, submission in read):
-            mandate = room.mandates[room.owner(turn.alias)]
-            request = await asyncio.to_thread(
-                request_access.for_endpoint,
-                room.record,
-                turn.alias,
-                material=Material(),
-                mandate=mandate,
-                marker=room.marker,
-            )
+            request = await _request(room, turn.alias, room.mandates[room.owner(turn.alias)], Material())
             for submission in filter(None, (submission for _, submission in read)):
                 source, draft = Shown(submission.shown), ProjectionDraft(items=submission.items)
                 complaints = complaints_of(draft, request, item_checks(source))
@@ -222,7 +208,7 @@ class Projecting:
         written = room.texts[profile] if profile is not None else ""
         text = "\n\n".join(filter(None, (intent, written)))
         if profile is None or len(text) <= WHOLE_PROFILE_CHARS:
-            return text, Material(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+            return text, Material.whole(text)
         assert record.tension is not None
         focus = await asyncio.to_thread(request_access.focus_of, record, alias)
         found = await self._deps.retriever.retrieve(profile, written, record.tension, focus)
@@ -232,7 +218,7 @@ class Projecting:
             pieces.insert(0, Piece(start=0, text=intent))
         return text, Material(pieces=tuple(pieces), total_chars=len(text))
 
-    async def _write(self, what: ProjectInput, room: _Room, turns: Sequence[_Ended]) -> tuple[TurnOutput, ...]:
+    async def _write(self, what: ProjectInput, room: _Room, turns: Sequence[_EndedTurn]) -> tuple[TurnOutput, ...]:
         """Write turns to the record, all at once. Of each that turn counts which an earlier attempt wrote, if one did.
 
         A participant who was erased while their turn was running has left.
@@ -302,6 +288,11 @@ class Projecting:
             run_id=activity.info().workflow_run_id or "",
         )
         return tuple(outputs)
+
+
+async def _request(room: _Room, alias: str, mandate: Mandate, material: Material) -> EndpointRequest:
+    make = partial(request_access.for_endpoint, material=material, mandate=mandate, marker=room.marker)
+    return await asyncio.to_thread(make, room.record, alias)
 
 
 def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from temporalio import activity
 
+from activities.heartbeats import heartbeats
 from tongyao.protocol.contracts.recitation import RECITE_LEVEL, RecitationInput, RecitationProgress
 from tongyao.protocol.model.process import ProfileRef
 
-BEAT_SECONDS = 5
 
-
-class Step(Protocol):
+class RecitedLevel(Protocol):
     """Progress of a memory: the level just recited (None: it was done before), and whether all is done."""
 
     @property
@@ -24,8 +22,8 @@ class Step(Protocol):
     def done(self) -> bool: ...
 
 
-ReciteLevel = Callable[[str, int, list[str], int], Awaitable[Step]]
-"""`Highway.recite_level`: owner, version, texts, passes → the step."""
+ReciteLevel = Callable[[str, int, list[str], int], Awaitable[RecitedLevel]]
+"""`Highway.recite_level`: owner, version, texts, passes → the level."""
 
 
 class Reciting:
@@ -43,11 +41,6 @@ class Reciting:
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
         """Recite and store the first level that is missing."""
         text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
-        work = asyncio.ensure_future(self._recite_level(what.profile_id, what.version, [text], what.passes))
-        try:
-            while not (await asyncio.wait([work], timeout=BEAT_SECONDS))[0]:
-                activity.heartbeat()
-        finally:
-            work.cancel()
-        step = work.result()
-        return RecitationProgress(level=getattr(step.level, "name", ""), done=step.done)
+        async with heartbeats():
+            recited = await self._recite_level(what.profile_id, what.version, [text], what.passes)
+        return RecitationProgress(level=getattr(recited.level, "name", ""), done=recited.done)

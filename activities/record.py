@@ -7,24 +7,13 @@ from typing import Final
 from opentelemetry import trace
 from temporalio import activity
 
-from tongyao.protocol.contracts.process import RECORD, STATE_QUERY, ActivityInput, RecordInput
+from tongyao.protocol.contracts.process import STATE_QUERY, ActivityInput
 from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.life.state import State
 from tongyao.records.privacy.texts import NewText
 from tongyao.records.repositories import Repositories
 
 _TRACER: Final = trace.get_tracer("tongyao")
-
-
-class Recording:
-    """For transitions after which nothing else happens soon."""
-
-    def __init__(self, repositories: Repositories) -> None:
-        self._library = repositories
-
-    @activity.defn(name=RECORD.name)
-    async def record(self, what: RecordInput) -> None:
-        await write_outbox(self._library, what)
 
 
 async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:

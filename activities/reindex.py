@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.beating import beating
+from activities.heartbeats import heartbeats
 from tongyao.field.encoders.encoder import EncoderUnusable, IndexGone
 from tongyao.protocol.contracts.reindex import (
     FILL_INDEX,
@@ -60,6 +60,7 @@ class Reindexing:
 async def _done(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`, with heartbeats meanwhile. Errors that only an operator can remove are not retried."""
     try:
-        return await beating(work)
+        async with heartbeats():
+            return await work
     except (EncoderUnusable, IndexGone, SceneUnknown) as error:
         raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None

@@ -23,16 +23,16 @@ from tongyao.protocol.contracts.process import (
     Pending,
     ProcessInput,
     ProcessResult,
+    Readable,
     SearchAttribute,
     queue_of,
     rules_marker,
 )
-from tongyao.protocol.contracts.readable import Readable
 from tongyao.protocol.documents.process_details import details
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot, suspended_codes, waiting
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.messages import Author, Cancel
 from workflows.handlers import MessageHandlers
@@ -62,7 +62,7 @@ _WAITING = SearchAttributeKey.for_bool(SearchAttribute.WAITING)
 _SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 
-class Shown:
+class ShownState:
     """What the UI shows of a process: search attributes are sent when they change, details are kept up to date."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Crystallization(MessageHandlers):
         self._running: dict[str, Running] = {}
         self._alarm: asyncio.Task[None] | None = None
         self._alarm_at = workflow.now()
-        self._shown = Shown()
+        self._shown = ShownState()
 
     @workflow.query(name=STATE_QUERY, description="The whole state, as the records can be made of it again.")
     def query_state(self) -> State:
@@ -163,7 +163,7 @@ class Crystallization(MessageHandlers):
             if key not in self._running and startable and not (key == RECORD_KEY and self._all_carried):
                 self._start(key, step)
 
-    def _start(self, key: str, step: Step) -> None:
+    def _start(self, key: str, step: WantedStep) -> None:
         carried = {number for running in self._running.values() for number in running.events}
         events = tuple(event for event in self.state.outbox if event.seq not in carried)
         texts = tuple(self.state.signalled)
@@ -181,7 +181,7 @@ class Crystallization(MessageHandlers):
             texts=tuple(text.text_id for text in texts),
         )
 
-    async def _run(self, step: Step, what: Any) -> Any:
+    async def _run(self, step: WantedStep, what: Any) -> Any:
         returned: Any = step.contract.output
         output = await workflow.execute_activity(
             step.contract.name,
@@ -198,7 +198,7 @@ class Crystallization(MessageHandlers):
         try:
             output = running.task.result()
         except ActivityError as error:
-            ended: Success | Failure = failure_of(key, error, running.began, running.queue)
+            ended: Success | StepFailure = failure_of(key, error, running.began, running.queue)
         else:
             ended = Success(output, running.events, running.texts)
         machine.finish(self.state, key, ended, workflow.now())

@@ -11,9 +11,9 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, cast
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
@@ -23,7 +23,6 @@ with workflow.unsafe.imports_passed_through():  # compiled code, which the sandb
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tongyao.protocol.contracts.process import REFUSED
-from tongyao.protocol.contracts.signals import Payload, read_signal
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED, SignalSignature, message_bytes, signal_bytes
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
@@ -31,7 +30,11 @@ from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.events import EventKind, SignalledText
+from tongyao.protocol.model.ids import process_text_id
+from tongyao.protocol.model.process import DEMANDER, TensionRef
+from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 
 SIGNALS_KEPT: Final = 200
@@ -39,6 +42,12 @@ SIGNALS_KEPT: Final = 200
 
 RESUME: Final = "resume"
 """The only signal that is taken without a signature; its payload is not read."""
+
+FROM_RELAY: Final = frozenset({"lane", "number", "signature"})
+"""Fields of a message that only the relay sets."""
+
+Payload = dict[str, JsonValue]
+"""What a signal carries: loose JSON, which may hold a text."""
 
 UNKNOWN: Final = "unknown"
 """The kind in the event of a refused signal whose name is no kind of message. The name itself may be anything."""
@@ -117,6 +126,45 @@ class MessageHandlers:
         taken = {**nonces, signed.nonce: signed.expires}
         self.state.nonces = {nonce: until for nonce, until in taken.items() if until > now.timestamp()}
         return True
+
+
+def read_signal(state: State, kind: str, payload: Payload) -> tuple[m.Message, list[SignalledText]]:
+    """A signal as a message, and the texts it carries. Raises for a payload that is no message of this kind.
+
+    What only the relay sets (`FROM_RELAY`) is refused: by it a signal would pass for the person's own message.
+    """
+    if FROM_RELAY & payload.keys():
+        raise ValueError(f"a signal does not carry {', '.join(sorted(FROM_RELAY))}")
+    if "\0" in _strings(payload):
+        raise ValueError("PostgreSQL stores no NUL character")
+    fields: dict[str, Any] = {"author": {"role": "operator"}, **payload}
+    texts: list[SignalledText] = []
+
+    def keep(body: str, alias: str, what: str) -> str:
+        seat = state.seats.get(alias)
+        owner = seat.profile.profile_id if seat is not None and seat.profile is not None else state.start.demander
+        content = hashlib.sha256(body.encode()).hexdigest()[:24]
+        name = process_text_id(state.process_id, f"{kind}/{alias}/{state.round}/{content}")
+        texts.append(SignalledText(text_id=name, owner=owner, kind=what, body=body))
+        return name
+
+    if kind in ("submit_projection", "answer_plan") and (text := fields.pop("text", None)):
+        fields["text_id"] = keep(text, fields["alias"], "words")
+    if kind == "revise_tension":
+        parts = cast(dict[str, Any], fields["tension"])
+        tension = Tension.model_validate({"language": language_of(str(parts.get("transition", ""))), **parts})
+        stored = keep(tension.model_dump_json(), DEMANDER, "tension")
+        fields["tension"] = TensionRef(text_id=stored, grade=tension.grade, barriers=len(tension.barriers))
+    return m.KINDS[kind].model_validate(fields), texts
+
+
+def _strings(value: JsonValue) -> str:
+    """Every string in a JSON value, keys included, in one."""
+    if isinstance(value, dict):
+        return "".join(key + _strings(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return "".join(map(_strings, value))
+    return value if isinstance(value, str) else ""
 
 
 def _only(payloads: Sequence[RawValue]) -> Payload:

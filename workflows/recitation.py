@@ -8,7 +8,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
-    from tongyao.protocol.contracts.readable import Readable
+    from tongyao.protocol.contracts.process import Readable
     from tongyao.protocol.contracts.recitation import (
         RECITATION,
         RECITATION_PROGRESS,

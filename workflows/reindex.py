@@ -8,8 +8,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 
 with workflow.unsafe.imports_passed_through():
-    from tongyao.protocol.contracts.process import ActivityContract
-    from tongyao.protocol.contracts.readable import Readable
+    from tongyao.protocol.contracts.process import ActivityContract, Readable
     from tongyao.protocol.contracts.reindex import (
         BATCH,
         FILL_INDEX,

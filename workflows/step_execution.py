@@ -27,36 +27,57 @@ from temporalio.exceptions import (
 )
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
-from tongyao.protocol.contracts.fairness import priority_of
 from tongyao.protocol.contracts.process import (
     CRYSTALLIZATION,
+    DELIVER,
+    DISCOVER,
+    FORMULATE,
     OPERATOR_NEEDED,
     PROCESS_QUEUE,
     QUEUE_PATIENCE,
     ROLES,
     STEP_FAILED,
+    ActivityContract,
+    ActivityInput,
     ModelActivity,
     ProcessInput,
     ProcessResult,
+    ProjectInput,
+    Readable,
     SearchAttribute,
     queue_of,
     start_worker,
 )
-from tongyao.protocol.contracts.readable import Readable
-from tongyao.protocol.life.steps import Failure, Step
+from tongyao.protocol.life.steps import StepFailure, WantedStep
 from tongyao.protocol.model.settings import ProcessSettings
 
 HEARTBEAT: Final = timedelta(seconds=15)
 """A dead worker is noticed after this long; model activities beat every few seconds."""
 
 
-def options_of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
+SOMEBODY_WAITS: Final = 2
+ROUND: Final = 3
+"""Temporal's default too."""
+PROXIES: Final = 4
+
+
+def _priority(contract: ActivityContract[Any, Any], given: ActivityInput) -> int:
+    """The priority, from 1 (first) to 5 (docs/operations.md §8). First come steps that somebody waits for at this moment: a tension made of
+    their words, words taken down, a delivery. Then what a round waits for. Last the calls of proxies, which nobody waits for by name."""
+    if contract in (FORMULATE, DISCOVER, DELIVER):
+        return SOMEBODY_WAITS
+    if isinstance(given, ProjectInput):
+        return SOMEBODY_WAITS if any(turn.submissions for turn in given.turns) else PROXIES
+    return ROUND
+
+
+def options_of(step: WantedStep, settings: ProcessSettings) -> dict[str, Any]:
     """Keyword arguments of `workflow.execute_activity` for a step. Each names its role's queue."""
     contract = step.contract
     queue = queue_of(contract)
     shared: dict[str, Any] = {
         "task_queue": queue,
-        "priority": Priority(priority_key=priority_of(contract, step.input)),  # the fairness key is the process's
+        "priority": Priority(priority_key=_priority(contract, step.input)),  # the fairness key is the process's
         "schedule_to_start_timeout": None if queue == PROCESS_QUEUE else QUEUE_PATIENCE,
     }
     if isinstance(contract, ModelActivity):
@@ -75,21 +96,21 @@ def options_of(step: Step, settings: ProcessSettings) -> dict[str, Any]:
     }
 
 
-def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> Failure:
+def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> StepFailure:
     """`queue`: where the step waited for a worker. `error.cause` says why the last attempt failed. Its texts are ours: they hold no words of people."""
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.type in (OPERATOR_NEEDED, STEP_FAILED):
         code = str(cause.details[0]) if cause.details else "operator_needed"
-        return Failure("operator", code, cause.message, began)
+        return StepFailure("operator", code, cause.message, began)
     if isinstance(cause, TimeoutError):
         kind = cause.type.name.lower() if cause.type is not None else "time_out"
         reason = f"step {key} did not answer in time ({kind})"
         if cause.type is TimeoutType.SCHEDULE_TO_START:
             role = ROLES[queue]
             reason = f"no worker of the role {role} took step {key} (task queue {queue}): {start_worker(role)}"
-        return Failure("infrastructure", kind, reason, began)
+        return StepFailure("infrastructure", kind, reason, began)
     code = cause.type or "unknown" if isinstance(cause, ApplicationError) else type(cause).__name__
-    return Failure("infrastructure", code, f"step {key} failed: {code}", began)
+    return StepFailure("infrastructure", code, f"step {key} failed: {code}", began)
 
 
 async def start_child(child: ProcessInput) -> None:

@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -19,6 +19,7 @@ from typing import Final, Generic, NoReturn, Protocol, TypeVar
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from activities.heartbeats import heartbeats
 from activities.llm import scene_prompts
 from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
@@ -36,8 +37,7 @@ from tongyao.llm.errors import (
     Unreadable,
 )
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, STEP_FAILED, ActivityInput, Fork, Pending, ProcessInput
-from tongyao.protocol.guards.checks import Checks, complaints_of, merged, strike
-from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.checks import Checks, complaint, complaints_of, merged, strike
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.calls import Usage
 from tongyao.protocol.model.process import Spent
@@ -50,7 +50,6 @@ from tongyao.records.process.announcements import FORK_ENGINES, START
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
 
-HEARTBEAT_SECONDS = 4
 TIMED_OUT = "timed_out"
 UNREADABLE_MARK = "unreadable"
 UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
@@ -86,7 +85,6 @@ class Settled(Generic[DraftT]):
 
     draft: DraftT
     text: str
-    labels: tuple[str, ...] = ()
 
 
 POLL_SECONDS: Final = 0.5
@@ -444,38 +442,28 @@ async def model_step(
     await write_outbox(repositories, what)
     row = await repositories.processes.at_step(what.process_id)
     await calls.set_limits(what, row)
-    heartbeats = asyncio.create_task(_heartbeats())
     waiting: list[str] = []
     try:
-        on_behalf_of(row.demander)
-        yield StepRun(
-            step=step,
-            process=row,
-            settings=ProcessSettings.model_validate(row.settings),
-            prompt_override=await scene_prompts.override(repositories, row, step.name),
-            engine=calls.engine_of(step.name, row),
-            fork=fork_of(row),
-            waiting=waiting,
-        )
+        async with heartbeats():
+            on_behalf_of(row.demander)
+            yield StepRun(
+                step=step,
+                process=row,
+                settings=ProcessSettings.model_validate(row.settings),
+                prompt_override=await scene_prompts.override(repositories, row, step.name),
+                engine=calls.engine_of(step.name, row),
+                fork=fork_of(row),
+                waiting=waiting,
+            )
     except AnswerPending:
         raise AnswerPending(calls=tuple(waiting)) from None
     except EngineError as error:
         _raise(error)
-    finally:
-        heartbeats.cancel()
-        with suppress(asyncio.CancelledError):
-            await heartbeats
 
 
 def fork_of(row: StepRow) -> Fork | None:
     """What a process takes over from another one; None: it is no fork."""
     return ProcessInput.model_validate(row.manifest[START]).fork if row.forked_from is not None else None
-
-
-async def _heartbeats() -> None:
-    while True:
-        activity.heartbeat()
-        await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 def _raise(error: EngineError) -> NoReturn:
@@ -507,7 +495,7 @@ def _key(question: Question[RequestT, DraftT], reask: Reask | None) -> CallKey:
 
 
 def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[DraftT]:
-    return Settled(question.step.draft.model_validate_json(stored.draft_json), stored.text, stored.labels)
+    return Settled(question.step.draft.model_validate_json(stored.draft_json), stored.text)
 
 
 def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:

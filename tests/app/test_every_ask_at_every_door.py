@@ -29,7 +29,6 @@ from tongyao.commands import next_steps
 from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.routes import inbox as inbox_page
 from tongyao.gateway.mcp.answers import with_answers
-from tongyao.protocol.contracts.signals import read_signal
 from tongyao.protocol.life import machine, message_kinds
 from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks
@@ -38,6 +37,7 @@ from tongyao.protocol.model.events import Ask as AskName
 from tongyao.protocol.model.events import Waiting
 from tongyao.protocol.model.ids import invitation_of
 from tongyao.records.process.inbox import InboxRow
+from workflows.handlers import read_signal
 
 TENSION: Final = {
     "transition": "From a winch to a crane.",
@@ -276,7 +276,7 @@ def test_what_a_door_shows_answers_the_ask(
     access = ProcessAccess(cast(Any, SimpleNamespace(id="c-1", settings={})), role, "p", alias, f"{role}:p")
     message, _ = build_message(made, access, "k")
     message = message.model_copy(update={"lane": alias or "operator", "number": 900})
-    if isinstance(message, m.Answer) and door is not by_command:
+    if isinstance(message, m.AnswerToAsk) and door is not by_command:
         assert message.ask == message_kinds.open_ask(life.state, message), "the message names what it answers"
     assert machine.refuse(life.state, message) is None, message
     machine.hear(life.state, message, life.world.now)

@@ -14,7 +14,7 @@ PROTOCOL_FOLDER = REPOSITORY / "tongyao" / "protocol"
 PROTOCOL = sorted(PROTOCOL_FOLDER.rglob("*.py"))
 EFFECTS = {"asyncio", "random", "secrets", "socket", "subprocess", "time", "os", "pathlib"}
 EFFECTS |= {"uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"}  # uuid5 is a hash
-READ_A_TABLE = {"documents/texts.py", "guards/advice.py"}
+READ_A_TABLE = {"guards/advice.py", "identity/words.py"}
 """Of `protocol`: modules that read a TOML file beside them when they are imported, or when it is first asked for."""
 
 

@@ -8,10 +8,9 @@ from typing import Final
 import pytest
 
 from tongyao.llm.labels import label
-from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.observation import NoteKind, RelationKind
 from tongyao.protocol.model.projection import ItemKind
-from tongyao.texts.catalogue import catalogue
+from tongyao.texts.catalogue import catalogue, table
 
 PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 STEP_OF: Final = {NoteKind: "observe", RelationKind: "observe", ItemKind: "project"}
@@ -19,7 +18,7 @@ STEP_OF: Final = {NoteKind: "observe", RelationKind: "observe", ItemKind: "proje
 
 @pytest.mark.parametrize("kind", [*NoteKind, *RelationKind, *ItemKind])
 def test_a_kind_has_its_words(kind: NoteKind | RelationKind | ItemKind) -> None:
-    names = table("names")
+    names = table("protocol", "names")
     for language in ("en", "zh"):
         assert f"`{kind.value}`" in (PROMPTS / language / f"{STEP_OF[type(kind)]}.md").read_text(encoding="utf-8")
         assert names[language][kind.value]

@@ -23,7 +23,7 @@ from tests.support.until import until
 from tongyao.app.operators.maintenance import delete_duty_histories
 from tongyao.app.operators.schedules import ensure_schedules
 from tongyao.llm.engine import CallKey
-from tongyao.protocol.contracts.maintenance import PURPOSES, WORKFLOWS, Duty, schedule_id
+from tongyao.protocol.contracts.maintenance import MAINTENANCE, PURPOSES, Duty, schedule_id
 from tongyao.records.database import session
 from tongyao.records.maintenance import Backups, DutyLog, DutyRow
 from tongyao.records.privacy.erasure import Erasing
@@ -229,7 +229,7 @@ async def test_a_backup_that_is_missing_or_too_old_fails_its_duty_until_one_is_n
 async def test_histories_of_duties_are_deleted_and_those_of_processes_stay(prepared: Stack) -> None:
     process, _ = await room(prepared)
     await run_now(prepared, Duty.SWEEP)
-    query = f'WorkflowType = "{WORKFLOWS[Duty.SWEEP]}" AND ExecutionStatus != "Running"'
+    query = f'WorkflowType = "{MAINTENANCE}" AND ExecutionStatus != "Running"'
 
     async def seen() -> bool:
         return (await prepared.client.count_workflows(query)).count > 0

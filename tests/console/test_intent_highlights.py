@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from tongyao.app.choosing.tension_words import LineWords
-from tongyao.gateway.console.intent_highlights import left_over, pieces
-from tongyao.protocol.model.intent_parts import under
-from tongyao.protocol.model.tension import Tension
+from tongyao.gateway.console.intent_highlights import left_over, pieces, under
+from tongyao.protocol.model.tension import Lens, Tension
 
 SAID = "I want a kiln for the village. My uncle keeps goats."
 GIVES = "I can give clay and two evenings."
-INTENT = f"{SAID}\n\n{under('E', GIVES, 'en')}"
+INTENT = f"{SAID}\n\n{under(Lens.E, GIVES, 'en')}"
 TENSION = Tension.model_validate(
     {
         "transition": "The village has a kiln.",

@@ -15,7 +15,7 @@ from tongyao.protocol.model.plan import Claim, Plan
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.audit import Finding, Result, audit
+from tongyao.protocol.rules.audit import AuditFinding, Result, audit
 
 B = ("B1", "B2", "B3")
 TENSION = Tension(
@@ -47,7 +47,7 @@ def told(*projections: Projection, observations: tuple[Observation, ...] = (), p
     return base.model_copy(update={"projections": projections, "observations": observations, "plans": plans})
 
 
-def finding(number: int, held: Record) -> Finding:
+def finding(number: int, held: Record) -> AuditFinding:
     return next(found for found in audit(held) if found.number == number)
 
 
@@ -123,6 +123,6 @@ def test_two_runs_are_compared_by_what_the_same_people_quote() -> None:
 @pytest.mark.parametrize("held", [told(), *(made() for made in REFUTED.values())])
 def test_the_chinese_figure_of_a_finding_has_no_english_words_but_commands(held: Record) -> None:
     for found in audit(held, guards=[{"reasked": 2, "struck": 1, "struck_by_catalyst": 1}]):
-        assert found.figure_zh, found.claim
+        assert found.figure_zh, found.number
         plain = re.sub(r"`[^`]*`|\b[PR]\d+\b", "", found.figure_zh)
         assert not re.search("[A-Za-z]", plain), found.figure_zh

@@ -10,7 +10,7 @@ import pytest
 
 from activities.llm.model_calls import ModelCalls, Question, Settled
 from tongyao.llm.engine import CallKey, Reask
-from tongyao.llm.errors import EngineError, OutOfBudget, Refused, Transient, Unreadable
+from tongyao.llm.errors import EngineError, ModelRefused, OutOfBudget, Transient, Unreadable
 from tongyao.protocol.guards.checks import Complaint
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ItemDraft, ItemKind, ProjectionDraft
@@ -63,7 +63,7 @@ async def asked(calls: Calls) -> tuple[list[str], Counter[str]]:
 
 
 async def test_an_answer_without_fault_is_asked_for_once() -> None:
-    calls = Calls(items("a"), Refused("never called"))
+    calls = Calls(items("a"), ModelRefused("never called"))
     assert await asked(calls) == (["a"], Counter())
     assert calls.reasks == []
 
@@ -77,12 +77,12 @@ async def test_only_what_is_still_wrong_after_the_second_answer_is_struck() -> N
 
 
 async def test_what_is_struck_without_asking_is_counted() -> None:
-    calls = Calls(items("a", "b", "c", "d", "e"), Refused("never called"))
+    calls = Calls(items("a", "b", "c", "d", "e"), ModelRefused("never called"))
     assert await asked(calls) == (["a", "b", "c"], Counter(struck=2, too_many=2))
     assert calls.reasks == []
 
 
-@pytest.mark.parametrize("error", [Refused("no"), Unreadable("no", text="{"), OutOfBudget("no")])
+@pytest.mark.parametrize("error", [ModelRefused("no"), Unreadable("no", text="{"), OutOfBudget("no")])
 async def test_where_no_second_answer_can_be_had_the_first_is_struck(error: EngineError) -> None:
     kept, guards = await asked(Calls(items("a", "bad"), error))
     assert kept == ["a"]

@@ -269,7 +269,7 @@ def test_the_verdict_counts_from_the_third_round(rounds: int, verdict: Verdict) 
 
 def test_an_answer_that_could_not_be_had_states_nothing() -> None:
     observation = observation_of(ObservationDraft(), request(FIRST, exchange(2), exchange(3)))
-    assert not observation.states_something
+    assert not (observation.statements or observation.none or observation.words)
     assert observation.verdict is Verdict.MORE
 
 

@@ -7,9 +7,18 @@ from hypothesis import strategies as st
 
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.support import doubt
-from tongyao.protocol.model.plan import NOBODY, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
+from tongyao.protocol.model.plan import (
+    NOBODY,
+    ClaimDraft,
+    Plan,
+    PlanDraft,
+    ResidualDraft,
+    RoleDraft,
+    Source,
+    TaskDraft,
+)
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
-from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.model.requests import ChildPlan, PlannerRequest
 from tongyao.protocol.model.tension import TENSION_UNITS, Tension
 from tongyao.protocol.rules.standing import rounds_of
 
@@ -96,6 +105,15 @@ def test_sources_that_cannot_bear_their_claim_are_noticed() -> None:
     seeded = [(claim, KNOWN[other]) for claim, source in right for _, other in right if other != source]
     assert all(doubt(claim, [text]) for claim, text in seeded)
     assert "90" in doubt("P01 keeps a cold room of 90 square metres", [KNOWN["R1/P01/1"]])
+
+
+def test_a_source_whose_words_are_not_shown_is_no_reason_for_a_doubt() -> None:
+    """A child without an open record gives its parent ids without words: nothing can be compared with them."""
+    cited = Source(id="c-1/R1/P01/1", text="")
+    child = ChildPlan(process="c-1", title="a boat", plan=Plan(references=(cited,)))
+    draft = PlanDraft(possible=[ClaimDraft(text="A boat sails with 12 people on Sundays.", sources=[cited.id])])
+    [claim] = settle_plan(draft, REQUEST.model_copy(update={"children": (child,)})).possible
+    assert (claim.sources, claim.supported, claim.doubt) == ((cited.id,), True, "")
 
 
 def test_the_number_of_a_mark_in_the_place_of_a_name_is_no_number_of_the_claim() -> None:

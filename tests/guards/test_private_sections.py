@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.guards.test_items import asked, said
-from tongyao.protocol.guards.items import item_checks
-from tongyao.protocol.guards.private_sections import private_sections
+from tongyao.protocol.guards.items import item_checks, private_sections
 from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model.projection import ProjectionDraft
 

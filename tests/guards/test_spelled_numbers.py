@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tongyao.protocol.guards.spelled_numbers import spelled_numbers
-from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.guards.support import doubt, spelled_numbers
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.support.messages_api.responder import Responder
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSettings
 from tongyao.llm.engine import Answer, Reask
-from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable
+from tongyao.llm.errors import Cut, Failure, ModelRefused, OperatorNeeded, Unreadable
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.plan import DeliveryDraft
@@ -155,7 +155,7 @@ async def test_limits_grow_with_the_participants(serve: Serve, engine_at: Engine
 
 async def test_a_refusal_has_a_name_and_is_not_repeated(serve: Serve, engine_at: Engines) -> None:
     server = serve(faults=always(Fault.REFUSAL))
-    with pytest.raises(Refused, match="declined to answer project") as caught:
+    with pytest.raises(ModelRefused, match="declined to answer project") as caught:
         await engine_at(server).answer(steps.PROJECT, requests.endpoint(), requests.call("project"))
     assert caught.value.reason == "refused"
     assert server.calls == 1

@@ -19,7 +19,7 @@ from activities.llm.model_calls import SLOT_SECONDS, ModelCalls, Question, Settl
 from tests.llm import requests
 from tests.support.scripted import Do, Rule, Script, ScriptedEngine
 from tongyao.llm.engine import Bound, CallKey
-from tongyao.llm.errors import OutOfBudget, Refused
+from tongyao.llm.errors import ModelRefused, OutOfBudget
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
@@ -93,7 +93,7 @@ async def test_whatever_ends_a_call_is_stored_with_what_it_used_of_the_budget(
     engine = ScriptedEngine(Script(rules=[Rule(step="project", do=do, cost=Decimal("0.2"))]))
     calls = ModelCalls({"*": engine}, records.ledger, worker="w")
 
-    with suppress(Refused):
+    with suppress(ModelRefused):
         await ActivityEnvironment().run(calls.ask, question)
 
     budget = await records.budgets.get(process)

@@ -16,7 +16,7 @@ from tests.llm import requests
 from tests.support.messages_api.faults import Fault, always, planned
 from tests.support.other_apis.server import CACHED, OtherApis
 from tongyao.llm.engine import Reask
-from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient
+from tongyao.llm.errors import Cut, EngineError, ModelRefused, OperatorNeeded, StepFailed, Transient
 from tongyao.llm.pydantic_ai_engine import PydanticAIEngine
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.steps import STEPS
@@ -94,7 +94,7 @@ async def test_every_step_is_answered_with_what_it_used_and_cost(serve: Serve, a
     [
         (Fault.BAD_REQUEST, StepFailed, "bad_request"),
         (Fault.TOO_LARGE, StepFailed, "too_large"),
-        (Fault.REFUSAL, Refused, "refused"),
+        (Fault.REFUSAL, ModelRefused, "refused"),
         (Fault.UNAUTHORIZED, OperatorNeeded, "unauthorized"),
         (Fault.FORBIDDEN, OperatorNeeded, "forbidden"),
         (Fault.NO_CREDIT, OperatorNeeded, "no_credit"),

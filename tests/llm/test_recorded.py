@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.llm.test_scripted import TENSION, call, heard, turn, written
+from tests.llm.test_scripted import call, heard, turn, written
 from tests.support.scripted import Rule, Script, ScriptedEngine, TokenCounts
 from tongyao.llm.engine import Answer, Call, CallKey, Engine, Usage
 from tongyao.llm.errors import StepFailed
-from tongyao.llm.recorded import RecordedEngine, RecordingError, Row, Tokens, write_recording
+from tongyao.llm.recorded import RecordedEngine, RecordedRow, RecordedTokens, RecordingError, write_recording
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.requests import FormulationRequest
 
@@ -24,9 +25,9 @@ SOURCE = ScriptedEngine(
 )
 
 
-def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
+def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> RecordedRow:
     """A settled answer as a row of a recording."""
-    return Row(
+    return RecordedRow(
         step=key.step,  # pydantic refuses any other
         round=key.round,
         alias=key.alias,
@@ -37,7 +38,7 @@ def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
         text=answer.text,
         engine=answer.engine,
         model=answer.model,
-        usage=Tokens(
+        usage=RecordedTokens(
             input_tokens=answer.usage.input_tokens,
             cache_write_tokens=answer.usage.cache_write_tokens,
             cache_read_tokens=answer.usage.cache_read_tokens,
@@ -48,7 +49,7 @@ def row_of(key: CallKey, answer: Answer[Any], *, input_hash: str = "") -> Row:
     )
 
 
-async def rows() -> list[Row]:
+async def rows() -> list[RecordedRow]:
     plan, project = call("plan"), call("project", round=1, alias="P01")
     return [
         row_of(plan.key, await SOURCE.answer(steps.PLAN, written(), plan), input_hash="abc"),
@@ -134,14 +135,12 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path, li
 
 async def test_a_draft_that_does_not_fit_its_step_fails_it(tmp_path: Path) -> None:
     path = tmp_path / "case.jsonl"
-    write_recording([Row(step="plan", draft={"possible": "everything"})], path)
+    write_recording([RecordedRow(step="plan", draft={"possible": "everything"})], path)
     with pytest.raises(StepFailed, match="not a PlanDraft"):
         await RecordedEngine(path).answer(steps.PLAN, written(), call("plan"))
 
 
 def test_the_key_of_a_row_is_that_of_the_call_less_its_process() -> None:
     key = CallKey("p9", "observe", round=3, reask=1)
-    row = Row(step="observe", round=3, reask=1, draft={})
-    assert str(row.key) == "observe, round 3, re-ask"
-    assert row.key == row.key.of(key)
-    assert TENSION.transition not in str(row.key)
+    row = RecordedRow(step="observe", round=3, reask=1, draft={})
+    assert row.key == replace(key, process="")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.scripted import Rule, Script, ScriptedEngine, ScriptError, journal_of, read_calls
 from tongyao.llm.engine import Call, CallKey, Engine, Reask
-from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
+from tongyao.llm.errors import Cut, EngineError, ModelRefused, OperatorNeeded, StepFailed, Transient, Unreadable
 from tongyao.protocol.guards.checks import complaints_of
 from tongyao.protocol.guards.items import item_checks
 from tongyao.protocol.guards.observations import coverage
@@ -133,7 +133,7 @@ async def test_a_rule_relates_a_pair_and_its_sources_are_items() -> None:
     [
         ("cut", Cut),
         ("unreadable", Unreadable),
-        ("refused", Refused),
+        ("refused", ModelRefused),
         ("transient", Transient),
         ("operator_needed", OperatorNeeded),
         ("step_failed", StepFailed),
@@ -152,11 +152,11 @@ async def test_the_first_rule_that_fits_decides_and_the_others_are_left_alone() 
         Rule(step="project", round=2, alias="P0[12]", do="refused"),
         Rule(step="project", round=[2, 3], do="step_failed"),
     )
-    with pytest.raises(Refused):
+    with pytest.raises(ModelRefused):
         await one.answer(steps.PROJECT, turn("P02", 2), call("project", round=2, alias="P02"))
     with pytest.raises(StepFailed) as raised:
         await one.answer(steps.PROJECT, turn("P03", 3), call("project", round=3, alias="P03"))
-    assert not isinstance(raised.value, Refused)
+    assert not isinstance(raised.value, ModelRefused)
     assert (await one.answer(steps.PROJECT, turn("P02", 1), call("project", round=1, alias="P02"))).draft.items
 
 

@@ -9,8 +9,7 @@ import pytest
 from tongyao.protocol.model.ids import child_id, hole_id, hole_of
 from tongyao.protocol.model.plan import Claim, Plan, Role, Task
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
-from tongyao.protocol.rules.plans.holes import hole
-from tongyao.protocol.rules.plans.lineage import duplicate_of
+from tongyao.protocol.rules.plans.residuals import duplicate_of, hole
 
 TENSION = Tension(
     transition="from fish sold at the quay to fish sold up the valley",

@@ -6,7 +6,7 @@ import pytest
 
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Lineage, Tension
-from tongyao.protocol.rules.plans.lineage import NEAR, duplicate_of, for_another_room, likeness
+from tongyao.protocol.rules.plans.residuals import NEAR, duplicate_of, for_another_room, likeness
 
 ASKED = {
     "root": Tension(

@@ -13,13 +13,14 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.snapshot import inbox, snapshot
-from tongyao.protocol.life.state import Cause, Invitation, Residual, State, Turn
+from tongyao.protocol.life.state import Cause, InvitedPerson, ResidualOutcome, State, Turn
 from tongyao.protocol.model.messages import KINDS, MESSAGE
 from tongyao.protocol.model.process import Choice, DecidingCause, Phase, ProfileRef, Seat, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.rules.refusals import REFUSALS, Refusal, Verdict
+from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.texts.catalogue import table
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 AUTHORS = (
@@ -93,15 +94,15 @@ def state_in(phase: Phase, *, suspended: bool = False) -> State:
         plan_revision=1,
         answers={"P02": "decline"},
         residuals={
-            "plan/1/residual/1": Residual(),
-            "plan/1/residual/2": Residual(status="started", child="p.1-2"),
+            "plan/1/residual/1": ResidualOutcome(),
+            "plan/1/residual/2": ResidualOutcome(status="started", child="p.1-2"),
         },
     )
     if phase is Phase.CRYSTALLIZING:
         state.turns = {alias: Turn(alias=alias, deadline=ask_until(state, 3600, NOW)) for alias in ("P01", "P02")}
     if phase is Phase.CONSENTING:
         invited = Choice(profile_id="new3")
-        state.invitations = [Invitation(number=1, choice=invited, deadline=ask_until(state, 3600, NOW))]
+        state.invitations = [InvitedPerson(number=1, choice=invited, deadline=ask_until(state, 3600, NOW))]
     if suspended:
         state.causes = {"plan/2": Cause(kind="operator", code="no_credit", since=NOW)}
         state.stopped_at = NOW
@@ -169,8 +170,7 @@ def test_a_suspension_changes_no_verdict(kind: str) -> None:
 
 
 def test_every_refusal_is_worded_in_both_languages() -> None:
-    assert set(REFUSALS) == set(Refusal)
-    assert all(en.strip() and zh.strip() for en, zh in REFUSALS.values())
+    assert set(table("protocol", "refusals")["en"]) == {*Refusal, "open_now"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tongyao.protocol.model.messages import (
     ChildEnded,
     Conclude,
     ConfirmTension,
-    Consent,
+    ConsentAnswer,
     Leave,
     Message,
     Resume,
@@ -130,7 +130,7 @@ async def test_messages_are_numbered_within_their_lane(pool: Pool, announce: Ann
         await send(messages, process, Resume(key="resume", author=OPERATOR), login="kim"),
         await send(messages, process, Conclude(key="conclude", author=OPERATOR), login="lee"),
         await send(messages, process, ChildEnded(key="ended", author=Author(role="child", alias="c.1-1"), child="c.1-1", outcome="completed")),
-        await send(messages, process, Consent(key="yes", author=Author(role="invited", alias="invited/3"), invitation=3, allow=True)),
+        await send(messages, process, ConsentAnswer(key="yes", author=Author(role="invited", alias="invited/3"), invitation=3, allow=True)),
     ]  # fmt: skip
     assert [(one.message.lane, one.message.number) for one in sent] == [
         ("P00", 1),

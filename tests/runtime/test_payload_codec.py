@@ -14,7 +14,7 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.converter import DataConverter, WorkflowSerializationContext
 from temporalio.exceptions import ApplicationError
 
-from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.contracts.process import Readable
 from tongyao.records.privacy.keys import BadKey, KeyMissing, Keyring, put_in_front
 from tongyao.runtime.temporal.payload_codec import KEY_ID, PayloadEncryption, converter_with
 from tongyao.runtime.temporal.payload_converter import UNREADABLE, Unsealed

@@ -15,7 +15,7 @@ from tests.gateway.test_api import asked
 from tests.support.until import until
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.outbound.notifications import NotificationSender
-from tongyao.protocol.model.messages import Author, Consent, SwitchEndpoint
+from tongyao.protocol.model.messages import Author, ConsentAnswer, SwitchEndpoint
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.people.notifications import Channel
@@ -137,7 +137,7 @@ async def test_nobody_answers_for_somebody_else(gateway: GatewayHarness) -> None
     assert (await room.send(pid, None, kind="consent", allow=True)).status_code == 401
     handle = gateway.stack.handle(pid)
     await handle.signal("consent", {"invitation": number, "allow": True, "author": {"role": "invited", "alias": f"invited/{number}"}})  # fmt: skip
-    forged = Consent(key="f", author=Author(role="operator"), invitation=number, allow=True)
+    forged = ConsentAnswer(key="f", author=Author(role="operator"), invitation=number, allow=True)
     stored = await gateway.context.relay.send(pid, forged, author_id="operator:x", via="test")
     assert stored.verdict is not None and stored.verdict.code == "not_yours"
     await asked(gateway, victim["token"], "consent")

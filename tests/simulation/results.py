@@ -28,7 +28,7 @@ from tongyao.protocol.contracts.process import (
     ProposeInput,
     TurnOutput,
 )
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, ProfileRef, Seat, Spent, TensionRef
@@ -39,7 +39,7 @@ Decisions = dict[str, Any]
 NO_CHILD = ("depth", "duplicate", "budget", "unknown", "nobody", "nothing")
 
 
-def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
+def decide(rng: Random, step: WantedStep, *, talkative: float) -> Decisions:
     """Draw how a step ends well. `talkative`: the share of turns in which something is said."""
     drawn: Decisions = {}
     match step.input:
@@ -89,7 +89,7 @@ def decide(rng: Random, step: Step, *, talkative: float) -> Decisions:
     return drawn
 
 
-def build(step: Step, drawn: Decisions, *, spent: Spent, undelivered: bool) -> Any:
+def build(step: WantedStep, drawn: Decisions, *, spent: Spent, undelivered: bool) -> Any:
     """The output of a step. What the decisions leave open ends well: words were said, nothing is missing."""
     used: dict[str, Any] = {"spent": spent, "out_of_budget": drawn.get("out", False)}
     given = step.input

@@ -12,7 +12,7 @@ from tests.simulation.oracles.base import check
 from tests.simulation.world import Row, Running, World
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life.state import LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, Step
+from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
 from tongyao.protocol.rules.refusals import Verdict
 from workflows.crystallization import MAX_HISTORY
 
@@ -159,7 +159,7 @@ class ShellTasks(World):
         finally:
             self.replays = False
 
-    def begins(self, key: str, step: Step, running: Any) -> None:
+    def begins(self, key: str, step: WantedStep, running: Any) -> None:
         """The class has started a step."""
         self.running[key] = Running(key, step, running.began, running.events, running.texts)
         for oracle in self.oracles:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import Failure, Step, Success
+from tongyao.protocol.life.steps import StepFailure, Success, WantedStep
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
 from workflows import crystallization, handlers
@@ -77,7 +77,7 @@ class Watched:
 
         self._tell(state, told)
 
-    def finish(self, state: State, key: str, ended: Success | Failure, now: datetime) -> None:
+    def finish(self, state: State, key: str, ended: Success | StepFailure, now: datetime) -> None:
         world = self.world
         wanted = key in machine.wanted(state)
         before, stands = self._before(state), (state.phase, state.suspended)
@@ -89,7 +89,7 @@ class Watched:
             output = ended.output if isinstance(ended, Success) else ended
             for oracle in world.oracles:
                 oracle.finished(world, running, output, before, events)
-            how = f"fails: {ended.kind}" if isinstance(ended, Failure) else "succeeds"
+            how = f"fails: {ended.kind}" if isinstance(ended, StepFailure) else "succeeds"
             world._saw(f"step {running.step.contract.name} {how}", stands)
 
         self._tell(state, told)
@@ -106,7 +106,7 @@ class Watched:
 
         self._tell(state, told)
 
-    def wanted(self, state: State) -> dict[str, Step]:
+    def wanted(self, state: State) -> dict[str, WantedStep]:
         return machine.wanted(state)
 
     def wake(self, state: State) -> datetime | None:
@@ -140,13 +140,13 @@ def watching(world: ShellWorld) -> Iterator[None]:
     start, run = Crystallization._start, Crystallization._run
     keys: dict[int, str] = {}
 
-    def _start(self: Crystallization, key: str, step: Step) -> None:
+    def _start(self: Crystallization, key: str, step: WantedStep) -> None:
         keys[id(step)] = key
         start(self, key, step)
         if not world.replays:
             world.begins(key, step, self._running[key])
 
-    async def _run(self: Crystallization, step: Step, what: Any) -> Any:
+    async def _run(self: Crystallization, step: WantedStep, what: Any) -> Any:
         if not world.replays:
             world.scheduling.append(keys[id(step)])
         return await run(self, step, what)

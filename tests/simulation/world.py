@@ -14,7 +14,7 @@ from tests.simulation.script import Input
 from tongyao.protocol.contracts.process import CheckDeadlineInput, ProcessInput, ProjectInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.process import Phase
@@ -38,7 +38,7 @@ class Running:
     """A step that runs, and what of the outbox it carries."""
 
     key: str
-    step: Step
+    step: WantedStep
     began: datetime
     events: tuple[int, ...]
     texts: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class World:
     """Whether the state may have changed since oracles looked at it as a whole."""
     _frozen: Frozen | None = None
     fresh: list[Event] = field(default_factory=list)
-    wanted: dict[str, Step] = field(default_factory=dict)
+    wanted: dict[str, WantedStep] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     on_input: Callable[[str, str, bool, str], None] | None = None
     """Called with the phase before, what was put in, whether it was suspended then, and the phase after."""
@@ -212,11 +212,11 @@ class World:
         reason = "" if code == "bad_key" else f"{code} is not as it should be"
         if kind == "infrastructure":
             reason = f"step {key} failed: {code}"
-        failure = Failure(kind, code, reason, running.began)
+        failure = StepFailure(kind, code, reason, running.began)
         self._finish(running, failure, failure, f"fails: {kind}")
         return True
 
-    def _finish(self, running: Running, ended: Success | Failure, output: Any, how: str) -> None:
+    def _finish(self, running: Running, ended: Success | StepFailure, output: Any, how: str) -> None:
         stands, before = self._stands, self._before()
         running.wanted = running.key in self.wanted
         machine.finish(self.state, running.key, ended, self.now)
@@ -305,7 +305,7 @@ class World:
         """Whether a step runs."""
         return key in self.running
 
-    def _undelivered(self, step: Step) -> bool:
+    def _undelivered(self, step: WantedStep) -> bool:
         given = step.input
         return isinstance(given, CheckDeadlineInput) and any(self.next_of(lane) is not None for lane in given.lanes)
 

@@ -35,7 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tests.support import scripted_drafts
 from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
-from tongyao.llm.errors import Cut, EngineError, OperatorNeeded, Refused, StepFailed, Transient, Unreadable
+from tongyao.llm.errors import Cut, EngineError, ModelRefused, OperatorNeeded, StepFailed, Transient, Unreadable
 from tongyao.protocol.model.observation import RelationKind, Verdict
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -278,7 +278,7 @@ class ScriptedEngine:
             case "unreadable":
                 error = Unreadable(said, text=text)
             case "refused":
-                error = Refused(said)
+                error = ModelRefused(said)
             case "operator_needed":
                 error = OperatorNeeded(said)
             case "step_failed":

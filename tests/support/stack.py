@@ -14,7 +14,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.dependencies import Deps, Field, Memory
+from activities.dependencies import Deps, Field, ProfileMemory
 from activities.llm.budget import SpendingLimits
 from activities.llm.model_calls import ModelCalls
 from tests.support.time_skipping import skip
@@ -288,7 +288,7 @@ async def open_stack(
     environment: WorkflowEnvironment | None = None,
     long_profiles: Literal["highway", "both"] | None = None,
     field: Callable[[Repositories], Field] = WholeScene,
-    memory: Memory | None = None,
+    memory: ProfileMemory | None = None,
     keys: Keyring | None = None,
     signed: bool = False,
     day: DayBudgets | None = None,

@@ -26,7 +26,6 @@ from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
 from tongyao.app.errors import Unavailable
 from tongyao.app.quotas import check_backlog, oldest_model_step
-from tongyao.protocol.contracts.fairness import fairness_key
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
@@ -77,7 +76,7 @@ def test_fairness_is_by_demander_or_by_scene(by: Any, same: bool) -> None:
     one, other = (
         ProcessInput(process_id="c-1", scene="harbour", demander=name, intent_text_id="t") for name in ("di", "em")
     )
-    assert (fairness_key(one, by) == fairness_key(other, by)) is same
+    assert (one.fairness_key(by) == other.fairness_key(by)) is same
 
 
 async def test_a_new_process_is_refused_while_model_steps_have_waited_too_long(

@@ -6,13 +6,13 @@ import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.cancel_children import CancellingChildren
-from activities.check_deadline import DeadlineChecks
-from activities.consent import Consenting
+from activities.dependencies import Deps
+from activities.record_steps import RecordSteps
 from tests.workflows.conftest import Opened
 from tests.workflows.test_restoring import selecting
 from tongyao.protocol.contracts.process import (
@@ -29,7 +29,6 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.refusals import ACCEPTED
 from tongyao.records.database import open_pool, session
-from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.process.processes import NewProcess
 from tongyao.records.repositories import Repositories
 
@@ -42,6 +41,11 @@ async def repositories(fresh_database_url: str) -> AsyncIterator[Repositories]:
     pool = await open_pool(fresh_database_url)
     yield Repositories(pool)
     await pool.close()
+
+
+def steps(repositories: Repositories) -> RecordSteps:
+    nobody: Any = None  # no model, memory or field is asked
+    return RecordSteps(Deps(repositories=repositories, model_calls=nobody, retriever=nobody, field=nobody))
 
 
 async def announced(repositories: Repositories, *, parent: str | None = None) -> str:
@@ -62,7 +66,7 @@ async def test_the_check_of_a_deadline_finds_what_was_handed_in_and_has_not_arri
 
     async def check(*lanes: str) -> bool:
         what = CheckDeadlineInput(process_id=process, lanes=lanes, since=NOW, outbox=started(process))
-        output: CheckDeadlineOutput = await ActivityEnvironment().run(DeadlineChecks(repositories).check_deadline, what)
+        output: CheckDeadlineOutput = await ActivityEnvironment().run(steps(repositories).check_deadline, what)
         return output.undelivered
 
     assert await check("P00", "P00/agent") and not await check("P01", "P00/control")
@@ -82,7 +86,7 @@ async def test_the_check_of_a_deadline_says_for_how_long_nothing_could_be_handed
 
     async def shut(since: datetime) -> float:
         what = CheckDeadlineInput(process_id=process, lanes=("P00",), since=since)
-        output: CheckDeadlineOutput = await ActivityEnvironment().run(DeadlineChecks(repositories).check_deadline, what)
+        output: CheckDeadlineOutput = await ActivityEnvironment().run(steps(repositories).check_deadline, what)
         return output.shut_seconds
 
     assert await shut(NOW - 4 * HOUR) == 3600
@@ -104,8 +108,7 @@ async def test_who_joined_is_asked_and_who_was_brought_by_the_machine_or_has_all
     async def asked(others_expected: int = 6, endpoint: EndpointKind = EndpointKind.PROXY) -> ConsentOutput:
         choices = tuple(Choice(profile_id=one, endpoint=endpoint) for one in people)
         what = ConsentInput(process_id=process, choices=choices, others_expected=others_expected)
-        step = Consenting(repositories, ConsentQuotas())
-        output: ConsentOutput = await ActivityEnvironment().run(step.consent, what)
+        output: ConsentOutput = await ActivityEnvironment().run(steps(repositories).consent, what)
         return output
 
     assert await asked() == ConsentOutput(ask=("api", "mcp"), refused=("unknown",))
@@ -133,7 +136,7 @@ async def test_cancelling_a_branch_sends_its_children_the_message(repositories: 
     child = await announced(repositories, parent=parent)
     what = CancelChildrenInput(process_id=parent)
     for _ in range(2):
-        await ActivityEnvironment().run(CancellingChildren(repositories).cancel_children, what)
+        await ActivityEnvironment().run(steps(repositories).cancel_children, what)
     assert [one.kind for one in await repositories.messages.pending(child)] == ["cancel"]
 
 
@@ -150,12 +153,12 @@ async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_f
         environment = ActivityEnvironment(client=here.client)
         what = CheckDeadlineInput(process_id=pid, lanes=("P00",), since=NOW)
         environment.info = replace(environment.info, workflow_id=pid, workflow_run_id="a run that is over")
-        await environment.run(DeadlineChecks(here.repositories).check_deadline, what)
+        await environment.run(steps(here.repositories).check_deadline, what)
         assert (await here.repositories.processes.get(pid)).phase == "planning", (
             "a step that comes too late changes nothing"
         )
         environment.info = replace(environment.info, workflow_run_id=run_id)
-        await environment.run(DeadlineChecks(here.repositories).check_deadline, what)
+        await environment.run(steps(here.repositories).check_deadline, what)
         row = await here.repositories.processes.get(pid)
         await here.handle(pid).terminate()
     assert (row.phase, row.round, row.run_id, row.epoch) == ("selecting", 0, run_id, 2)

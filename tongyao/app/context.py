@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tongyao.app.notifications.notifier import Notifier
 from tongyao.app.people.profile_source import ProfileSourceFactory
-from tongyao.protocol.contracts.fairness import FairBy
+from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft

@@ -10,8 +10,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from tongyao.protocol.model.file_kinds import not_text
 from tongyao.protocol.model.messages import KINDS
+from tongyao.protocol.model.unicode_text import kind_of_file
 from tongyao.protocol.rules.refusals import Verdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.people.profiles import ProfileUnknown
@@ -184,5 +184,6 @@ def _encodable(text: str) -> str:
 
 def refuse_file(given: str | bytes, *, field: str) -> None:
     """Raises `BadInput` where a file of another kind was given as text, for instance a PDF."""
-    if (found := not_text(given)) is not None:
-        raise BadInput(f"is_{found.kind}", found.en, field=field, zh=found.zh)
+    if kind := kind_of_file(given):
+        english, chinese = in_both("field", f"import.is_{kind}")
+        raise BadInput(f"is_{kind}", english, field=field, zh=chinese)

@@ -48,9 +48,7 @@ from tongyao.app.quotas import (
 )
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
-from tongyao.protocol.contracts.fairness import fairness_key
-from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, SearchAttribute
-from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, Readable, SearchAttribute
 from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
@@ -240,7 +238,7 @@ async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
             search_attributes=attributes,
             memo={"fork_of": start.fork.origin} if start.fork is not None else None,
             static_summary=Readable(start.summary),
-            priority=Priority(fairness_key=fairness_key(start, context.fair_by)),
+            priority=Priority(fairness_key=start.fairness_key(context.fair_by)),
         )
     except WorkflowAlreadyStartedError:
         pass  # an earlier try did start it

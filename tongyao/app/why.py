@@ -16,7 +16,7 @@ from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.why import Reason, others_are_waited_for_until, waited_for, why, why_for_party
+from tongyao.protocol.life.why import WaitReason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.value import Value
 from tongyao.texts.catalogue import catalogue, worded
 
@@ -28,7 +28,7 @@ class Why(Value):
 
     sentence: str
     until: datetime | None = None
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[WaitReason, ...] = ()
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
@@ -61,7 +61,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
     reasons = (
-        *(Reason(waits_for="a worker", moved_by=role) for role in missing),
+        *(WaitReason(waits_for="a worker", moved_by=role) for role in missing),
         *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
     )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)

@@ -101,7 +101,7 @@ async def record(
 async def write_record(repositories: Repositories, process: str, to: Path) -> int:
     """Write a recording of the settled answers of a process; returns how many there are."""
     from tongyao.llm.engine import CallKey
-    from tongyao.llm.recorded import Row, Tokens, write_recording
+    from tongyao.llm.recorded import RecordedRow, RecordedTokens, write_recording
     from tongyao.protocol.model.process import DEMANDER
 
     await repositories.processes.get(process)
@@ -111,9 +111,9 @@ async def write_record(repositories: Repositories, process: str, to: Path) -> in
         settled = await repositories.ledger.settled(key, call.input_hash) if call.state == "settled" else None
         if settled is None:
             continue
-        counted = settled.model_dump(include=set(Row.model_fields) - {"draft"})
-        usage = Tokens(**settled.model_dump(include=set(Tokens.model_fields)))
-        rows.append(Row.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
+        counted = settled.model_dump(include=set(RecordedRow.model_fields) - {"draft"})
+        usage = RecordedTokens(**settled.model_dump(include=set(RecordedTokens.model_fields)))
+        rows.append(RecordedRow.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
     seats = [seat.person for seat in await repositories.seats.seats(process) if seat.alias != DEMANDER]
     return write_recording(rows, to, title=process, seats=seats)
 

@@ -27,7 +27,7 @@ from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import Outcome
 from tongyao.protocol.model.sizes import shortened
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.audit import Finding, audit
+from tongyao.protocol.rules.audit import AuditFinding, audit
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.plans.answered import own_answer
 from tongyao.protocol.rules.read_access import PartyView
@@ -363,12 +363,9 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
     )
 
 
-def _told(finding: Finding) -> tuple[str, str, str]:
+def _told(finding: AuditFinding) -> tuple[str, str, str]:
     """The property, the result and the figure, in the language of the terminal."""
-    english = language() == "en"
-    figure = finding.figure if english else finding.figure_zh
+    figure = finding.figure if language() == "en" else finding.figure_zh
     if known(f"audit.experiment{finding.number}"):
         figure = f"{figure}\n{say(f'audit.experiment{finding.number}')}"
-    if english:
-        return finding.claim, finding.result, figure
     return say(f"audit.p{finding.number}"), say(f"audit.{finding.result.name.lower()}"), figure

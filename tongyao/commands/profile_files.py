@@ -15,7 +15,7 @@ from tongyao.commands.references import digest_of_file, find_person
 from tongyao.commands.terminal import errors
 from tongyao.commands.words import say
 from tongyao.protocol.identity.names import name_in_heading, problem_with
-from tongyao.protocol.model.profile_ids import stem_id
+from tongyao.protocol.model.ids import stem_id
 from tongyao.protocol.rules.consent import Origin
 
 LOCAL_SCENE: Final = "local"

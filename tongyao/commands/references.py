@@ -16,8 +16,8 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotFound
 from tongyao.commands.context import records_context
 from tongyao.commands.words import say
+from tongyao.protocol.model.ids import stem_id
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.profile_ids import stem_id
 from tongyao.protocol.model.unicode_text import normalized
 
 if TYPE_CHECKING:

@@ -17,16 +17,9 @@ from typing import Any, Final, NamedTuple
 
 from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.identity.names import name_in_heading, problem_with
-from tongyao.protocol.model.file_kinds import not_text
-from tongyao.protocol.model.profile_ids import (
-    PROFILE_ID,
-    PROFILE_ID_RULE,
-    PROFILE_ID_RULE_ZH,
-    id_of_text,
-    stem_id,
-)
+from tongyao.protocol.model.ids import PROFILE_ID, id_of_text, stem_id
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.unicode_text import normalized, without_controls
+from tongyao.protocol.model.unicode_text import kind_of_file, normalized, without_controls
 from tongyao.protocol.rules.consent import GIVEN_ON_THE_MACHINE, Consent, Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.database import DatabaseUnreachable, RecordsError
@@ -265,7 +258,7 @@ def _check_id(id: str, seen: set[str]) -> None:
     if _BROKEN.search(id):
         raise _NoProfile("id_not_utf8")
     if not PROFILE_ID.fullmatch(id):
-        raise _NoProfile("no_id", rule=PROFILE_ID_RULE, rule_zh=PROFILE_ID_RULE_ZH)
+        raise _NoProfile("no_id")
     if id in seen:
         raise _NoProfile("same_id")
     seen.add(id)
@@ -290,8 +283,8 @@ def profile_text(value: object) -> str:
     text = "\n".join(lines)
     if _BROKEN.search(text):
         raise _NoProfile("not_utf8")
-    if (found := not_text(text)) is not None:
-        raise _NoProfile(f"is_{found.kind}")
+    if kind := kind_of_file(text):
+        raise _NoProfile(f"is_{kind}")
     text = normalized("NFC", text).encode("utf-8", "ignore").decode()
     if _TAG.search(text):
         text = html.unescape(_TAG.sub(" ", _without_scripts(text)))
@@ -418,8 +411,8 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
         raise NotProfiles("no_file", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotProfiles("utf16", path=path)
-    if (other := not_text(raw)) is not None:
-        raise NotProfiles(f"is_{other.kind}")
+    if kind := kind_of_file(raw):
+        raise NotProfiles(f"is_{kind}")
     text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)

@@ -74,7 +74,7 @@ class OutOfBudget(EngineError):
     reason = "out_of_budget"
 
 
-class Refused(StepFailed):
+class ModelRefused(StepFailed):
     """The model declined to answer. An outcome that operators see by its name."""
 
     reason = "refused"

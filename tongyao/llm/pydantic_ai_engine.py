@@ -94,7 +94,7 @@ class PydanticAIEngine:
                     limit, labels = 2 * limit, labels | {"limit_doubled": None}
             text = response.text or ""
             if response.finish_reason == "content_filter":
-                raise errors.Refused(f"{name} declined to answer: read the material, or set another model")
+                raise errors.ModelRefused(f"{name} declined to answer: read the material, or set another model")
             if response.finish_reason == "length":
                 raise errors.Cut(f"{step.name} was cut at {limit} tokens, the second time: raise its limit", text=text)
             if not text.strip():

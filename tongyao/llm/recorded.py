@@ -11,7 +11,7 @@ true when the answers were written by hand; every answer then carries the label 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -40,7 +40,7 @@ class Header(BaseModel):
     authored: bool = Field(default=False, description="Written by hand as a model would answer, not answered by one.")
 
 
-class Tokens(BaseModel):
+class RecordedTokens(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input_tokens: int = 0
@@ -49,7 +49,7 @@ class Tokens(BaseModel):
     output_tokens: int = 0
 
 
-class Row(BaseModel):
+class RecordedRow(BaseModel):
     """One settled answer. `draft` has the fields of the step's draft; it is checked when it is played."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,50 +64,37 @@ class Row(BaseModel):
     text: str = ""
     engine: str = ""
     model: str = ""
-    usage: Tokens = Tokens()
+    usage: RecordedTokens = RecordedTokens()
     cost: Decimal = Decimal(0)
     labels: tuple[str, ...] = ()
 
     @property
-    def key(self) -> Key:
-        return Key(self.step, self.round, self.alias, self.revision, self.reask)
+    def key(self) -> CallKey:
+        """Its key, which names no process."""
+        return CallKey("", self.step, self.round, self.alias, self.revision, self.reask)
 
 
-@dataclass(frozen=True)
-class Key:
-    """A `CallKey` less its process."""
-
-    step: str
-    round: int
-    alias: str
-    revision: int
-    reask: int
-
-    @classmethod
-    def of(cls, key: CallKey) -> Key:
-        return cls(key.step, key.round, key.alias, key.revision, key.reask)
-
-    def __str__(self) -> str:
-        parts = [self.step]
-        parts += [f"round {self.round}"] if self.round else []
-        parts += [self.alias] if self.alias else []
-        parts += [f"revision {self.revision}"] if self.revision != 1 else []
-        parts += ["re-ask"] if self.reask else []
-        return ", ".join(parts)
+def _in_words(key: CallKey) -> str:
+    parts = [key.step]
+    parts += [f"round {key.round}"] if key.round else []
+    parts += [key.alias] if key.alias else []
+    parts += [f"revision {key.revision}"] if key.revision != 1 else []
+    parts += ["re-ask"] if key.reask else []
+    return ", ".join(parts)
 
 
 def write_recording(
-    rows: Iterable[Row], path: Path, *, title: str = "", authored: bool = False, seats: Iterable[str] = ()
+    rows: Iterable[RecordedRow], path: Path, *, title: str = "", authored: bool = False, seats: Iterable[str] = ()
 ) -> int:
     """Write `rows` in the order of their keys and return how many; the same rows give the same bytes.
 
     An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key,
     `OSError` as files do.
     """
-    by_key: dict[Key, Row] = {}
+    by_key: dict[CallKey, RecordedRow] = {}
     for row in rows:
         if row.key in by_key:
-            raise ValueError(f"two answers for {row.key}: a recording holds one settled answer per key")
+            raise ValueError(f"two answers for {_in_words(row.key)}: a recording holds one settled answer per key")
         by_key[row.key] = row
     ordered = sorted(by_key.values(), key=lambda row: (row.round, row.step, row.alias, row.revision, row.reask))
     lines = [
@@ -120,7 +107,7 @@ def write_recording(
     return len(ordered)
 
 
-def read_recording(path: Path) -> tuple[Header, dict[Key, Row]]:
+def read_recording(path: Path) -> tuple[Header, dict[CallKey, RecordedRow]]:
     """The header and the answers of the recording at `path`. Raises `RecordingError`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -129,12 +116,12 @@ def read_recording(path: Path) -> tuple[Header, dict[Key, Row]]:
     if not lines:
         raise RecordingError(f"{path}: is empty; a recording begins with a line {Header().model_dump_json()}")
     header = _parsed(Header, path, 1, lines[0])
-    rows: dict[Key, Row] = {}
+    rows: dict[CallKey, RecordedRow] = {}
     for number, line in enumerate(lines[1:], 2):
         if line.strip():
-            row = _parsed(Row, path, number, line)
+            row = _parsed(RecordedRow, path, number, line)
             if row.key in rows:
-                raise RecordingError(f"{path}:{number}: a second answer for {row.key}")
+                raise RecordingError(f"{path}:{number}: a second answer for {_in_words(row.key)}")
             rows[row.key] = row
     return header, rows
 
@@ -174,18 +161,18 @@ class RecordedEngine:
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
         """The recorded answer of this key, which costs nothing now. Raises `StepFailed` when there is none, or it is no draft of this step."""
-        key = Key.of(call.key)
+        key = replace(call.key, process="")
         row = self._rows.get(key)
         if row is None:
             raise StepFailed(
-                f"no recorded answer for {key} in {self.path}: the process took another course than "
+                f"no recorded answer for {_in_words(key)} in {self.path}: the process took another course than "
                 "the recorded one; use the settings and participants it was recorded with, or another engine"
             )
         try:
             draft = step.draft.model_validate(row.draft)
         except ValidationError as error:
             raise StepFailed(
-                f"{self.path}: the answer for {row.key} is not a {step.draft.__name__}: {error}"
+                f"{self.path}: the answer for {_in_words(row.key)} is not a {step.draft.__name__}: {error}"
             ) from error
         marks = (
             *(label for label in row.labels if label != "price_unknown"),

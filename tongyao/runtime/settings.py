@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
 from tongyao.app.context import Ceilings, GatewayOptions
-from tongyao.protocol.contracts.fairness import FairBy
+from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.day_budgets import DayBudgets

@@ -26,7 +26,7 @@ from tongyao.runtime.settings import Settings, SettingsError
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from activities.dependencies import Deps, Memory, Retriever
+    from activities.dependencies import Deps, ProfileMemory, Retriever
     from activities.maintain import RunDuty
     from activities.recite import ReciteLevel
     from crystalline_highway.highway import Highway
@@ -176,7 +176,7 @@ def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
 
 def long_profiles(
     settings: Settings, records: Repositories, recite: Recite | None = None
-) -> tuple[Retriever, Memory | None, ReciteLevel | None]:
+) -> tuple[Retriever, ProfileMemory | None, ReciteLevel | None]:
     """Make the retriever for long profiles. The Highway's compiled code is loaded only where it is chosen."""
     if settings.retriever == "chunks":
         from tongyao.field.retriever import ChunkRetriever

@@ -42,6 +42,14 @@ def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /
     return _FORMATTER.vformat(words[key][LANGUAGES.index(language)], (), values)
 
 
+def table(room: str, page: str) -> Mapping[Language, Mapping[str, str]]:
+    """The texts of one page by language and key. Raises `KeyError` for a page that has none."""
+    pairs = {key.removeprefix(f"{page}."): pair for key, pair in catalogue(room).items() if key.startswith(f"{page}.")}
+    if not pairs:
+        raise KeyError(page)
+    return {language: {key: pair[at] for key, pair in pairs.items()} for at, language in enumerate(LANGUAGES)}
+
+
 def in_both(room: str, key: str, /, **values: Any) -> tuple[str, str]:
     """The text of `key` in English and in Chinese, where the reader's language is not known yet."""
     return worded(catalogue(room), "en", key, **values), worded(catalogue(room), "zh", key, **values)

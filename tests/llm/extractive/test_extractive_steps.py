@@ -11,6 +11,7 @@ from tests.llm.requests import call, catalyst, delivery, endpoint, formulation, 
 from tests.security.growth import hold_linear
 from tongyao.llm.extractive import steps
 from tongyao.llm.extractive.engine import ExtractiveEngine
+from tongyao.llm.labels import label
 from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.checks import complaints_of
@@ -99,8 +100,8 @@ def test_an_observation_relates_nothing_and_shows_sentences_that_share_rare_word
     observation = observation_of(steps.observe(request), request)
     assert not (observation.relations or observation.none or observation.notes)
     lines = observation.words.splitlines()
-    assert lines[0] == steps.NOTICE[language]
-    assert steps.TABLE[language] in observation.words
+    assert lines[0] == label("no_model", language)
+    assert label("rare_words", language) in observation.words
     [row] = [line for line in lines if line.startswith("| P")]
     assert "P01" in row and "P02" in row and other in row
 
@@ -131,7 +132,7 @@ def test_the_plan_says_first_that_nobody_judged_lists_what_was_said_and_has_no_p
     draft = steps.plan(request)
     plan = settle_plan(draft, request)
     lines = [line for line in plan_markdown(plan).splitlines() if line]
-    assert lines[1] == f"> {steps.NOTICE[language]}"
+    assert lines[1] == f"> {label('no_model', language)}"
     assert not complaints_of(draft, request, PLAN_CHECKS)
     assert not any(plan.has_part(alias) for alias in request.aliases)
     assert any("keeps a register" in line for line in lines[2:])
@@ -141,7 +142,7 @@ def test_a_delivery_says_first_that_nobody_judged() -> None:
     request = delivery()
     made = settle_delivery(steps.deliver(request), alias="P01", plan=request.plan, language="en")
     lines = [line for line in delivery_markdown(made, request.plan).splitlines() if line]
-    assert lines[1] == f"> {steps.NOTICE['en']}"
+    assert lines[1] == f"> {label('no_model', 'en')}"
 
 
 @pytest.mark.slow

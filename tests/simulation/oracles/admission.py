@@ -60,7 +60,7 @@ class Admission(Oracle):
 
     def _over(self, state: State, message: m.Message) -> set[str]:
         """A message that names another ask than the one that is open is refused."""
-        if not isinstance(message, m.Answer) or not message.ask:
+        if not isinstance(message, m.AnswerToAsk) or not message.ask:
             return set()
         number = (
             state.round if state.phase.value not in ("answering", "awaiting_children") else self.counted["plan_ready"]
@@ -112,7 +112,7 @@ class Admission(Oracle):
                 )
             case m.SelectParticipants():
                 return self._people(state, message.participants)
-            case m.Consent():
+            case m.ConsentAnswer():
                 known = [one.number for one in state.invitations if one.allowed is None]
                 return set() if message.invitation in known else {"unknown_invitation"}
             case m.SubmitProjection():
@@ -153,7 +153,7 @@ class Admission(Oracle):
         role, alias = message.author.role, message.author.alias
         if isinstance(message, m.ChildEnded):
             return role == "child" and alias == message.child
-        if isinstance(message, m.Consent):
+        if isinstance(message, m.ConsentAnswer):
             return role == "invited" and alias == f"invited/{message.invitation}" and message.number > 0
         if isinstance(message, m.CallAnswered):
             return role == "answerer"

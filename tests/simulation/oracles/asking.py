@@ -26,7 +26,7 @@ from tongyao.protocol.contracts.process import (
     RememberInput,
 )
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import RECORD_KEY, Failure
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.ids import hole_of
@@ -47,7 +47,7 @@ class Asking(Oracle):
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         if isinstance(message, m.SubmitProjection):
             self.said.setdefault(message.alias, {""}).add(message.text_id)
-        if isinstance(message, m.Consent):
+        if isinstance(message, m.ConsentAnswer):
             self.consents[message.invitation] = message.allow
         if isinstance(message, m.Replan):
             self.proposals = message.proposals
@@ -56,7 +56,7 @@ class Asking(Oracle):
         """An outcome that was taken is final: only a turn that failed is taken again."""
         if isinstance(output, PlanOutput) and before["phase"] == "planning":
             self.proposals = ()
-        if isinstance(output, Failure) or not isinstance(output, ProjectOutput):
+        if isinstance(output, StepFailure) or not isinstance(output, ProjectOutput):
             return
         given = running.step.input
         assert isinstance(given, ProjectInput)

@@ -22,7 +22,7 @@ class Consents(Oracle):
         self.expected = 0
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
-        if isinstance(message, m.Consent):
+        if isinstance(message, m.ConsentAnswer):
             check(message.author.role == "invited" and message.number > 0, "somebody else said yes", message)
             self.answers[message.invitation] = message.allow
             for one in before["invitations"]:

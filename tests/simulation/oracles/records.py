@@ -15,7 +15,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.steps import RECORD_KEY, Failure
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.events import Event, EventKind, Snapshot, Waiting
 from tongyao.protocol.model.messages import Message
@@ -83,7 +83,7 @@ class Records(Oracle):
         """Of a step that was wanted, events carry the counts that it returned."""
         kinds = [event.kind for event in events]
         if running.wanted and running.step.contract.name in TOLD:
-            told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, Failure)
+            told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, StepFailure)
             check(told_of, "a step ended well, and nobody is told", events)
         if isinstance(output, FreezeOutput) and K.PARTICIPANTS_SELECTED in kinds:
             for seat in output.seats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import ConsentOutput, DiscoverOutput, FreezeOutput, ObserveOutput, ProjectOutput
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import Failure
+from tongyao.protocol.life.steps import StepFailure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, EventKind
 
@@ -86,7 +86,7 @@ class Rounds(Oracle):
         stopped = before["deciding_cause"] is not None and before["phase"] == "crystallizing"
         if isinstance(output, DiscoverOutput) and stopped:
             check(state.phase == "deciding", "asked once the field has answered")
-        if isinstance(output, Failure) and running.step.optional and stopped:
+        if isinstance(output, StepFailure) and running.step.optional and stopped:
             check(state.phase == "deciding", "a field that cannot be asked keeps nobody from deciding")
         observed = output if isinstance(output, ObserveOutput) and not before["gate_open"] else None
         self._look(world, before, events, observed)

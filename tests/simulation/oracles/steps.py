@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
-from tongyao.protocol.life.steps import RECORD_KEY, Failure
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 
 if TYPE_CHECKING:
@@ -51,5 +51,5 @@ class Steps(Oracle):
             check(own, "a suspended process starts", key, "causes", list(state.causes))
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        if not isinstance(output, Failure):
+        if not isinstance(output, StepFailure):
             self.done[running.key] += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.steps import RECORD_KEY, Failure
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
 
@@ -25,7 +25,7 @@ class Suspension(Oracle):
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
         causes = world.state.causes
-        if isinstance(output, Failure):
+        if isinstance(output, StepFailure):
             self._failed(world, running, output, before, events)
         else:
             check(running.key not in causes, "a step succeeds, and its cause stays", running.key)
@@ -38,7 +38,9 @@ class Suspension(Oracle):
                 self._all_failed(world, before)
         self._note(world, before)
 
-    def _failed(self, world: World, running: Running, failure: Failure, before: Frozen, events: list[Event]) -> None:
+    def _failed(
+        self, world: World, running: Running, failure: StepFailure, before: Frozen, events: list[Event]
+    ) -> None:
         state, key = world.state, running.key
         was, now = before["causes"].get(key), state.causes.get(key)
         if running.step.optional:

@@ -15,7 +15,7 @@ from tongyao.protocol.contracts.process import CheckDeadlineOutput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import Deadline
-from tongyao.protocol.life.steps import Failure
+from tongyao.protocol.life.steps import StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -103,7 +103,7 @@ class Time(Oracle):
             question.over, question.again_at = False, ZERO
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        since = running.began if isinstance(output, Failure) else world.now
+        since = running.began if isinstance(output, StepFailure) else world.now
         who = next((name for name, one in self.questions.items() if one.check == running.key), "")
         checks = bool(who) and isinstance(output, CheckDeadlineOutput) and self.questions[who].over
         ended = checks and self._checked(world, self.questions[who], output)

@@ -14,18 +14,16 @@ from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, IntentReader
 from tongyao.app.errors import BadInput, NotOffered
 from tongyao.app.quotas import check_day_budget
-from tongyao.protocol.model.intent_parts import Lens
 from tongyao.protocol.model.process import ProfileRef
-from tongyao.protocol.model.requests import FormulationRequest, Material, Piece
+from tongyao.protocol.model.requests import FormulationRequest, Material
 from tongyao.protocol.model.sizes import language_of
-from tongyao.protocol.model.tension import TensionDraft
+from tongyao.protocol.model.tension import Lens, TensionDraft
 from tongyao.protocol.model.value import Value
 
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
 """Characters of the profile, from its beginning, that are read: the answer is needed while somebody writes."""
 MOST_SUGGESTIONS: Final = 4
-LENSES: Final[tuple[Lens, ...]] = ("T", "I", "B", "E")
 
 
 class Found(Value):
@@ -75,7 +73,7 @@ async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Sugg
         raise BadInput("no_profile", "there is no profile to read: introduce yourself first")
     await check_day_budget(context, caller, caller.person)
     language: Literal["en", "zh"] = "zh" if language_of(profile) == "zh" else "en"
-    material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile))
+    material = Material.whole(profile)
     request = FormulationRequest(language=language, began=datetime.now(UTC).date(), intent="", material=material)
     drafts = [draft async for draft in context.intent_reader.suggest(request, person=caller.person)]
     return _suggestions(drafts[-1], profile)
@@ -114,7 +112,7 @@ def _check(caller: Caller, intent: str) -> None:
 
 async def _request(context: AppContext, person: str, intent: str) -> FormulationRequest:
     profile = await _profile(context, person)
-    material = Material(pieces=(Piece(start=0, text=profile),), total_chars=len(profile)) if profile else None
+    material = Material.whole(profile) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
     return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)
 
@@ -125,7 +123,7 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
     if request.material is not None:
         sources["profile"] = request.material.pieces[0].text
     found = []
-    for lens in LENSES:
+    for lens in Lens:
         quotes = [
             quoted.quote.strip() for quoted in draft.quotes if quoted.line.startswith(lens) and quoted.quote.strip()
         ]

@@ -48,7 +48,7 @@ from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
 from tongyao.protocol.life import asks
 from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
-from tongyao.protocol.model.messages import MESSAGE, Answer, ApproveResidual, ExtendDeadline, Message
+from tongyao.protocol.model.messages import MESSAGE, AnswerToAsk, ApproveResidual, ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import to_proxy
@@ -162,7 +162,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         spoke = await context.repositories.seats.spoke_for_themselves(access.process.parent_id)
         body = body.model_copy(update={"participants": with_endpoints(body.participants, spoke)})
     message, text = build_message(body, access, key, lineage=lineage)
-    if isinstance(message, Answer) and not message.ask and access.role is not Role.OPERATOR:
+    if isinstance(message, AnswerToAsk) and not message.ask and access.role is not Role.OPERATOR:
         message = message.model_copy(update={"ask": await _shown_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:

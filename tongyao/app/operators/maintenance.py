@@ -13,7 +13,7 @@ from tongyao.app.histories import delete_history
 from tongyao.app.operators.reconcile import ReconcileReport, mend_drift, sweep
 from tongyao.app.people.erasure import finish_erasures
 from tongyao.app.standing import look
-from tongyao.protocol.contracts.maintenance import WORKFLOWS, Duty, DutyReport
+from tongyao.protocol.contracts.maintenance import MAINTENANCE, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
 
 ERASURES_AT_ONCE: Final = 20
@@ -88,9 +88,8 @@ async def check_backup(backups: Backups, most_age: timedelta | None) -> DutyRepo
 
 async def delete_duty_histories(client: Client, *, days: float = HISTORY_DAYS) -> int:
     """Delete histories of duties that ended more than `days` ago, `MOST_HISTORIES` at most; returns how many."""
-    types = ", ".join(f'"{name}"' for name in WORKFLOWS.values())
     until = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    query = f"WorkflowType IN ({types}) AND ExecutionStatus != \"Running\" AND CloseTime < '{until}'"
+    query = f"WorkflowType = '{MAINTENANCE}' AND ExecutionStatus != \"Running\" AND CloseTime < '{until}'"
     deleted = 0
     async for execution in client.list_workflows(query, limit=MOST_HISTORIES):
         await delete_history(client, execution.id, execution.run_id)

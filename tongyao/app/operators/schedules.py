@@ -24,8 +24,8 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import NotFound
-from tongyao.protocol.contracts.maintenance import MAINTENANCE_QUEUE, PURPOSES, WORKFLOWS, Duty, schedule_id
-from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.contracts.maintenance import MAINTENANCE, MAINTENANCE_QUEUE, PURPOSES, Duty, schedule_id
+from tongyao.protocol.contracts.process import Readable
 from tongyao.protocol.model.value import Value
 
 LONGEST_RUN: Final = timedelta(hours=2)
@@ -84,7 +84,7 @@ async def _ensure(client: Client, duty: Duty, every: timedelta) -> None:
 def _schedule(duty: Duty, every: timedelta, state: ScheduleState) -> Schedule:
     return Schedule(
         action=ScheduleActionStartWorkflow(
-            WORKFLOWS[duty],
+            MAINTENANCE,
             id=schedule_id(duty),
             task_queue=MAINTENANCE_QUEUE,
             execution_timeout=LONGEST_RUN,

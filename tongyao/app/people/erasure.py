@@ -23,7 +23,7 @@ from tongyao.app.histories import delete_history
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.model.ids import invitation_of
-from tongyao.protocol.model.messages import Author, Cancel, Consent, Leave
+from tongyao.protocol.model.messages import Author, Cancel, ConsentAnswer, Leave
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.privacy import erasure
@@ -133,7 +133,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
         cancel = Cancel(key="erased", author=operator, branch=True)
         await context.relay.send(seat.process_id, cancel, author_id="operator:erasure", via="erasure")
     for process_id, alias in await records.questions(person):
-        no = Consent(
+        no = ConsentAnswer(
             key=f"erased/{alias}",
             author=Author(role="invited", alias=alias),
             invitation=invitation_of(alias),

@@ -13,12 +13,13 @@ from tongyao.app.quotas import check_profile
 from tongyao.app.writing import writing
 from tongyao.heavy_work import READINGS
 from tongyao.protocol.identity.names import problem_with
-from tongyao.protocol.model.profile_ids import PROFILE_ID, PROFILE_ID_RULE
+from tongyao.protocol.model.ids import PROFILE_ID
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS, language_of
 from tongyao.protocol.model.unicode_text import normalized, without_controls
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.profile_grade import grade_profile
 from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
+from tongyao.texts.catalogue import in_both
 
 _LONG: Final = 100_000
 """Characters of a text that takes a moment to read."""
@@ -43,7 +44,8 @@ async def register_profile(
     `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
     """
     if not PROFILE_ID.fullmatch(profile_id):
-        raise BadInput("profile_id", f"{profile_id!r} cannot be an id: {PROFILE_ID_RULE}", field="id")
+        english, chinese = in_both("field", "import.no_id")
+        raise BadInput("profile_id", f"{profile_id!r}: {english}", field="id", zh=f"{profile_id!r}：{chinese}")
     if len(text) > 2 * context.profile_max_chars:  # before it waits for a thread
         raise _too_long(profile_id, len(text), context.profile_max_chars)
     read = partial(_read, text, profile_id, context.profile_max_chars)

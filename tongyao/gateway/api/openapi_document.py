@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
-from tongyao.protocol.model.events import DATA
+from tongyao.protocol.model.events import EventKind
 
 _ABOUT: Final = (
     "The actions of people and their agents in a process, over HTTP. docs/api.md explains them and contains a script that runs. "
@@ -40,7 +40,7 @@ _PROBLEM: Final[dict[str, Any]] = {
 }
 WITHOUT_TOKEN: Final = frozenset({"get /me", "get /scenes", "post /profiles"})
 _KINDS: Final = "The kinds of events, and the keys of `data`. You get the keys that you may see:\n\n" + "\n".join(
-    f"- `{kind.value}`: {keys}" for kind, keys in DATA.items()
+    f"- `{kind.value}`: {kind.keys}" for kind in EventKind
 )
 _ANSWER: Final[dict[str, Any]] = {
     "description": "An error: 400, 401, 403, 404, 409, 413, 422, 429 (with `Retry-After`) or 503.",

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from tongyao.app.choosing.tension_words import LineWords
-from tongyao.protocol.model.intent_parts import lens_over
-from tongyao.protocol.model.tension import Tension
+from tongyao.gateway.console.texts import Language, say
+from tongyao.protocol.model.tension import Lens, Tension
+from tongyao.texts.catalogue import in_both
 
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
 _WORD: Final = re.compile(r"[a-z0-9£$€]{3,}|[\u4e00-\u9fff]+")
@@ -43,7 +44,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
         words = _words(clause)
         shares = {letter: len(words & known) / len(words) if words else 0.0 for letter, known in parts.items()}
         letter, share = max(shares.items(), key=lambda entry: entry[1])
-        letter = letter if share >= _SHARE and lens_over(clause.strip()) is None else ""
+        letter = letter if share >= _SHARE and not _is_heading(clause) else ""
         if found and found[-1][1] == letter and not found[-1][0].endswith("\n"):
             found[-1] = (found[-1][0] + clause, letter)
         else:
@@ -54,11 +55,22 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
 def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
     """Return the pieces of an intent that no part of the tension took up."""
     own = (
-        "\n".join(line for line in text.splitlines() if lens_over(line) is None).strip(_BETWEEN)
+        "\n".join(line for line in text.splitlines() if not _is_heading(line)).strip(_BETWEEN)
         for text, letter in shown
         if not letter
     )
     return [text for text in own if sum(map(str.isalnum, text)) > _LEAST_SAID]
+
+
+def under(lens: Lens, words: str, language: Language) -> str:
+    """`words` as a part of an intent, under the line that says what they are about: whoever formulates the intent keeps it there."""
+    return f"{say(language, f'start.part_{lens}')}{'：' if language == 'zh' else ':'}\n\n{words}"
+
+
+def _is_heading(line: str) -> bool:
+    """Whether it is a line that `under` writes."""
+    bare = line.strip().partition(": ")[0].strip(" :：").casefold()
+    return any(bare == words.casefold() for lens in Lens for words in in_both("console", f"start.part_{lens}"))
 
 
 def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:

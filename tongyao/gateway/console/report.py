@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language
-from tongyao.protocol.rules.audit import Finding
+from tongyao.protocol.rules.audit import AuditFinding
 from tongyao.protocol.rules.read_access import PartyView
 
 _STATIC: Final = Path(__file__).parent / "static"
@@ -26,7 +26,7 @@ def report_html(
     *,
     language: Language,
     max_rounds: int,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[AuditFinding] = (),
 ) -> str:
     """Tension, what stands, rounds, plan with the sentence behind every claim, and the audit where it is given.
 

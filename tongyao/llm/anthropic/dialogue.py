@@ -13,7 +13,7 @@ from anthropic import AsyncAnthropic
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.stream import Rejected, Reply, converse
 from tongyao.llm.engine import Reask, Usage
-from tongyao.llm.errors import Cut, Failure, OperatorNeeded, Refused, Unreadable, of_failure
+from tongyao.llm.errors import Cut, Failure, ModelRefused, OperatorNeeded, Unreadable, of_failure
 from tongyao.llm.labels import line
 from tongyao.llm.prices import PriceTable
 from tongyao.llm.rendering import Block
@@ -50,7 +50,7 @@ class Dialogue:
     async def whole_answer(self, limit: int) -> Reply:
         """A complete reply. One that was cut at `limit` is asked for once more with twice as much.
 
-        Raises `Refused`, `Cut` when it was cut both times, `Unreadable` when it is empty, and what
+        Raises `ModelRefused`, `Cut` when it was cut both times, `Unreadable` when it is empty, and what
         `converse` raises.
         """
         for max_tokens in (limit, 2 * limit):
@@ -58,7 +58,7 @@ class Dialogue:
             match reply.stop_reason:
                 case "refusal":
                     what = f"{self._model} declined to answer {self._step}"
-                    raise Refused(f"{what}: read the material, or set another model")
+                    raise ModelRefused(f"{what}: read the material, or set another model")
                 case "model_context_window_exceeded":
                     raise of_failure(Failure(413, "model_context_window_exceeded"))
                 case "max_tokens":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
 from tongyao.llm.extractive.rare_words import frequencies, nearest, shared, words
 from tongyao.llm.extractive.sentences import sentences
+from tongyao.llm.labels import label
 from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.model.ids import speaker_of
@@ -19,7 +20,6 @@ from tongyao.protocol.model.requests import (
     DeliveryRequest,
     EndpointRequest,
     FormulationRequest,
-    Language,
     Mandate,
     PlannerRequest,
 )
@@ -38,16 +38,6 @@ MOST_ROWS: Final = 12
 
 RARE: Final = 2
 """A word is rare that at most so many of the quoted sentences hold."""
-
-NOTICE: Final[Mapping[Language, str]] = {
-    "en": "No language model took part: nobody has judged what fits.",
-    "zh": "没有语言模型参与：没有人判断过什么合得上。",
-}
-TABLE: Final[Mapping[Language, str]] = {
-    "en": "Pairs of sentences that share rare words",
-    "zh": "含有相同少见词的句子",
-}
-COLUMNS: Final[Mapping[Language, str]] = {"en": "| | | words |", "zh": "| | | 词 |"}
 
 
 def formulate(request: FormulationRequest) -> TensionDraft:
@@ -111,8 +101,9 @@ def observe(request: CatalystRequest) -> ObservationDraft:
     """No relation and no note. Beside the notice stands a table of pairs of sentences that share rare words."""
     language = request.language
     rows = _pairs(standing(request.exchange).valid_items)
-    table = [f"**{TABLE[language]}**", "", COLUMNS[language], "|---|---|---|", *rows] if rows else []
-    said = "\n".join([NOTICE[language], "", *table]).strip()
+    heading, columns = f"**{label('rare_words', language)}**", label("columns", language)
+    table = [heading, "", columns, "|---|---|---|", *rows] if rows else []
+    said = "\n".join([label("no_model", language), "", *table]).strip()
     return ObservationDraft(verdict=Verdict.EXHAUSTED if request.verdict_counts else Verdict.MORE, words=said)
 
 
@@ -139,9 +130,9 @@ def _cell(text: str) -> str:
 
 def plan(request: PlannerRequest) -> PlanDraft:
     """The notice alone: no part for anybody, so nobody is asked. The page of the plan lists every sentence as not used."""
-    return PlanDraft(remarks=[NOTICE[request.language]])
+    return PlanDraft(remarks=[label("no_model", request.language)])
 
 
 def deliver(request: DeliveryRequest) -> DeliveryDraft:
     """The notice alone."""
-    return DeliveryDraft(remarks=[NOTICE[request.language]])
+    return DeliveryDraft(remarks=[label("no_model", request.language)])

@@ -1,7 +1,7 @@
 """Names and types of maintenance: duties that keep records, workflows and backups in order (docs/operations.md §11).
 
-Each duty has a Temporal Schedule and a workflow of its own. The workflows take no input: a schedule keeps its action's input for years,
-and an encrypted one could not be read any more after its master key was retired.
+Each duty has a Temporal Schedule, whose id names it. The workflow takes no input: a schedule keeps its action's input for years, and an
+encrypted one could not be read any more after its master key was retired.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from pydantic import Field
 
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, ActivityContract
 from tongyao.protocol.model.value import Value
+
+MAINTENANCE: Final = "Maintenance"
+"""The workflow type of all duties."""
 
 MAINTENANCE_QUEUE: Final = PROCESS_QUEUE
 """Polled by the role that has the database and calls nobody outside."""
@@ -29,16 +32,6 @@ class Duty(StrEnum):
     STANDING = "standing"
 
 
-WORKFLOWS: Final[dict[Duty, str]] = {
-    Duty.SWEEP: "Sweep",
-    Duty.RECONCILE: "Reconcile",
-    Duty.ERASURES: "FinishErasures",
-    Duty.RETENTION: "Retention",
-    Duty.BACKUP: "BackupCheck",
-    Duty.STANDING: "StandingTensions",
-}
-"""Workflow types by duty."""
-
 PURPOSES: Final[dict[Duty, str]] = {
     Duty.SWEEP: "starts announced processes that were never started, orphans calls of processes that have ended",
     Duty.RECONCILE: "closes rows of processes whose workflow ended behind the records' back, names what lags",
@@ -51,7 +44,13 @@ PURPOSES: Final[dict[Duty, str]] = {
 
 
 def schedule_id(duty: Duty) -> str:
+    """Also the id of the workflows that it starts, before the time that Temporal adds."""
     return f"tongyao-{duty.value}"
+
+
+def duty_of(workflow_id: str) -> Duty:
+    """The duty of a workflow that a schedule has started."""
+    return Duty(workflow_id.split("-")[1])
 
 
 class DutyInput(Value):

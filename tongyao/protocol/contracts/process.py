@@ -5,6 +5,7 @@ Inputs and outputs hold references and counts only: whatever stands here ends up
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -40,6 +41,12 @@ QUEUE_PATIENCE: Final = timedelta(minutes=20)
 """Time that a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
 process is started any more (15 minutes): work that only waits its turn is not put back to the end of the queue. Steps of the process's own
 queue have no such bound, since without a worker there the workflow does not run either."""
+
+
+class Readable(str):
+    """A summary of a workflow, step or timer, which stays plain in the Temporal UI. So it names no person and quotes nobody."""
+
+    __slots__ = ()
 
 
 class SearchAttribute:
@@ -110,6 +117,10 @@ NO_WORDS: Final = "no_words_in_origin"
 """The count of a turn that lapsed because a fork asked somebody who has no words in its origin for this round."""
 
 
+FairBy = Literal["demander", "scene"]
+"""By whom processes take turns in a queue (docs/operations.md §8)."""
+
+
 class ProcessInput(Value):
     """The input of a process. The row in `processes` exists before the workflow does."""
 
@@ -137,6 +148,11 @@ class ProcessInput(Value):
     @property
     def depth(self) -> int:
         return self.lineage.depth if self.lineage else 0
+
+    def fairness_key(self, by: FairBy) -> str:
+        """A digest, since Temporal shows it unencrypted. A process without a scene goes by its demander."""
+        whose = f"scene/{self.scene}" if by == "scene" and self.scene else f"demander/{self.demander}"
+        return hashlib.sha256(f"{self.signal_key}/{whose}".encode()).hexdigest()[:16]
 
     @property
     def summary(self) -> str:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
-from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
-from tongyao.protocol.documents.plan_page import people, step_name, words_of_people
-from tongyao.protocol.documents.texts import table
+from tongyao.protocol.documents.page import Group, Page, PageEntry, PageSection, markdown
+from tongyao.protocol.documents.plan_page import people, residual_group, step_name, words_of_people
 from tongyao.protocol.documents.to_reader import to_reader
 from tongyao.protocol.model.ids import ALIAS, speaker_of
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
 from tongyao.protocol.model.requests import Language
+from tongyao.texts.catalogue import table
 
-WORDS: Final = table("delivery")
+WORDS: Final = table("protocol", "delivery")
 
 
 def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
@@ -29,27 +29,31 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     notes = Footnotes(language, plan.references, reader=delivery.alias)
     known = people(plan, language)
 
-    def section(kind: str, claims: Iterable[Claim], before: tuple[Entry, ...] = (), without: str = "") -> Section:
+    def section(
+        kind: str, claims: Iterable[Claim], before: tuple[PageEntry, ...] = (), without: str = ""
+    ) -> PageSection:
         told = tuple(
-            Entry(
+            PageEntry(
                 text=to_reader(claim.text, delivery.alias, language),
                 note=_note(notes, kind, claim, delivery.alias),
             )
             for claim in claims
         )
         groups = tuple(Group(entries=entries) for entries in (before, told) if entries)
-        nothing = (Group(entries=(Entry(text=without),)),) if without else ()
-        return Section(kind=kind, heading=words[kind], groups=groups or nothing)
+        nothing = (Group(entries=(PageEntry(text=without),)),) if without else ()
+        return PageSection(kind=kind, heading=words[kind], groups=groups or nothing)
 
     mine = known.get(delivery.alias, "")
     you = words["you" if mine else "you_bare"].format(alias=delivery.alias, words=mine)
     touching = [residual for residual in plan.residuals if delivery.alias in speakers(residual.sources)]
     spoken = "\n".join([*(claim.text for claim in delivery.claims()), *(residual.title for residual in touching)])
     met = sorted({alias for alias in ALIAS.findall(spoken) if alias in known} - {delivery.alias})
-    others = Entry(text=words["others"].format(who=words_of_people({alias: known[alias] for alias in met}, language)))
+    others = PageEntry(
+        text=words["others"].format(who=words_of_people({alias: known[alias] for alias in met}, language))
+    )
     takes_part = plan.has_part(delivery.alias)
     no_part = () if takes_part else _no_part(plan, delivery.alias, words)
-    intro = (Entry(text=you), *no_part, *((others,) if met else ()))
+    intro = (PageEntry(text=you), *no_part, *((others,) if met else ()))
     sections = [
         section("about", delivery.about, before=intro),
         section("asked", delivery.asked, without=words["nothing"]),
@@ -58,17 +62,10 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
         section("waits", (), before=_waits(plan, delivery.alias, language)),
         section("open", delivery.open),
     ]
-    lacking = tuple(
-        Group(
-            heading=residual.title,
-            ref=residual.id,
-            entries=(Entry(text=residual.tension.transition, note=notes.mark("sources", residual.sources)),),
-        )
-        for residual in touching
-    )
-    sections.append(Section(kind="lacking", heading=words["lacking"], groups=lacking))
+    lacking = tuple(residual_group(residual, notes) for residual in touching)
+    sections.append(PageSection(kind="lacking", heading=words["lacking"], groups=lacking))
     sections.append(
-        Section(kind="answer", heading=words["answer"], groups=(Group(entries=(Entry(text=words["terms"]),)),))
+        PageSection(kind="answer", heading=words["answer"], groups=(Group(entries=(PageEntry(text=words["terms"]),)),))
     )
     return Page(
         language=language,
@@ -80,15 +77,18 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     )
 
 
-def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[Entry, ...]:
+def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[PageEntry, ...]:
     """That the plan has no part for the reader; where they spoke for themselves and nothing of it is cited, what they said."""
     said = [source.text for source in plan.unused if speaker_of(source.id) == reader]
     if not said or reader in speakers(plan.cited()):
-        return (Entry(text=words["no_part"]),)
-    return (Entry(text=words["not_used"]), *(Entry(text=words["said_unused"].format(words=text)) for text in said))
+        return (PageEntry(text=words["no_part"]),)
+    return (
+        PageEntry(text=words["not_used"]),
+        *(PageEntry(text=words["said_unused"].format(words=text)) for text in said),
+    )
 
 
-def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
+def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]:
     """Return the steps of the reader that wait for those of others, and the reverse."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
@@ -104,7 +104,7 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[Entry, ...]:
             own = step_name(plan, numbers[mine.id], language, whose=False)
             named = step_name(plan, numbers[other.id], language)
             told.append(words["waits_for" if waits else "comes_before"].format(own=own, step=named))
-    return tuple(Entry(text=line) for line in dict.fromkeys(told))
+    return tuple(PageEntry(text=line) for line in dict.fromkeys(told))
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from tongyao.protocol.documents.page import Note, NoteKind, NoteLine
-from tongyao.protocol.documents.texts import table
+from tongyao.protocol.documents.page import Footnote, NoteKind, NoteLine
 from tongyao.protocol.model.ids import ANY_ID, in_order, speaker_of
 from tongyao.protocol.model.plan import Claim, Source
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut
+from tongyao.texts.catalogue import table
 
-SAYS: Final = table("notes")
-LABELS: Final = table("sources")
+SAYS: Final = table("protocol", "notes")
+LABELS: Final = table("protocol", "sources")
 _NOTE_UNITS: Final = 60
 """The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
 _ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
@@ -42,10 +42,10 @@ class Footnotes:
             return 0
         return self._numbers.setdefault((kind, named, doubt), len(self._numbers) + 1)
 
-    def notes(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Footnote, ...]:
         says = SAYS[self._language]
         return tuple(
-            Note(
+            Footnote(
                 number=number,
                 kind=kind,
                 says=says[kind],

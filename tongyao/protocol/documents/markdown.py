@@ -4,45 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Verdict
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
+from tongyao.texts.catalogue import table
 
-_WORDS: Final = table("record")
-_LENSES: Final = table("lines")
-_NAMES: Final = table("names")
+_WORDS: Final = table("protocol", "record")
+_LENSES: Final = table("protocol", "lines")
+_NAMES: Final = table("protocol", "names")
 
 
 def tension_markdown(tension: Tension, language: str = "en") -> str:
     """The four lenses and the audit of their sufficiency."""
-    zh = language == "zh"
-    missing, grade = ", ".join(tension.audit.missing()), tension.grade.value
-    title = f"# 张力（评级 {grade}）" if zh else f"# Tension (grade {grade})"
-    words = _LENSES["zh" if zh else "en"]
-    if zh:
-        tension = _with_words_for_missing(tension)
-    lines = [title, "", f"- **T** ({words['T']}) {tension.transition}"]
-    lines.append(f"- **I** ({words['I']}) {tension.initial_state}")
-    lines += [f"- **B{number}** ({words['B']}) {barrier}" for number, barrier in enumerate(tension.barriers, 1)]
-    lines += [
-        f"- **E** ({words['E']}) {tension.exchange}",
-        "",
-        f"不足（没有说，或者说得太少）：{missing or '没有'}。长度：{tension.units} 字（英文按词），上限 {TENSION_UNITS}。"
-        if zh
-        else f"Insufficient (not said, or too little): {missing or 'none'}. "
-        f"Length: {tension.units} of at most {TENSION_UNITS} words (Chinese: characters).",
-    ]
+    told: Language = "zh" if language == "zh" else "en"
+    words, missing = _LENSES[told], ", ".join(tension.audit.missing()) or _LENSES[told]["nothing"]
+    lines = [words["title"].format(grade=tension.grade.value), ""]
+    for name, text in zip(tension.target_names(), tension.lines(), strict=True):
+        said = words["missing"] if text == MISSING else text
+        lines.append(f"- **{name}** ({words[name[0]]}) {said}")
+    lines += ["", words["size"].format(missing=missing, units=tension.units, limit=TENSION_UNITS)]
     return "\n".join(lines) + "\n"
-
-
-def _with_words_for_missing(tension: Tension) -> Tension:
-    def worded(text: str) -> str:
-        return "（没有说）" if text == MISSING else text
-
-    parts = {name: worded(getattr(tension, name)) for name in ("transition", "initial_state", "exchange")}
-    return tension.model_copy(update={**parts, "barriers": tuple(map(worded, tension.barriers))})
 
 
 def projection_markdown(projection: Projection, language: Language = "en") -> str:

@@ -24,7 +24,7 @@ class NoteLine(Value):
     text: str = ""
 
 
-class Note(Value):
+class Footnote(Value):
     """Sources of an entry. `doubt`: why code doubts that the sources say it; empty when it does not."""
 
     number: int
@@ -34,7 +34,7 @@ class Note(Value):
     doubt: str = ""
 
 
-class Entry(Value):
+class PageEntry(Value):
     """One statement. `label` before it (`Gets`), `remark` after it (`offered by P05, not agreed`), `note`: a number or 0."""
 
     text: str
@@ -49,10 +49,10 @@ class Group(Value):
     heading: str = ""
     alias: str = ""
     ref: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[PageEntry, ...] = ()
 
 
-class Section(Value):
+class PageSection(Value):
     """`kind`: what it answers, the same in every language."""
 
     kind: str
@@ -66,12 +66,12 @@ class Page(Value):
 
     title: str
     language: Language = "en"
-    lead: Entry | None = None
+    lead: PageEntry | None = None
     remarks: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     notes_heading: str = ""
-    notes: tuple[Note, ...] = ()
-    appendix: tuple[Section, ...] = ()
+    notes: tuple[Footnote, ...] = ()
+    appendix: tuple[PageSection, ...] = ()
 
 
 def markdown(page: Page) -> str:
@@ -93,7 +93,9 @@ def markdown(page: Page) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def _sections(sections: Iterable[Section], marks: Mapping[int, str], language: Language, *, level: str) -> list[str]:
+def _sections(
+    sections: Iterable[PageSection], marks: Mapping[int, str], language: Language, *, level: str
+) -> list[str]:
     lines: list[str] = []
     for section in sections:
         lines += [f"{level} {section.heading}", ""]
@@ -105,13 +107,13 @@ def _sections(sections: Iterable[Section], marks: Mapping[int, str], language: L
     return lines
 
 
-def _entry(entry: Entry, marks: Mapping[int, str], language: Language) -> str:
+def _entry(entry: PageEntry, marks: Mapping[int, str], language: Language) -> str:
     label = f"**{entry.label}** " if entry.label else ""
     remark = (f" *（{entry.remark}）*" if language == "zh" else f" *({entry.remark})*") if entry.remark else ""
     return f"{label}{_one_line(entry.text)}{remark}{marks.get(entry.note, '')}"
 
 
-def _mark(note: Note, numbers: Mapping[str, int], language: Language) -> str:
+def _mark(note: Footnote, numbers: Mapping[str, int], language: Language) -> str:
     """` [2, 5]`, ` [the plan concludes this itself, from 2, 5–8]`, ` [nothing in the record says this]`."""
     named = ", ".join(_ranges([numbers[line.id] for line in note.lines]))
     apart, colon = ("；", "：") if language == "zh" else ("; ", " ")

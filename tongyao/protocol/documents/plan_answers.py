@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from tongyao.protocol.documents.page import Entry, Group, Section
-from tongyao.protocol.documents.texts import table
+from tongyao.protocol.documents.page import Group, PageEntry, PageSection
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
+from tongyao.texts.catalogue import table
 
-_WORDS: Final = table("answers")
+_WORDS: Final = table("protocol", "answers")
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
 """Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
 their proxy spoke; given; no longer, and they gave none; or no longer, and nobody waited for it, because their proxy spoke."""
-_OWN: Final = table("own_answer")
+_OWN: Final = table("protocol", "own_answer")
 
 
 class GivenAnswer(Value):
@@ -36,17 +36,13 @@ class GivenAnswer(Value):
     name: str = ""
 
 
-def answers_section(answers: Sequence[GivenAnswer], language: Language) -> Section | None:
+def answers_section(answers: Sequence[GivenAnswer], language: Language) -> PageSection | None:
     """A group for each decision, with everybody who made it; None where nobody is asked."""
-    words = _WORDS[language]
-    groups = tuple(
-        Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
-        for heading, those in _by_decision(answers, language)
-    )
-    return Section(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
+    words, groups = _WORDS[language], _groups(answers, language)
+    return PageSection(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
 
 
-def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[Section]:
+def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[PageSection]:
     """Return the answers to each replaced plan, the latest first."""
     words = _WORDS[language]
     sections = []
@@ -56,12 +52,8 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
             for answer in answers
             if answer.revision == revision
         ]
-        groups = tuple(
-            Group(heading=heading, entries=tuple(_entry(answer, words) for answer in those))
-            for heading, those in _by_decision(given, language)
-        )
-        heading = words["before"].format(revision=revision)
-        sections.append(Section(kind="answers_before", heading=heading, lead=words["before_lead"], groups=groups))
+        heading, lead = words["before"].format(revision=revision), words["before_lead"]
+        sections.append(PageSection(kind="answers_before", heading=heading, lead=lead, groups=_groups(given, language)))
     return sections
 
 
@@ -88,6 +80,13 @@ def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
     return _OWN[language][own]
 
 
+def _groups(answers: Sequence[GivenAnswer], language: Language) -> tuple[Group, ...]:
+    return tuple(
+        Group(heading=heading, entries=tuple(_entry(answer, _WORDS[language]) for answer in those))
+        for heading, those in _by_decision(answers, language)
+    )
+
+
 def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
     """Yield each decision that somebody made, with its heading and everybody who made it."""
     found = ((decision, [answer for answer in answers if answer.decision == decision]) for decision in _DECISIONS)
@@ -98,8 +97,8 @@ def _who(answer: GivenAnswer, words: Mapping[str, str]) -> str:
     return words["name"].format(alias=answer.alias, name=answer.name) if answer.name else answer.alias
 
 
-def _entry(answer: GivenAnswer, words: Mapping[str, str]) -> Entry:
+def _entry(answer: GivenAnswer, words: Mapping[str, str]) -> PageEntry:
     who = _who(answer, words)
     if not answer.words:
-        return Entry(text=who)
-    return Entry(label=words["said"].format(who=who), text=words["words"].format(words=answer.words))
+        return PageEntry(text=who)
+    return PageEntry(label=words["said"].format(who=who), text=words["words"].format(words=answer.words))

@@ -10,23 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.protocol.documents.footnotes import Footnotes
-from tongyao.protocol.documents.page import Entry, Group, Page, Section, markdown
+from tongyao.protocol.documents.page import Group, Page, PageEntry, PageSection, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
-from tongyao.protocol.documents.texts import table
 from tongyao.protocol.documents.to_reader import addressed
 from tongyao.protocol.model.ids import speaker_of
-from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Role, Task
+from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.sizes import cut, quotes_closed, units
 from tongyao.protocol.model.tension import MISSING, Tension
+from tongyao.texts.catalogue import table
 
 BODY_UNITS: Final[Mapping[Language, int]] = {"en": 1_500, "zh": 2_500}
 """The most that the body of a plan for at most five participants has, in units (words, or Chinese characters)."""
 _ROOM: Final = 5
 
-_WORDS: Final = table("plan")
+_WORDS: Final = table("protocol", "plan")
 _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
 """Units of a step that its name repeats."""
 
@@ -124,11 +124,11 @@ class _Layout:
             appendix=tuple(section for section in appendix if section.groups),
         )
 
-    def _section(self, kind: str, groups: Iterable[Group]) -> Section:
+    def _section(self, kind: str, groups: Iterable[Group]) -> PageSection:
         lead = self._words.get(f"{kind}_lead", "")
-        return Section(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
+        return PageSection(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
-    def _lead(self) -> Entry | None:
+    def _lead(self) -> PageEntry | None:
         """Return the first line: who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
         if not (self._plan.claims() or self._plan.tasks or self._answers):
             return None
@@ -136,24 +136,24 @@ class _Layout:
         who = self._words["and"].join(agreed)
         said = self._words["some"].format(who=who) if agreed else self._words["nobody"]
         if (date := self._plan.date) is None:
-            return Entry(text=said)
+            return PageEntry(text=said)
         between = "" if self._language == "zh" else " "
-        return Entry(text=f"{said}{between}{date.text}", note=self._notes.of_claim(date))
+        return PageEntry(text=f"{said}{between}{date.text}", note=self._notes.of_claim(date))
 
-    def _people(self) -> tuple[Entry, ...]:
+    def _people(self) -> tuple[PageEntry, ...]:
         known = {role.alias: role.role or self._words["bare"] for role in self._plan.roles}
         for answer in self._answers:
             erased = answer.decision == "erased" or answer.alias in self._plan.removed
             known.setdefault(answer.alias, self._words["gone" if erased else "unheard"])
         known[DEMANDER] = self._words["demander"]
-        return (Entry(text=words_of_people(dict(sorted(known.items())), self._language)),)
+        return (PageEntry(text=words_of_people(dict(sorted(known.items())), self._language)),)
 
     def _claims(self, claims: Iterable[Claim]) -> tuple[Group, ...]:
         entries = tuple(self._entry(claim) for claim in claims)
         return (Group(entries=entries),) if entries else ()
 
-    def _entry(self, claim: Claim, label: str = "") -> Entry:
-        return Entry(text=claim.text, label=label, note=self._notes.of_claim(claim))
+    def _entry(self, claim: Claim, label: str = "") -> PageEntry:
+        return PageEntry(text=claim.text, label=label, note=self._notes.of_claim(claim))
 
     def _roles(self) -> tuple[Group, ...]:
         """One group for each participant, and one for the demander where there is a task for them."""
@@ -168,7 +168,7 @@ class _Layout:
         for name in ("conditions", "benefits"):
             entries += [self._entry(claim, self._words[name]) for claim in getattr(role, name)]
         if not entries and all(task.assignee != role.alias for task in self._plan.tasks):
-            entries = [Entry(text=self._words["silent"])]
+            entries = [PageEntry(text=self._words["silent"])]
         heading = words_of_people({role.alias: role.role}, self._language)
         return Group(heading=heading, alias=role.alias, entries=tuple(entries))
 
@@ -190,7 +190,7 @@ class _Layout:
             entries.append(self._task(task, "", who))
         return (Group(entries=tuple(entries)),) if entries else ()
 
-    def _task(self, task: Task, state: str, who: str = "") -> Entry:
+    def _task(self, task: Task, state: str, who: str = "") -> PageEntry:
         """A task with its number, its doer, its date, how it stands and the steps before it."""
         words, title, when = self._words, task.title.strip(), task.when.strip()
         if when:
@@ -200,7 +200,7 @@ class _Layout:
         steps = [words["steps"].format(number=self._numbers[id]) for id in task.prerequisites if id in self._numbers]
         after = words["after"].format(steps=words["and"].join(steps)) if steps else ""
         label = words["number"].format(number=self._numbers[task.id])
-        return Entry(
+        return PageEntry(
             text=title,
             label=f"{label} {who}".rstrip() if self._language == "en" else f"{label}{who}",
             remark=words["apart"].join(filter(None, (state, after))),
@@ -211,14 +211,7 @@ class _Layout:
         return self._words[self._decisions.get(task.assignee) or task.standing]
 
     def _open(self) -> tuple[Group, ...]:
-        return tuple(
-            Group(
-                heading=residual.title,
-                ref=residual.id,
-                entries=(Entry(text=residual.tension.transition, note=self._notes.mark("sources", residual.sources)),),
-            )
-            for residual in self._plan.residuals
-        )
+        return tuple(residual_group(residual, self._notes) for residual in self._plan.residuals)
 
     def _residuals(self) -> tuple[Group, ...]:
         groups = (
@@ -228,18 +221,24 @@ class _Layout:
         return tuple(group for group in groups if group.entries)
 
     def _unused(self) -> tuple[Group, ...]:
-        said: dict[str, list[Entry]] = {}
+        said: dict[str, list[PageEntry]] = {}
         for source in self._plan.unused:
-            said.setdefault(speaker_of(source.id), []).append(Entry(text=source.text))
+            said.setdefault(speaker_of(source.id), []).append(PageEntry(text=source.text))
         return tuple(
             Group(heading=alias, alias=alias, entries=tuple(entries)) for alias, entries in sorted(said.items())
         )
 
 
-def _other_lines(tension: Tension, words: Mapping[str, str]) -> tuple[Entry, ...]:
+def residual_group(residual: Residual, notes: Footnotes) -> Group:
+    """The change that a residual tension asks for, under its title."""
+    told = PageEntry(text=residual.tension.transition, note=notes.mark("sources", residual.sources))
+    return Group(heading=residual.title, ref=residual.id, entries=(told,))
+
+
+def _other_lines(tension: Tension, words: Mapping[str, str]) -> tuple[PageEntry, ...]:
     """The lines of a residual tension besides T, without those that are missing."""
     lines = [("I", tension.initial_state), *(("B", barrier) for barrier in tension.barriers), ("E", tension.exchange)]
-    return tuple(Entry(label=words[name], text=text) for name, text in lines if MISSING not in text)
+    return tuple(PageEntry(label=words[name], text=text) for name, text in lines if MISSING not in text)
 
 
 def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True) -> str:
@@ -252,7 +251,7 @@ def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True
 
 
 def words_of_people(known: Mapping[str, str], language: Language) -> str:
-    """`P01: grows oysters; P02: leads a choir`; `P01（养牡蛎）；P02（带合唱团）`."""
+    """`P01: grows oysters; P02: leads a choir`. In Chinese the words stand in brackets."""
     if language == "zh":
         return "；".join(f"{alias}（{words}）" if words else alias for alias, words in known.items())
     return "; ".join(f"{alias}: {words}" if words else alias for alias, words in known.items())

@@ -5,21 +5,11 @@ No text of anybody stands in it (docs/operations.md §2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.projection import Outcome
-
-_MARKS: Final[Mapping[Outcome, str]] = {
-    Outcome.REPLIED: "replied",
-    Outcome.NOTHING_NEW: "nothing new",
-    Outcome.LAPSED: "lapsed",
-    Outcome.FAILED: "failed",
-    Outcome.LEFT: "left",
-}
 
 
 def details(state: State, now: datetime) -> str:
@@ -57,16 +47,13 @@ def _rounds(state: State) -> list[str]:
     aliases = sorted(state.seats)
     rows = [f"| | {' | '.join(aliases)} | catalyst |", "|" + "---|" * (len(aliases) + 2)]
     for result in state.results:
-        marks = [_MARKS.get(result.outcomes[alias], "") if alias in result.outcomes else "" for alias in aliases]
+        marks = [_mark(result.outcomes[alias]) if alias in result.outcomes else "" for alias in aliases]
         rows.append(f"| R{result.number} | {' | '.join(marks)} | {result.verdict.value} |")
     if len(state.results) < state.round:
-        marks = [_turn_mark(state, alias) for alias in aliases]
+        marks = [_mark(state.turns[alias].outcome) if alias in state.turns else "" for alias in aliases]
         rows.append(f"| R{state.round} | {' | '.join(marks)} | |")
     return ["\n".join(rows)]
 
 
-def _turn_mark(state: State, alias: str) -> str:
-    turn = state.turns.get(alias)
-    if turn is None:
-        return ""
-    return _MARKS[turn.outcome] if turn.outcome is not None else "…"
+def _mark(outcome: Outcome | None) -> str:
+    return outcome.value.replace("_", " ") if outcome is not None else "…"

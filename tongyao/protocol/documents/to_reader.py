@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tongyao.protocol.documents.page import Entry, Page, Section
+from tongyao.protocol.documents.page import Page, PageEntry, PageSection
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import Language
 
@@ -57,14 +57,14 @@ def called(alias: str, reader: str, language: Language) -> str:
 def addressed(page: Page, reader: str) -> Page:
     """A page as this person reads it. The words of its sources stay as they were said."""
 
-    def told(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    def told(sections: tuple[PageSection, ...]) -> tuple[PageSection, ...]:
         return tuple(_section(section, reader, page.language) for section in sections)
 
     lead = None if page.lead is None else _entry(page.lead, reader, page.language)
     return page.model_copy(update={"lead": lead, "sections": told(page.sections), "appendix": told(page.appendix)})
 
 
-def _section(section: Section, reader: str, language: Language) -> Section:
+def _section(section: PageSection, reader: str, language: Language) -> PageSection:
     groups = tuple(
         group.model_copy(
             update={
@@ -77,7 +77,7 @@ def _section(section: Section, reader: str, language: Language) -> Section:
     return section.model_copy(update={"groups": groups})
 
 
-def _entry(entry: Entry, reader: str, language: Language) -> Entry:
+def _entry(entry: PageEntry, reader: str, language: Language) -> PageEntry:
     label = entry.label
     if reader:
         label = _PLAIN.sub(lambda found: called(found.group(), reader, language), label)

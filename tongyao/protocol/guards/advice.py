@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from tongyao.protocol.guards.checks import Complaint, sentences
-from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.checks import Complaint, complaint, sentences
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import CatalystRequest

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.steps import DraftT, RequestT
 from tongyao.protocol.model.value import Draft, Value
+from tongyao.texts.catalogue import table
 
 _SENTENCE: Final = re.compile(
     r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
@@ -35,6 +37,14 @@ class Complaint(Value):
     fields: tuple[str, ...] = ()
     entry: int | None = None
     sentence: str = ""
+
+
+_WORDS: Final = table("protocol", "complaints")
+
+
+def complaint(language: Language, fault: str, **named: object) -> str:
+    """The words of a complaint, with what it names filled in. Raises `KeyError` where there are none, or something is not given."""
+    return _WORDS[language][fault].format(**named)
 
 
 Check = Callable[[DraftT, RequestT], Iterable[Complaint]]

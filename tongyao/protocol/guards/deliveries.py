@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tongyao.protocol.documents.delivery_page import delivery_markdown
-from tongyao.protocol.guards.ids_in_text import without_ids
-from tongyao.protocol.guards.naming import named_ids
-from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.guards.support import claim_of
 from tongyao.protocol.model.plan import Claim, ClaimDraft, Delivery, DeliveryDraft, Plan, Role
 from tongyao.protocol.model.requests import Language
 
@@ -23,7 +21,8 @@ def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: L
     known = {source.id: source.text for source in plan.references}
 
     def claims(drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
-        return tuple(claim for entry in drafts if (claim := _claim(entry, known, language, plan)).text)
+        made = (claim_of(entry, known, language, compared=language == plan.language) for entry in drafts)
+        return tuple(claim for claim in made if claim.text)
 
     delivery = Delivery(
         alias=alias,
@@ -38,19 +37,6 @@ def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: L
     )
     whole = _completed(delivery, plan)
     return whole.model_copy(update={"markdown": delivery_markdown(whole, plan)})
-
-
-def _claim(draft: ClaimDraft, known: dict[str, str], language: Language, plan: Plan) -> Claim:
-    text, found = without_ids(draft.text, language)
-    sources = named_ids([*draft.sources, *found], known)
-    compared = language == plan.language and all(known[source] for source in sources)
-    return Claim(
-        text=text,
-        sources=sources,
-        supported=bool(sources),
-        concluded=draft.concluded and bool(sources),
-        doubt=doubt(text, [known[source] for source in sources], language) if sources and compared else "",
-    )
 
 
 def _completed(delivery: Delivery, plan: Plan) -> Delivery:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Item, ItemKind
 from tongyao.protocol.model.requests import PlannerRequest
 from tongyao.protocol.rules.standing import standing
+from tongyao.texts.catalogue import table
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.S)
 
-SAYS = table("reduced")
+SAYS = table("protocol", "reduced")
 
 
 def block_in_text(text: str) -> PlanDraft | None:

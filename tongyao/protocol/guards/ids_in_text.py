@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from tongyao.protocol.documents.texts import table
 from tongyao.protocol.model.ids import ANY_ID, round_of, speaker_of
 from tongyao.protocol.model.requests import Language
+from tongyao.texts.catalogue import table
 
 _OF_PROCESS: Final = r"(?:[\w-][\w.-]{0,79}/)?"
 _ID: Final = rf"{_OF_PROCESS}{ANY_ID}"
@@ -18,7 +18,7 @@ _BRACKETED: Final = re.compile(
 _BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
 _PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
 _TASK: Final = re.compile(r"(?<![A-Za-z0-9/])t\d{1,3}(?![A-Za-z0-9/])")
-_WORDS: Final = table("ids")
+_WORDS: Final = table("protocol", "ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:

@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.checks import Check, Complaint
-from tongyao.protocol.guards.complaints import Fault, complaint
+from tongyao.protocol.guards.checks import Check, Complaint, complaint
 from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.guards.naming import named_ids, named_targets
-from tongyao.protocol.guards.private_sections import private_sections
 from tongyao.protocol.guards.quoting import Shown, find_pieces
 from tongyao.protocol.model.ids import item_id
 from tongyao.protocol.model.projection import (
@@ -47,6 +45,17 @@ _LIST_MARK: Final = re.compile(
 """The beginning of a line that is an item of a list."""
 _ENDS_SENTENCE: Final = re.compile(r"[.!?。！？…][\"'”’」』)）]{0,4}\s*$")
 _SAYS_SOMETHING: Final = re.compile(r"[^\W_]")
+
+_PRIVATE_WORDS: Final = (
+    r"(?:private(?: notes?)?|confidential|not public|not for others|(?:do not|don['’]t) (?:share|tell|publish)(?: this)?"
+    r"|私密|私人|私下|隐私|保密|不公开|不对外|不要(?:说|讲)出去|别(?:说|讲)出去|仅自己可见)"
+)
+_HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(.{0,80})$", re.M)
+_IS_PRIVATE: Final = re.compile(rf"[\W_]*{_PRIVATE_WORDS}[\W_]*", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    rf"^[ \t]*(?:[-*][ \t]+)?[\[(（【]?{_PRIVATE_WORDS}[\])）】]?[ \t]*[:：]", re.IGNORECASE | re.M
+)
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*][ \t]|#))")
 
 
 def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest], ...]:
@@ -96,6 +105,25 @@ def too_many(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Compl
     limit = MAX_FIRST_ITEMS if request.first else MAX_LATER_ITEMS
     for number in range(limit, len(draft.items)):
         yield Complaint(text="", reason="too_many_items", fields=("items",), entry=number)
+
+
+def private_sections(text: str) -> tuple[tuple[int, int], ...]:
+    """The parts that the owner of a profile marked as private, as spans of `text`: below a heading that says nothing but that it is private, to the next heading of its level; and a paragraph
+    or an item of a list that begins with such words and a colon. Takes time linear in the length of `text`.
+    """
+    found, level, begin = [], 0, 0
+    for heading in _HEADING.finditer(text):
+        if level and len(heading[1]) <= level:
+            found.append((begin, heading.start()))
+            level = 0
+        if not level and _IS_PRIVATE.fullmatch(heading[2]):
+            level, begin = len(heading[1]), heading.start()
+    if level:
+        found.append((begin, len(text)))
+    for label in _LABEL.finditer(text):
+        end = _PARAGRAPH_END.search(text, label.end())
+        found.append((label.start(), end.start() if end else len(text)))
+    return tuple(found)
 
 
 def items_of(drafts: Sequence[ItemDraft], request: EndpointRequest, source: Shown) -> tuple[Item, ...]:
@@ -163,7 +191,7 @@ def _may_tell_address(mandate: Mandate) -> bool:
     return any(_ALLOWS_ADDRESS.search(said) for said in (*mandate.topics, mandate.addition))
 
 
-def _complaint(request: EndpointRequest, number: int, item: ItemDraft, fault: Fault, **named: object) -> Complaint:
+def _complaint(request: EndpointRequest, number: int, item: ItemDraft, fault: str, **named: object) -> Complaint:
     what = complaint(request.language, fault, **named)
     told = complaint(request.language, "item", text=item.text.strip(), what=what)
     return Complaint(text=told, reason=fault, fields=("items", "names"), entry=number)

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from tongyao.protocol.guards.advice import visibility
-from tongyao.protocol.guards.checks import Check, Complaint
-from tongyao.protocol.guards.complaints import Fault, complaint
+from tongyao.protocol.guards.checks import Check, Complaint, complaint
 from tongyao.protocol.guards.naming import named_alias, named_ids, named_targets
 from tongyao.protocol.model.ids import Pair, note_id, ordered, relation_id, speaker_of
 from tongyao.protocol.model.observation import (
@@ -181,7 +180,7 @@ def _keeps(entry: RelationDraft, between: Pair, replaced: str, state: Standing) 
     return entry.kind is earlier.kind and between == earlier.between
 
 
-def _relation(request: CatalystRequest, number: int, entry: RelationDraft, fault: Fault, **named: object) -> Complaint:
+def _relation(request: CatalystRequest, number: int, entry: RelationDraft, fault: str, **named: object) -> Complaint:
     what = complaint(request.language, fault, **named)
     told = complaint(request.language, "relation", between="-".join(entry.between), text=entry.text.strip(), what=what)
     return Complaint(text=told, reason=fault, fields=("relations",), entry=number)

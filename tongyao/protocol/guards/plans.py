@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from tongyao.protocol.documents.plan_page import body_limit, body_units, length_remark
-from tongyao.protocol.guards.checks import Checks, Complaint
-from tongyao.protocol.guards.complaints import complaint
+from tongyao.protocol.guards.checks import Checks, Complaint, complaint
 from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
-from tongyao.protocol.guards.support import doubt
+from tongyao.protocol.guards.support import claim_of
 from tongyao.protocol.model.ids import residual_id, speaker_of
 from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import (
@@ -164,18 +163,8 @@ class _Claims:
         return without_ids(text, self.language, self.steps)[0]
 
     def all(self, drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
-        return tuple(claim for draft in drafts if (claim := self._claim(draft)).text)
-
-    def _claim(self, draft: ClaimDraft) -> Claim:
-        text, found = without_ids(draft.text, self.language, self.steps)
-        sources = self.sources([*draft.sources, *found])
-        return Claim(
-            text=text,
-            sources=sources,
-            supported=bool(sources),
-            concluded=draft.concluded and bool(sources),
-            doubt=doubt(text, [self.known[source] for source in sources], self.language) if sources else "",
-        )
+        made = (claim_of(draft, self.known, self.language, steps=self.steps) for draft in drafts)
+        return tuple(claim for claim in made if claim.text)
 
     def role(self, draft: RoleDraft) -> Role:
         return Role(

@@ -10,9 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.spelled_numbers import spelled_numbers
+from tongyao.protocol.guards.ids_in_text import without_ids
+from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.identity.marks import MARKED
+from tongyao.protocol.model.plan import Claim, ClaimDraft
 from tongyao.protocol.model.requests import Language
+from tongyao.texts.catalogue import table
 
 CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 WORD = re.compile(r"[a-z][a-z'’-]{2,}")
@@ -26,25 +29,45 @@ _FUNCTION_WORDS: Final = frozenset(
 COMMON_PAIRS: Final = frozenset(
     "可以 一个 这个 那个 他们 我们 没有 因为 所以 如果 已经 需要 能够 进行 以及 或者 并且 其中 对于 通过 提供 参与".split()
 )
-_WHY: Final[Mapping[Language, tuple[str, str]]] = {
-    "en": ("the number {number} stands in none of the cited items", "shares no term with the cited items"),
-    "zh": ("数目 {number} 在引用的条目里都没有", "和引用的条目没有一个共同的词"),
-}
+_WORDS: Final = table("protocol", "sources")
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
     """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms,
     nor the number of a mark in the place of a name.
     """
-    absent_number, no_term = _WHY[language]
     sources = "\n".join(cited)
     numbers = _digits(MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
     if numbers:
-        return absent_number.format(number=sorted(numbers)[0])
+        return _WORDS[language]["absent_number"].format(number=sorted(numbers)[0])
     wanted = terms(claim)
     if len(wanted) >= 3 and not wanted & terms(sources):
-        return no_term
+        return _WORDS[language]["no_term"]
     return ""
+
+
+def claim_of(
+    draft: ClaimDraft,
+    known: Mapping[str, str],
+    language: Language,
+    *,
+    steps: Mapping[str, int] | None = None,
+    compared: bool = True,
+) -> Claim:
+    """The claim in `draft`: ids in its sentence become sources, and of these those that are `known` stay, by id with their texts.
+
+    `steps`: as in `without_ids`. `compared`: whether the texts are in the language of the claim, so that they can be compared.
+    """
+    text, found = without_ids(draft.text, language, steps)
+    sources = named_ids([*draft.sources, *found], known)
+    cited = [known[source] for source in sources]
+    return Claim(
+        text=text,
+        sources=sources,
+        supported=bool(sources),
+        concluded=draft.concluded and bool(sources),
+        doubt=doubt(text, cited, language) if sources and compared and all(cited) else "",
+    )
 
 
 def _digits(text: str) -> set[str]:
@@ -58,3 +81,54 @@ def terms(text: str) -> frozenset[str]:
     words = {word[:6] for word in WORD.findall(lowered) if word not in _FUNCTION_WORDS}
     pairs = {run[at : at + 2] for run in CJK_RUN.findall(lowered) for at in range(len(run) - 1)}
     return frozenset(words | (pairs - COMMON_PAIRS))
+
+
+_SMALL: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_VALUE: Final = {word: at for at, word in enumerate(_SMALL)} | {word: 20 + 10 * at for at, word in enumerate(_TENS)}
+_SCALE: Final = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+_NUMBER_WORD: Final = "|".join((*_VALUE, *_SCALE, "dozen"))
+_ENGLISH: Final = re.compile(rf"\b(?:{_NUMBER_WORD})(?:(?: and |[ -])(?:{_NUMBER_WORD})){{0,9}}\b", re.I)
+_BETWEEN: Final = re.compile(r" and |[ -]")
+_CHINESE: Final = re.compile(r"[零〇一二两三四五六七八九十百千万]{1,15}")
+_DIGIT: Final = {sign: at for at, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_UNIT: Final = {"十": 10, "百": 100, "千": 1_000}
+
+
+def spelled_numbers(text: str) -> frozenset[str]:
+    """The whole numbers that a text writes in words (`two hundred and twelve`, `二百一十二`), each in digits."""
+    english = (_read(_BETWEEN.split(found.group().casefold())) for found in _ENGLISH.finditer(text))
+    chinese = (_read_chinese(found.group()) for found in _CHINESE.finditer(text))
+    return frozenset(str(word) for word in (*english, *chinese))
+
+
+def _read(words: list[str]) -> int:
+    total = current = 0
+    for word in words:
+        if word == "dozen":
+            current = max(current, 1) * 12
+        elif word == "hundred":
+            current = max(current, 1) * 100
+        elif word in _SCALE:
+            total, current = total + max(current, 1) * _SCALE[word], 0
+        else:
+            current += _VALUE[word]
+    return total + current
+
+
+def _read_chinese(signs: str) -> int:
+    """二百一十二; a run of digits alone, such as 二〇二六, is read sign by sign."""
+    if len(signs) > 1 and all(sign in _DIGIT for sign in signs):
+        return int("".join(str(_DIGIT[sign]) for sign in signs))
+    total = section = digit = 0
+    for sign in signs:
+        if sign in _DIGIT:
+            digit = _DIGIT[sign]
+        elif sign == "万":
+            total, section, digit = total + (section + digit or 1) * 10_000, 0, 0
+        else:
+            section, digit = section + (digit or 1) * _UNIT[sign], 0
+    return total + section + digit

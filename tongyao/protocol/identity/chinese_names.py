@@ -6,30 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tongyao.protocol.identity.common_words import CHINESE, HONORIFICS, SURNAMES
+from tongyao.protocol.identity.words import (
+    ALSO_WORDS,
+    CHINESE,
+    FOREIGN_CHARS,
+    GIVEN_CHARS,
+    HONORIFICS,
+    MOSTLY_GIVEN,
+    NO_FAMILIAR,
+    NOT_GIVEN,
+    PLACE_END,
+    SURNAMES,
+)
 
 _ONE: Final = "".join(sorted(name for name in SURNAMES if len(name) == 1))
 _SURNAME: Final = rf"(?:{'|'.join(sorted(name for name in SURNAMES if len(name) == 2))}|[{_ONE}])"
-_ALSO_WORDS: Final = frozenset(
-    "明公和关时高白方金水花农米车路石安平成毛古管阳封班商景别单项全解游麦党向于从应连师鱼沙牛马熊龙云雷温冷左右麻巫钱房包钟费计常年经双万历曲满顾强尤甘仲谷卜巩卓查沙易边曾段相同空真支"
-)
-"""Family names that are mostly another word: they need a given name that looks like one, and something beside it."""
-_GIVEN: Final = frozenset(
-    "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰红梅建国志文海燕春生荣玲珍莉萍云波斌辉鹏飞宇浩宁婷雪琳欣怡佳慧颖琪倩瑶思雅晓小永福贵财宝根林森木水金银凤龙虎山川江河湖田大"
-    "东南西北立民兴旺发达德才学良善义仁礼信忠孝诚庆祥瑞吉利安康乐喜欢美淑贤惠珠翠菊香莲荷蓉薇薛蕾莹洁清雨雷风云晨曦光亮晶阳旭朝晖正直刚毅坚定卫爱党革新胜凯旋东升锋钢铁铭鑫钧锐锦"
-    "成功业绩绪昌盛隆泰鸿宏博广远航帆程鹤鸣松柏桐梓楠枫杨柳竹桃杏梨栋梁柱材琴棋书画诗词歌颂韵音乐子豪俊峰岩岭岗峻崇屹巍伦嘉家先光宗耀祖传承启开天朗月星辰阿长顺满仓有来喜定邦邦彦芝芬芸茜茹苗"
-    "蓝青紫丹朱彤素冰霜露寒冬夏秋初元君若如梦一可心馨念真纯静巧灵秋妍娥娇婉媛嫣媚婵姗娣妹妮姝妤奕晗晴昊昕晟智睿哲聪敬恒恩慈悦怀远骏骥驰振武威雄健康力展延年益寿增秉承敏捷勤俭惠民群众和谐默"
-    "沛泽润泉源汉淮洪涵潇澜滨淑渊津沁沐浩汶泓济琦玮珊珂琛瑜璐璇瑾璟环琼瑛碧秦晋楚齐鲁燕赵吴越蜀常守尚宜之亦世仕任"
-)
-"""Characters of which given names are made."""
-_MOSTLY_GIVEN: Final = frozenset(
-    "婷娜娟芳婵姗妍琳琪瑶萍霞莉薇蕾妮娥嫣媛婉娇娣璐璇瑾珊珂琛瑜晗昊昕晟斌彬涛鹏磊鑫钧铭浩杰伟勇岚倩敏静艳洁颖雯俊峻骏彤莹蓉芸茜楠栋炜煜烨秀桂淑玉华军芝洋宇"
-)
-"""Those among them that stand in few other words."""
-_PLACE_END: Final = frozenset("岗湾村镇县乡市桥岭坡滩街巷庙寺庄屯沟坝港河湖江山岛州城路")
-_NOT_GIVEN: Final = frozenset(
-    "的了着过地得是在把被给跟和与就也都还又很不没会要想能可说讲问叫让请去来到从对向为有这那哪个们里上下中外前后么吗呢吧啊我你他她它谁每各点块条只家次回日"
-)
 _ROLES: Final = (
     "司机|队长|园长|校长|主任|老板|老板娘|厂长|村长|镇长|书记|会计|师傅|徒弟|邻居|同事|同学|朋友|战友|工友|侄子|侄女|外甥|外甥女|表弟|表哥|表姐|表妹|堂弟|堂哥|堂姐|堂妹|"
     "弟弟|哥哥|姐姐|妹妹|爱人|丈夫|妻子|老伴|老婆|老公|媳妇|女儿|儿子|闺女|孙子|孙女|外孙|儿媳|女婿|岳母|岳父|婆婆|父亲|母亲|爸爸|妈妈|外婆|外公|奶奶|爷爷|舅舅|叔叔|阿姨|"
@@ -50,11 +41,7 @@ _CALLED: Final = re.compile(
     rf"{_BEGINS}(?P<name>[\u4e00-\u9fff·]{{1,5}}?)(?P<title>{_TITLES})(?![们师长])", re.MULTILINE
 )
 _KIN: Final = "哥姐叔婶嫂姨伯"
-_FOREIGN_CHARS: Final = (
-    "阿埃艾安奥巴拜班本比彼波博布察达戴丹德迪丁杜多厄恩尔法菲费弗福夫盖格古哈海汉赫亨华霍基吉加贾杰卡凯科克肯库奎拉莱赖兰朗劳勒雷里丽利莉莲林琳琉隆卢鲁露伦罗洛玛马麦曼梅美门蒙米姆穆娜纳奈南内尼妮涅纽努诺欧帕潘佩彭皮珀"
-    "普齐恰乔切琼让热仁茹瑞萨塞桑沙莎尚圣史斯丝苏所塔泰坦汤特提图吐托瓦万旺威维韦文翁沃乌吾西希锡夏辛休雅亚延叶耶伊依逸因英约扎泽詹芝朱兹卓佐次买其木云迪什甫翰逊别娅茨帕热孜汗江肉提"
-)
-_FOREIGN: Final = re.compile(rf"[{_FOREIGN_CHARS}]{{1,6}}(?:[·•][{_FOREIGN_CHARS}]{{1,8}})+")
+_FOREIGN: Final = re.compile(rf"[{FOREIGN_CHARS}]{{1,6}}(?:[·•][{FOREIGN_CHARS}]{{1,8}})+")
 """A foreign name as it is written with characters."""
 _TRADITIONAL: Final = str.maketrans(
     "張陳劉黃趙吳孫馬羅鄭許韓馮鄧蕭葉蘇呂盧鐘譚陸範賈韋鄒閻龍陶賀顧龔萬錢嚴賴倪莊樂蔣餘師嬸爺說問會講謝請給幫國麗華偉業東麥愛蘭藝榮鳳賢寧達強興嬌瓊瑩潔靜慶貴寶鵬飛豔軍傑學",
@@ -68,32 +55,28 @@ _FULL: Final = re.compile(_SURNAME)
 _FAMILIAR: Final = re.compile(rf"(?:[老小][{_ONE}]|大[刘李张王陈赵周吴孙胡朱林何郭罗梁宋郑]|阿[\u4e00-\u9fff])")
 _FAMILIAR_GIVEN: Final = re.compile(r"[大老小][\u4e00-\u9fff]|阿[\u4e00-\u9fff]{1,3}")
 _WITH_TITLE: Final = re.compile(rf"[\u4e00-\u9fff]{{1,3}}(?:{_TITLES})")
-_NO_FAMILIAR: Final = frozenset(
-    "老师 老板 老乡 老人 老家 老百 老公 老成 老路 老房 老车 老年 老花 老师傅 老党 老单 老班 老麦 老米 老管 老金 老石 老水 老关 老安 小时 小麦 小路 小车 小米 小花 小项 小班 小包 小水 小鱼 小金 小石 小房 小农 小管 "
-    "小别 小应 小商 小牛 小马 小龙 小沙 小景 小古 小游 小全 小平 小公 小从 小师 小单 小安 小方 小明 小白 小党 小云 小雷 小查 小曲 小段 小常 小万 小满 小年 小支 阿姨 阿里 阿婆 阿公 阿拉 阿尔 阿富 阿是 阿的 阿胶 阿妈 阿爸 阿哥 阿姐 阿弟 阿妹 阿伯 阿叔 阿婶 阿嫂 阿爷 阿奶".split()
-)
 _AFTER_NAME: Final = tuple("说讲问答，。的和跟家也会在")
 _WORD_BEFORE: Final = re.compile(r"[一二两三四五六七八九十百千几半多每第0-9]$")
 
 
 def may_be_named(name: str) -> bool:
     """Whether somebody may be called so: a full name, one with a title, or 老宋, 阿芳."""
-    if name in CHINESE or name in _NO_FAMILIAR or any(char in _NOT_GIVEN for char in name):
+    if name in CHINESE or name in NO_FAMILIAR or any(char in NOT_GIVEN for char in name):
         return False
     if _FAMILIAR.fullmatch(name) or _FAMILIAR_GIVEN.fullmatch(name):
         return True
     if _WITH_TITLE.fullmatch(name):
-        return name[0] in SURNAMES or all(char in _GIVEN for char in name[:2])
+        return name[0] in SURNAMES or all(char in GIVEN_CHARS for char in name[:2])
     surname = next((name[:length] for length in (2, 1) if name[:length] in SURNAMES), "")
     given = name[len(surname) :]
     if not surname or not 1 <= len(given) <= 2 or {name[:2], given} & CHINESE:
         return False
-    return surname not in _ALSO_WORDS or all(char in _GIVEN for char in given)
+    return surname not in ALSO_WORDS or all(char in GIVEN_CHARS for char in given)
 
 
 def is_phrase(words: str) -> bool:
     """Whether it has a character that stands in sentences and in no name."""
-    return any(char in _NOT_GIVEN for char in words)
+    return any(char in NOT_GIVEN for char in words)
 
 
 def chinese_names(text: str) -> Iterator[tuple[int, str]]:
@@ -111,7 +94,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
         yield from _titled(text, hit)
     for hit in _FAMILIAR.finditer(text):
         name, before, after = hit.group(), text[max(0, hit.start() - 6) : hit.start()], text[hit.end() : hit.end() + 1]
-        if name in _NO_FAMILIAR and not (
+        if name in NO_FAMILIAR and not (
             name[1] in "方明安平白云雷马龙金石常万" and _WITH.search(before) and after in _AFTER_NAME
         ):
             continue
@@ -131,7 +114,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
 def _is_called(word: str) -> bool:
     """Whether a word that stands where people stand may be a name, rather than a role."""
     return not (
-        any(char in _NOT_GIVEN for char in word) or word in CHINESE or word in HONORIFICS or _NOBODY.search(word)
+        any(char in NOT_GIVEN for char in word) or word in CHINESE or word in HONORIFICS or _NOBODY.search(word)
     )
 
 
@@ -140,16 +123,18 @@ def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
     name, before = hit.group(), text[max(0, hit.start() - 6) : hit.start()]
     title = next(title for title in sorted(HONORIFICS, key=len, reverse=True) if name.endswith(title))
     called = name.removesuffix(title)
-    if any(char in _NOT_GIVEN for char in called) or name in CHINESE or called in CHINESE:
+    if any(char in NOT_GIVEN for char in called) or name in CHINESE or called in CHINESE:
         return
     if called[0] in "老小大" and len(called) == 1:
         return
     beside = bool(_WITH.search(before) or _TOLD.search(before))
     if len(called) == 1:
         sure = len(title) > 1 or beside
-        if called in SURNAMES and sure and (called not in _ALSO_WORDS or beside) and not _WORD_BEFORE.search(before):
+        if called in SURNAMES and sure and (called not in ALSO_WORDS or beside) and not _WORD_BEFORE.search(before):
             yield hit.start(), name
-    elif (called[0] in SURNAMES or called[:2] in SURNAMES) and all(char in _GIVEN for char in called[1:]) and beside:
+    elif (
+        (called[0] in SURNAMES or called[:2] in SURNAMES) and all(char in GIVEN_CHARS for char in called[1:]) and beside
+    ):
         yield hit.start(), name
 
 
@@ -163,15 +148,15 @@ def _full(text: str, start: int, surname: str) -> str | None:
         if len(given) < length or not all("\u4e00" <= char <= "\u9fff" for char in given):
             continue
         name, after = surname + given, text[start + len(surname) + length :][:2]
-        if any(char in _NOT_GIVEN for char in given) or {name, name[:2], name[1:], given} & CHINESE:
+        if any(char in NOT_GIVEN for char in given) or {name, name[:2], name[1:], given} & CHINESE:
             continue
-        if given[-1] in _PLACE_END and not told:
+        if given[-1] in PLACE_END and not told:
             continue
-        likely = sum(char in _GIVEN for char in given)
+        likely = sum(char in GIVEN_CHARS for char in given)
         points = 3 * told + 2 * beside + 2 * likely + (1 if _DOES.match(after) else -1) + (length == 2)
-        points -= 2 * (length == 2 and likely == 1 and given[1] not in _GIVEN)
-        points += 2 * any(char in _MOSTLY_GIVEN for char in given) + (len(surname) == 2)
-        points -= 2 * (surname in _ALSO_WORDS) + 2 * (likely == 0)
+        points -= 2 * (length == 2 and likely == 1 and given[1] not in GIVEN_CHARS)
+        points += 2 * any(char in MOSTLY_GIVEN for char in given) + (len(surname) == 2)
+        points -= 2 * (surname in ALSO_WORDS) + 2 * (likely == 0)
         if points >= (6 if length == 2 else 5) and points > most:
             best, most = name, points
     return best

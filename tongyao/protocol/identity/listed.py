@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tongyao.protocol.identity import english_words as cues
 from tongyao.protocol.identity.chinese_names import is_phrase
-from tongyao.protocol.identity.common_words import ALSO_NAMES, CHINESE
 from tongyao.protocol.identity.marks import MARKED
 from tongyao.protocol.identity.names import is_everyday, problem_with, unfit
+from tongyao.protocol.identity.words import ALSO_NAMES, CHINESE, CONNECTORS
 from tongyao.protocol.model.tension import NameFound
 from tongyao.protocol.model.unicode_text import UNSPACED, normalized
 
@@ -89,10 +88,10 @@ def _stands_in(name: str, text: str) -> bool:
 
 def _problem_with_firm(spaced: Sequence[str], chinese: Sequence[str]) -> str:
     for word in spaced:
-        if word.casefold() not in cues.CONNECTORS and word[0].lower() != word[0].upper() and not word[0].isupper():
+        if word.casefold() not in CONNECTORS and word[0].lower() != word[0].upper() and not word[0].isupper():
             return f"`{word}` has no capital: the name of a firm is written with capitals"
     letters = ("".join(char for char in word.casefold() if char.isalpha()) for word in spaced)
-    plain = [word for word in letters if word and word not in cues.CONNECTORS]
+    plain = [word for word in letters if word and word not in CONNECTORS]
     if sentence := next((word for word in plain if word in _SENTENCE_WORDS), ""):
         return f"`{sentence}` is a word of a sentence: give the name alone"
     if plain and all(map(is_everyday, plain)):

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from tongyao.protocol.identity.contacts import contacts
 from tongyao.protocol.identity.english_names import begins_sentence
-from tongyao.protocol.identity.english_words import CONNECTORS
 from tongyao.protocol.identity.names import INITIALS, TOKEN, confirmed_forms_of, forms_of, is_everyday
+from tongyao.protocol.identity.words import CONNECTORS
 from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.rewrite import map_texts

@@ -9,8 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tongyao.protocol.identity.chinese_names import may_be_named
-from tongyao.protocol.identity.common_words import ALSO_NAMES, CHINESE, ENGLISH, FAMILIAR, HONORIFICS, SURNAMES
-from tongyao.protocol.identity.english_words import CONNECTORS, LANGUAGES, TIMES, TITLE
+from tongyao.protocol.identity.english_names import TITLE
+from tongyao.protocol.identity.words import (
+    ALSO_NAMES,
+    CHINESE,
+    CONNECTORS,
+    ENGLISH,
+    FAMILIAR,
+    HONORIFICS,
+    LANGUAGES,
+    SURNAMES,
+    TIMES,
+)
 from tongyao.protocol.model.messages import Decision
 from tongyao.protocol.model.observation import NoteKind, RelationKind, Verdict
 from tongyao.protocol.model.process import Phase

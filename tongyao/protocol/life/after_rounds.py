@@ -26,8 +26,8 @@ from tongyao.protocol.contracts.process import (
     RememberInput,
 )
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import Residual, State
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.state import ResidualOutcome, State
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import child_id, hole_id, hole_of
 from tongyao.protocol.model.messages import AnswerPlan, ApproveResidual, ChildEnded, Replan
@@ -37,7 +37,7 @@ from tongyao.protocol.model.settings import Residuals
 # ---- planning and delivering
 
 
-def plan(state: State) -> dict[str, Step]:
+def plan(state: State) -> dict[str, WantedStep]:
     revision = state.plan_revision + 1
     what = PlanInput(
         process_id=state.process_id,
@@ -49,7 +49,7 @@ def plan(state: State) -> dict[str, Step]:
         children=state.completed_children if state.folded else (),
     )
     summary = f"plan {revision} · {len(state.present)} people, {state.round} rounds"
-    return {f"plan/{revision}": Step(PLAN, what, summary, take=_planned)}
+    return {f"plan/{revision}": WantedStep(PLAN, what, summary, take=_planned)}
 
 
 def _filled(state: State) -> set[str]:
@@ -65,7 +65,7 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
     state.answers = {}
     figures = output.model_dump(include={"claims", "supported", "reduced"})
     figures |= {"revision": state.plan_revision, "residuals": len(output.residuals)}
-    note(state, EventKind.PLAN_READY, now, urgent=False, **figures)
+    note(state, EventKind.PLAN_READY, now, **figures)
     if not state.folded:  # what came back from children is not sent there again
         _leave_open(state, output.residuals, now)
     return Phase.DELIVERING
@@ -79,9 +79,9 @@ def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
     state.residuals = {name: one for name, one in state.residuals.items() if one.status != "open"}
     auto = state.start.settings.residuals is Residuals.AUTO
     for residual in names if state.may_branch else ():
-        state.residuals[residual] = Residual(status="approved" if auto else "open")
+        state.residuals[residual] = ResidualOutcome(status="approved" if auto else "open")
         if not auto:
-            note(state, EventKind.RESIDUAL_OPEN, now, urgent=False, residual=residual)
+            note(state, EventKind.RESIDUAL_OPEN, now, residual=residual)
 
 
 def open_delivering(state: State, now: datetime) -> Phase | None:
@@ -89,17 +89,17 @@ def open_delivering(state: State, now: datetime) -> Phase | None:
     return Phase.COMPLETED if state.start.fork is not None else None
 
 
-def deliveries(state: State) -> dict[str, Step]:
+def deliveries(state: State) -> dict[str, WantedStep]:
     revision = state.plan_revision
     aliases = tuple(alias for alias in state.present if alias not in state.left_out)
     what = DeliverInput(process_id=state.process_id, revision=revision, aliases=aliases)
     summary = f"deliver plan {revision} · {len(aliases)} people"
-    return {f"deliver/{revision}": Step(DELIVER, what, summary, take=_delivered)}
+    return {f"deliver/{revision}": WantedStep(DELIVER, what, summary, take=_delivered)}
 
 
 def _delivered(state: State, output: DeliverOutput, now: datetime) -> Phase:
     for alias in dict.fromkeys((*output.delivered, DEMANDER)):
-        note(state, EventKind.DELIVERY_READY, now, urgent=False, alias=alias, revision=state.plan_revision)
+        note(state, EventKind.DELIVERY_READY, now, alias=alias, revision=state.plan_revision)
     asks = bool(state.asked_for_answers) or state.only_residuals
     return Phase.ANSWERING if asks and not state.folded else _after_answers(state)
 
@@ -110,10 +110,10 @@ def _delivered(state: State, output: DeliverOutput, now: datetime) -> Phase:
 def answer(state: State, message: AnswerPlan, now: datetime) -> None:
     state.answers[message.alias] = message.answer
     data = message.model_dump(include={"alias", "revision", "text_id"})
-    note(state, EventKind.ANSWER_RECEIVED, now, urgent=True, **data, decision=message.answer)
+    note(state, EventKind.ANSWER_RECEIVED, now, **data, decision=message.answer)
     if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
         hole = hole_id(message.revision, message.alias)  # what they leave in the plan is a residual like every other
-        state.residuals[hole] = Residual()
+        state.residuals[hole] = ResidualOutcome()
         note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
 
 
@@ -143,14 +143,14 @@ def wait_no_longer(state: State, now: datetime) -> None:
 # ---- children
 
 
-def branches(state: State) -> dict[str, Step]:
+def branches(state: State) -> dict[str, WantedStep]:
     """Children to start: in every phase that is open."""
     steps = {}
     for residual, one in state.residuals.items():
         if one.status == "approved":
             branch = BranchInput(process_id=state.process_id, residual=residual)
             summary = f"child for {residual}"
-            steps[f"child/{residual}"] = Step(BRANCH, branch, summary, take=partial(_branched, residual))
+            steps[f"child/{residual}"] = WantedStep(BRANCH, branch, summary, take=partial(_branched, residual))
     return steps
 
 
@@ -223,25 +223,25 @@ def children_ended(state: State, now: datetime) -> Phase | None:
 # ---- after the end
 
 
-def remembering(state: State) -> dict[str, Step]:
+def remembering(state: State) -> dict[str, WantedStep]:
     """After a plan: what was used strengthens the memories of long profiles."""
     long = tuple(alias for alias, seat in sorted(state.seats.items()) if seat.long and state.start.remember)
     what = RememberInput(process_id=state.process_id, aliases=long)
     return _closing(state, REMEMBER, what, "strengthen what was used", optional=True) if long else {}
 
 
-def cancelling(state: State) -> dict[str, Step]:
+def cancelling(state: State) -> dict[str, WantedStep]:
     what = CancelChildrenInput(process_id=state.process_id)
     return _closing(state, CANCEL_CHILDREN, what, "cancel the children") if state.cancel_branch else {}
 
 
 def _closing(
     state: State, contract: ActivityContract[Any, Any], what: ActivityInput, summary: str, *, optional: bool = False
-) -> dict[str, Step]:
+) -> dict[str, WantedStep]:
     """A step that is taken once after the end."""
 
     def close(state: State, output: Any, now: datetime) -> None:
         state.closed.append(contract.name)
 
-    step = Step(contract, what, summary, take=close, optional=optional)
+    step = WantedStep(contract, what, summary, take=close, optional=optional)
     return {} if contract.name in state.closed else {contract.name: step}

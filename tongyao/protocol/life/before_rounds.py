@@ -26,11 +26,11 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life.clock import ask_until, process_time
 from tongyao.protocol.life.journal import note, note_found
-from tongyao.protocol.life.state import Invitation, State
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.state import InvitedPerson, State
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invited_alias, next_alias
-from tongyao.protocol.model.messages import Consent, ReviseTension, SelectParticipants
+from tongyao.protocol.model.messages import ConsentAnswer, ReviseTension, SelectParticipants
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Grade
@@ -38,15 +38,15 @@ from tongyao.protocol.model.tension import Grade
 # ---- formulating and confirming
 
 
-def formulation(state: State) -> dict[str, Step]:
+def formulation(state: State) -> dict[str, WantedStep]:
     intent = FormulateInput(process_id=state.process_id)
-    return {"formulate": Step(FORMULATE, intent, "formulate the intent", take=_formulated)}
+    return {"formulate": WantedStep(FORMULATE, intent, "formulate the intent", take=_formulated)}
 
 
 def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
     tension = state.tension = output.tension
     figures = {"grade": tension.grade.value, "barriers": tension.barriers, "fallback": output.fallback}
-    note(state, EventKind.FORMULATION_READY, now, urgent=False, **figures)
+    note(state, EventKind.FORMULATION_READY, now, **figures)
     return Phase.CONFIRMING
 
 
@@ -62,7 +62,7 @@ def open_confirming(state: State, now: datetime) -> Phase | None:
 
 def confirm(state: State, by: str, now: datetime) -> Phase:
     """Ask those who were named at the start, or let the field find somebody. `by`: `person`, `timer` or `setting`."""
-    note(state, EventKind.TENSION_CONFIRMED, now, urgent=False, by=by)
+    note(state, EventKind.TENSION_CONFIRMED, now, by=by)
     state.selected = state.start.participants
     return Phase.CONSENTING if state.selected else Phase.DISCOVERING
 
@@ -97,19 +97,18 @@ def _grade_c(state: State) -> bool:
 # ---- discovering, selecting, consenting
 
 
-def discovery(state: State) -> dict[str, Step]:
+def discovery(state: State) -> dict[str, WantedStep]:
     start, tension = state.start, state.tension
     assert tension is not None  # confirmed before anybody is looked for
-    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
     find = DiscoverInput(
         process_id=start.process_id,
         scene=start.scene,
         tension_text_id=tension.text_id,
         limit=start.settings.max_others,
-        excluded=(*start.excluded, *own),
+        excluded=state.excluded,
     )
     summary = f"find people near a tension of grade {tension.grade.value}, scene {start.scene or 'none'}"
-    return {"discover": Step(DISCOVER, find, summary, take=_discovered)}
+    return {"discover": WantedStep(DISCOVER, find, summary, take=_discovered)}
 
 
 def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
@@ -139,13 +138,13 @@ def open_consenting(state: State, now: datetime) -> None:
     state.without_proxy = ()
 
 
-def seating(state: State) -> dict[str, Step]:
+def seating(state: State) -> dict[str, WantedStep]:
     """The consents are looked up, then, once everybody has answered, those who said yes are seated."""
     start = state.start
     if not state.consents_known:
         ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
         summary = f"look up the consent of {len(state.selected)} people"
-        return {f"consent/{state.seatings}": Step(CONSENT, ask, summary, take=_consents_found)}
+        return {f"consent/{state.seatings}": WantedStep(CONSENT, ask, summary, take=_consents_found)}
     if any(invitation.waits for invitation in state.invitations):
         return {}
     choices, aliases = _seats(state)
@@ -161,7 +160,7 @@ def seating(state: State) -> dict[str, Step]:
             if seat.alias in aliases and seat.version is not None
         },
     )
-    return {f"seat/{state.seatings}": Step(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
+    return {f"seat/{state.seatings}": WantedStep(FREEZE, seat, f"seat {people_of(choices)}", take=_seated)}
 
 
 def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase | None:
@@ -174,14 +173,14 @@ def _consents_found(state: State, output: ConsentOutput, now: datetime) -> Phase
             state.invited += 1
             whose = invited_alias(state.invited)
             deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=whose)
-            state.invitations.append(Invitation(number=state.invited, choice=choice, deadline=deadline))
+            state.invitations.append(InvitedPerson(number=state.invited, choice=choice, deadline=deadline))
             note(state, EventKind.CONSENT_ASKED, now, number=state.invited)
     asked = [invitation.choice for invitation in state.invitations]
     state.selected = tuple(choice for choice in taking_part if choice not in asked)
     return _close_if_answered(state, now)
 
 
-def consent(state: State, message: Consent, now: datetime) -> Phase | None:
+def consent(state: State, message: ConsentAnswer, now: datetime) -> Phase | None:
     whose = invited_alias(message.invitation)
     return answer_invitation(state, whose, message.endpoint if message.allow else None, now)
 
@@ -255,8 +254,8 @@ def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
         seat.consented = seat.profile is not None and seat.profile.profile_id not in state.without_proxy
         state.seats[seat.alias] = seat
         if state.round:
-            note(state, EventKind.PARTICIPANT_JOINED, now, urgent=False, alias=seat.alias, round=seat.joined_round)
-    note(state, EventKind.PARTICIPANTS_SELECTED, now, urgent=False, aliases=[seat.alias for seat in output.seats])
+            note(state, EventKind.PARTICIPANT_JOINED, now, alias=seat.alias, round=seat.joined_round)
+    note(state, EventKind.PARTICIPANTS_SELECTED, now, aliases=[seat.alias for seat in output.seats])
     state.selected = ()
     state.without_proxy = ()
     state.invitations = []

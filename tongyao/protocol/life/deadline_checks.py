@@ -17,14 +17,14 @@ from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, proc
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import PHASES
 from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import CALLS_LANE
 from tongyao.protocol.model.process import DEMANDER, Phase
 
 
-def wanted(state: State) -> dict[str, Step]:
+def wanted(state: State) -> dict[str, WantedStep]:
     """One step for each deadline that has passed."""
     steps = {}
     for deadline in deadlines(state):
@@ -32,7 +32,7 @@ def wanted(state: State) -> dict[str, Step]:
             lanes = _lanes(state, deadline)
             what = CheckDeadlineInput(process_id=state.process_id, lanes=lanes, since=deadline.asked_at)
             summary = f"the time of {deadline.whose or state.phase.value} is over: look for messages on their way"
-            step = Step(CHECK_DEADLINE, what, summary, take=partial(_checked, deadline.number))
+            step = WantedStep(CHECK_DEADLINE, what, summary, take=partial(_checked, deadline.number))
             steps[f"check_deadline/{deadline.number}/{deadline.checks}"] = step
     return steps
 
@@ -84,7 +84,7 @@ def remind(state: State, at: timedelta, now: datetime) -> None:
             whom: dict[str, JsonValue] = {"alias": deadline.whose, "round": state.round}
             if deadline.whose not in state.turns:
                 whom = {"number": invitation_of(deadline.whose)}
-            note(state, EventKind.REMINDER, now, urgent=True, **whom, share=share)
+            note(state, EventKind.REMINDER, now, **whom, share=share)
 
 
 def next_due(state: State) -> timedelta:

@@ -12,11 +12,11 @@ from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import Event, EventKind
 
 
-def note(state: State, kind: EventKind, now: datetime, /, *, urgent: bool = True, **data: JsonValue) -> None:
-    """Note that something happened. What is not urgent waits for the next step, where one is wanted."""
+def note(state: State, kind: EventKind, now: datetime, /, **data: JsonValue) -> None:
+    """Note that something happened."""
     state.seq += 1
     state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
-    if urgent:
+    if kind.urgent:
         state.urgent = state.seq
 
 
@@ -24,7 +24,7 @@ def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
     """Note whom the field has found: before the rounds, or when somebody may be added to them."""
     candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
     later: dict[str, JsonValue] = {"round": state.round} if state.round else {}
-    note(state, EventKind.FIELD_ACTIVATED, now, urgent=True, **{"candidates": candidates, **later})
+    note(state, EventKind.FIELD_ACTIVATED, now, **{"candidates": candidates, **later})
 
 
 def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:

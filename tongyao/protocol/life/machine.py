@@ -16,7 +16,7 @@ from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.message_kinds import refuse
 from tongyao.protocol.life.phases import PHASES, enter
 from tongyao.protocol.life.state import LOGIC, Cause, State
-from tongyao.protocol.life.steps import RECORD_KEY, Failure, Step, Success
+from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Message
 from tongyao.protocol.model.process import Phase
@@ -61,11 +61,11 @@ def hear(state: State, message: Message, now: datetime) -> None:
     _settle(state, now)
 
 
-def finish(state: State, key: str, ended: Success | Failure, now: datetime) -> None:
+def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) -> None:
     """A step has ended. What is no longer wanted only counts its cost. Raises `AssertionError` for a step that is done
     and still wanted: it would run for ever."""
     step = wanted(state).get(key)
-    if isinstance(ended, Failure):
+    if isinstance(ended, StepFailure):
         if step is not None:
             _failed(state, key, step, ended, now)
     else:
@@ -101,7 +101,7 @@ def tick(state: State, now: datetime) -> None:
     _settle(state, now)
 
 
-def wanted(state: State) -> dict[str, Step]:
+def wanted(state: State) -> dict[str, WantedStep]:
     """Every step that should be running in this state, by its key, in the order in which they are to be started."""
     steps = parking.runnable(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
@@ -110,7 +110,7 @@ def wanted(state: State) -> dict[str, Step]:
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
         what = RecordInput(process_id=state.process_id)
-        record = Step(RECORD, what, f"{state.phase.value}: write {len(state.outbox)} events")
+        record = WantedStep(RECORD, what, f"{state.phase.value}: write {len(state.outbox)} events")
         steps = {RECORD_KEY: _held(state, RECORD_KEY, record), **steps}
     return steps
 
@@ -124,7 +124,7 @@ def wake(state: State) -> datetime | None:
     return min(times, default=None)
 
 
-def _held(state: State, key: str, step: Step) -> Step:
+def _held(state: State, key: str, step: WantedStep) -> WantedStep:
     """A suspended process starts nothing, but what is tried again; what writes its outbox waits for its own cause only."""
     cause = state.causes.get(key)
     if key == RECORD_KEY:
@@ -149,10 +149,10 @@ def _settle(state: State, now: datetime) -> None:
             clock.clear(state, stale, now)
 
 
-def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime) -> None:
+def _failed(state: State, key: str, step: WantedStep, failure: StepFailure, now: datetime) -> None:
     if step.optional:
         reason = f"{failure.code}: {failure.reason}"
-        note(state, EventKind.STEP_SKIPPED, now, urgent=False, step=step.contract.name, reason=reason)
+        note(state, EventKind.STEP_SKIPPED, now, step=step.contract.name, reason=reason)
         enter(state, step.take(state, None, now), now)
         return
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
@@ -163,7 +163,7 @@ def _failed(state: State, key: str, step: Step, failure: Failure, now: datetime)
     clock.suspend(state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now)
 
 
-def _was_split(state: State, key: str, step: Step) -> bool:
+def _was_split(state: State, key: str, step: WantedStep) -> bool:
     """Whether smaller steps take the place of this one now."""
     if step.split is None:
         return False

@@ -35,12 +35,12 @@ from tongyao.protocol.rules.refusals import Refusal
 class Kind:
     """One kind of message.
 
-    `by`: whether its author may send it. `refuse`: why it cannot be applied now. `hear`: applies it, and returns the phase that follows.
+    `by`: who may send it (`_sends_as`). `refuse`: why it cannot be applied now. `hear`: applies it, and returns the phase that follows.
     `description`: for the Temporal UI.
     """
 
     type: type[m.Message]
-    by: Callable[[m.Message], bool]
+    by: frozenset[str]
     refuse: Callable[[State, Any], Refusal | None]
     hear: Callable[[State, Any, datetime], Phase | None]
     description: str
@@ -55,12 +55,12 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
     kind = KINDS[message.kind]
     if state.phase.ended:
         return Refusal.ENDED
-    if not kind.by(message):
+    if kind.by.isdisjoint(_sends_as(message)):
         return Refusal.NOT_YOURS
     if state.start.fork is not None and message.kind not in _IN_A_FORK:
         return Refusal.FORK
     refusal = _too_many(message) or kind.refuse(state, message)
-    if refusal is None and isinstance(message, m.Answer) and not _is_open(message.ask, open_ask(state, message)):
+    if refusal is None and isinstance(message, m.AnswerToAsk) and not _is_open(message.ask, open_ask(state, message)):
         return Refusal.ASK_OVER
     return refusal
 
@@ -75,7 +75,7 @@ def open_ask(state: State, message: m.Message) -> str:
     if isinstance(message, m.Conclude | m.ExtendDeadline):
         alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
         return asks.moment(message.kind, state.phase, state.round, state.plan_revision, alias)
-    answered = asks.answered_by(message.kind) if isinstance(message, m.Answer) else ()
+    answered = asks.answered_by(message.kind) if isinstance(message, m.AnswerToAsk) else ()
     return next((ask.id for ask, _ in phases.open_asks(state) if ask.ask in answered), "")
 
 
@@ -100,38 +100,26 @@ def _too_many(message: m.Message) -> Refusal | None:
 # ---- who may send it
 
 
-def _operator(message: m.Message) -> bool:
-    return message.author.role == "operator"
+def _sends_as(message: m.Message) -> frozenset[str]:
+    """In which capacities its author may send it. An operator may send what people may. `oneself`: a participant for themself, and the
+    demander likewise where they take part.
+    """
+    author, alias = message.author, getattr(message, "alias", None)
+    if author.role == "operator":
+        return frozenset({"operator", "demander", "oneself"})
+    demander = author.role == "demander" and author.alias == DEMANDER
+    held = {
+        "demander": demander,
+        "oneself": alias == author.alias and (demander or author.role == "participant"),
+        "invited": m.is_own(message) and author.alias == invited_alias(getattr(message, "invitation", 0)),
+        "child": author.alias == getattr(message, "child", None),
+        "answerer": True,
+    }
+    return frozenset(name for name, holds in held.items() if holds and name in (author.role, "demander", "oneself"))
 
 
-def _demander(message: m.Message) -> bool:
-    return _operator(message) or (message.author.role == "demander" and message.author.alias == DEMANDER)
-
-
-def _oneself(message: m.Message) -> bool:
-    """A participant for themself, and the demander likewise where they take part."""
-    author = message.author
-    seated = author.role == "participant" or _demander(message)
-    return _operator(message) or (seated and getattr(message, "alias", None) == author.alias)
-
-
-def _oneself_or_demander(message: m.Message) -> bool:
-    return _demander(message) or _oneself(message)
-
-
-def _invited(message: m.Message) -> bool:
-    invitation = message.invitation if isinstance(message, m.Consent) else 0
-    author = message.author
-    return author.role == "invited" and author.alias == invited_alias(invitation) and m.is_own(message)
-
-
-def _child(message: m.Message) -> bool:
-    child = message.child if isinstance(message, m.ChildEnded) else ""
-    return message.author.role == "child" and message.author.alias == child
-
-
-def _answerer(message: m.Message) -> bool:
-    return message.author.role == "answerer"
+_DEMANDER: Final = frozenset({"demander"})
+_ONESELF: Final = frozenset({"oneself"})
 
 
 # ---- whether it may be applied now: first the phase is looked at, then whether the message is complete
@@ -208,7 +196,7 @@ def _people(state: State, choices: tuple[Choice, ...]) -> Refusal | None:
     return None if before_rounds.enough(state, len(named)) else Refusal.NO_PARTICIPANTS
 
 
-def _refuse_consent(state: State, message: m.Consent) -> Refusal | None:
+def _refuse_consent(state: State, message: m.ConsentAnswer) -> Refusal | None:
     waits = any(one.number == message.invitation and one.waits for one in state.invitations)
     return None if waits else Refusal.UNKNOWN_INVITATION
 
@@ -330,7 +318,7 @@ def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
     if message.alias == DEMANDER:
         state.demander_asked = 0
     entered = turns.counts_in(state)
-    note(state, EventKind.WORDS_ARRIVED, now, urgent=False, alias=message.alias, round=entered)
+    note(state, EventKind.WORDS_ARRIVED, now, alias=message.alias, round=entered)
     if entered == state.round:
         turns.hear_words(state, message.alias, said, now)
     else:
@@ -360,7 +348,10 @@ def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
 def _conclude(state: State, message: m.Conclude, now: datetime) -> Phase | None:
     state.concluded = True
     note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
-    return rounds.conclude(state, now) if state.phase is Phase.CRYSTALLIZING else None
+    if state.phase is not Phase.CRYSTALLIZING or state.deciding_cause is None:
+        return None
+    state.unconverged = True  # the rounds have stopped already
+    return Phase.PLANNING
 
 
 def _resume(state: State, message: m.Resume, now: datetime) -> None:
@@ -380,43 +371,43 @@ def _upgrade(state: State, message: m.Upgrade, now: datetime) -> None:
 
 
 _TABLE: Final = (
-    Kind(m.ReviseTension, _demander, _refuse_confirmation, before_rounds.revise,
+    Kind(m.ReviseTension, _DEMANDER, _refuse_confirmation, before_rounds.revise,
          "Revise the tension before it is confirmed: {tension, ask}."),
-    Kind(m.ConfirmTension, _demander, _refuse_confirmation, lambda state, _, now: before_rounds.confirm(state, "person", now),
+    Kind(m.ConfirmTension, _DEMANDER, _refuse_confirmation, lambda state, _, now: before_rounds.confirm(state, "person", now),
          "Confirm the tension: {ask}."),
-    Kind(m.SelectParticipants, _demander, _refuse_selection, before_rounds.select,
+    Kind(m.SelectParticipants, _DEMANDER, _refuse_selection, before_rounds.select,
          "Choose who takes part, and start: {participants, ask}."),
-    Kind(m.Consent, _invited, _refuse_consent, before_rounds.consent,
+    Kind(m.ConsentAnswer, frozenset({"invited"}), _refuse_consent, before_rounds.consent,
          "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}."),
-    Kind(m.SubmitProjection, _oneself, _refuse_words, _submit,
+    Kind(m.SubmitProjection, _ONESELF, _refuse_words, _submit,
          "Say something in a turn: {alias, round, text | nothing_new}."),
-    Kind(m.SwitchEndpoint, _oneself, _refuse_switch, turns.switch,
+    Kind(m.SwitchEndpoint, _ONESELF, _refuse_switch, turns.switch,
          "Change what speaks for a participant: {alias, endpoint}."),
-    Kind(m.ExtendDeadline, _oneself_or_demander, _refuse_extension, _extend,
+    Kind(m.ExtendDeadline, _ONESELF | _DEMANDER, _refuse_extension, _extend,
          "Give somebody more time: {alias, seconds, ask}."),
-    Kind(m.Leave, _oneself, _refuse_leaving, lambda state, message, now: turns.leave(state, message.alias, now),
+    Kind(m.Leave, _ONESELF, _refuse_leaving, lambda state, message, now: turns.leave(state, message.alias, now),
          "A participant leaves: {alias}."),
-    Kind(m.Decide, _demander, _refuse_decision, rounds.decide,
+    Kind(m.Decide, _DEMANDER, _refuse_decision, rounds.decide,
          "Decide how to go on: {decision, ask}."),
-    Kind(m.Conclude, _demander, _refuse_conclusion, _conclude,
+    Kind(m.Conclude, _DEMANDER, _refuse_conclusion, _conclude,
          "End the rounds after the present one, or the wait for answers or children: {ask}."),
-    Kind(m.SetMandate, _oneself, _refuse_mandate, lambda state, message, now: note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias),
+    Kind(m.SetMandate, _ONESELF, _refuse_mandate, lambda state, message, now: note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias),
          "Note that a participant changed their proxy's mandate: {alias}."),
-    Kind(m.AnswerPlan, _oneself, _refuse_answer, after_rounds.answer,
+    Kind(m.AnswerPlan, _ONESELF, _refuse_answer, after_rounds.answer,
          "A participant's answer to the plan: {alias, revision, answer, text}."),
-    Kind(m.ApproveResidual, _demander, _refuse_approval, after_rounds.approve,
+    Kind(m.ApproveResidual, _DEMANDER, _refuse_approval, after_rounds.approve,
          "Start a child for a residual tension, or do not: {residual, approve}."),
-    Kind(m.Replan, _demander, _refuse_replan, after_rounds.replan,
+    Kind(m.Replan, _DEMANDER, _refuse_replan, after_rounds.replan,
          "Make the plan anew, once: {without, proposals, ask}."),
-    Kind(m.ChildEnded, _child, _refuse_end_of_child, after_rounds.child_ended,
+    Kind(m.ChildEnded, frozenset({"child"}), _refuse_end_of_child, after_rounds.child_ended,
          "A child process has ended: {child, outcome}."),
-    Kind(m.CallAnswered, _answerer, _refuse_nothing, parking.answered,
+    Kind(m.CallAnswered, frozenset({"answerer"}), _refuse_nothing, parking.answered,
          "A model call that waited is answered: {call}."),
-    Kind(m.Resume, _demander, _refuse_resume, _resume,
+    Kind(m.Resume, _DEMANDER, _refuse_resume, _resume,
          "Go on after a suspension."),
-    Kind(m.Upgrade, _operator, _refuse_nothing, _upgrade,
+    Kind(m.Upgrade, frozenset({"operator"}), _refuse_nothing, _upgrade,
          "Continue as new, under the newest rules."),
-    Kind(m.Cancel, _demander, _refuse_nothing, _cancel,
+    Kind(m.Cancel, _DEMANDER, _refuse_nothing, _cancel,
          "Cancel the process; {branch: true}: with its children."),
 )  # fmt: skip
 

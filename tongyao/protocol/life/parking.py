@@ -14,12 +14,12 @@ from tongyao.protocol.life import clock
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.rounds import NOT_ANSWERED
 from tongyao.protocol.life.state import Cause, Deadline, Parked, State
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 
 
-def runnable(state: State, steps: Mapping[str, Step]) -> dict[str, Step]:
+def runnable(state: State, steps: Mapping[str, WantedStep]) -> dict[str, WantedStep]:
     """The steps that may run: those that do not wait for answers, or whose time for them is over."""
     return {key: step for key, step in steps.items() if key not in state.parked or not state.parked[key].deadline}
 
@@ -40,7 +40,7 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
-            note(state, EventKind.CALL_ANSWERED, now, urgent=False, call=message.call)
+            note(state, EventKind.CALL_ANSWERED, now, call=message.call)
             if not parked.calls:
                 del state.parked[key]
                 clock.clear(state, [key] if key in state.causes else [], now)
@@ -48,7 +48,7 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
     state.answered_calls = (*state.answered_calls, message.call)
 
 
-def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: datetime) -> None:
+def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep], now: datetime) -> None:
     """Nobody answered in time: a turn has failed; any other step suspends the process, and asks again when it is resumed.
 
     `steps`: that are wanted in the phase.
@@ -63,6 +63,6 @@ def time_over(state: State, deadline: Deadline, steps: Mapping[str, Step], now: 
     clock.suspend(state, key, cause, now)
 
 
-def drop(state: State, wanted: Mapping[str, Step]) -> None:
+def drop(state: State, wanted: Mapping[str, WantedStep]) -> None:
     """Forget steps that are not wanted any more."""
     state.parked = {key: parked for key, parked in state.parked.items() if key in wanted}

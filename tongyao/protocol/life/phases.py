@@ -17,7 +17,7 @@ from tongyao.protocol.life import after_rounds, asks, before_rounds, rounds
 from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import Ask, EventKind
 from tongyao.protocol.model.process import Phase
 
@@ -26,7 +26,7 @@ def _nothing(*_: object) -> None:
     return None
 
 
-def _no_steps(state: State) -> dict[str, Step]:
+def _no_steps(state: State) -> dict[str, WantedStep]:
     return {}
 
 
@@ -36,7 +36,7 @@ class PhaseRules:
 
     follows: tuple[Phase, ...] = ()
     opens: Callable[[State, datetime], Phase | None] = _nothing
-    wanted: Callable[[State], dict[str, Step]] = _no_steps
+    wanted: Callable[[State], dict[str, WantedStep]] = _no_steps
     asks: tuple[Ask, ...] = ()
     advance: Callable[[State, datetime], Phase | None] = _nothing
     seconds: Callable[[State], int | None] = _nothing
@@ -138,7 +138,9 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
         at_once = rules.wanted is _no_steps or target.ended  # no step of its own carries the event
-        note(state, EventKind.PHASE_CHANGED, now, urgent=at_once, **changed)
+        note(state, EventKind.PHASE_CHANGED, now, **changed)
+        if at_once:
+            state.urgent = state.seq
         if target is Phase.PLANNING or target.ended:
             rounds.end(state, now)
         if target.ended:

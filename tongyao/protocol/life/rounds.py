@@ -25,7 +25,7 @@ from tongyao.protocol.life import turns
 from tongyao.protocol.life.clock import process_time, suspend
 from tongyao.protocol.life.journal import note, note_found
 from tongyao.protocol.life.state import Cause, State, Turn
-from tongyao.protocol.life.steps import Step
+from tongyao.protocol.life.steps import WantedStep
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Decide, Decision
 from tongyao.protocol.model.observation import Verdict
@@ -55,7 +55,7 @@ def open(state: State, now: datetime) -> None:
     _open_round(state, now)
 
 
-def wanted(state: State) -> dict[str, Step]:
+def wanted(state: State) -> dict[str, WantedStep]:
     """Turns while the gate is open; then the catalyst, or where the rounds have stopped people who could be added."""
     if state.gate_open:
         return _projections(state)
@@ -63,10 +63,10 @@ def wanted(state: State) -> dict[str, Step]:
         return _proposals(state)
     observe = ObserveInput(process_id=state.process_id, round=state.round)
     summary = f"catalyst · round {state.round} · {len(state.seats)} people"
-    return {f"observe/{state.round}": Step(OBSERVE, observe, summary, take=_observed)}
+    return {f"observe/{state.round}": WantedStep(OBSERVE, observe, summary, take=_observed)}
 
 
-def _projections(state: State) -> dict[str, Step]:
+def _projections(state: State) -> dict[str, WantedStep]:
     steps = {}
     for batch in sorted({turn.batch for turn in state.turns.values() if turn.open and turn.batch}):
         members = _members(state, batch)
@@ -81,7 +81,7 @@ def _projections(state: State) -> dict[str, Step]:
         )
         ask = ProjectInput(process_id=state.process_id, round=state.round, turns=inputs)
         summary = f"{', '.join(turn.alias for turn in members)} · round {state.round}"
-        steps[f"project/{state.round}/{batch}"] = Step(
+        steps[f"project/{state.round}/{batch}"] = WantedStep(
             PROJECT,
             ask,
             summary,
@@ -97,19 +97,20 @@ def _members(state: State, batch: int) -> list[Turn]:
     return [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
 
 
-def _proposals(state: State) -> dict[str, Step]:
+def _proposals(state: State) -> dict[str, WantedStep]:
     start = state.start
-    seated = tuple(seat.profile.profile_id for seat in state.seats.values() if seat.profile)
-    own = (start.demander_profile.profile_id,) if start.demander_profile else ()
     find = ProposeInput(
         process_id=start.process_id,
         scene=start.scene,
         round=state.round,
         limit=start.settings.max_others - len(state.others),
-        excluded=(*start.excluded, *seated, *own),
+        excluded=state.excluded,
     )
-    summary = "find people near what is open"
-    return {f"propose/{state.round}": Step(PROPOSE, find, summary, take=_proposed, optional=True)}
+    return {
+        f"propose/{state.round}": WantedStep(
+            PROPOSE, find, "find people near what is open", take=_proposed, optional=True
+        )
+    }
 
 
 def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Phase:
@@ -127,7 +128,7 @@ def _open_round(state: State, now: datetime) -> None:
     asked = _asked(state)
     state.concerned = tuple(alias for alias in state.concerned if alias not in asked)
     state.turns = {alias: Turn(alias=alias) for alias in asked}
-    note(state, EventKind.ROUND_OPENED, now, urgent=False, round=state.round, aliases=list(asked))
+    note(state, EventKind.ROUND_OPENED, now, round=state.round, aliases=list(asked))
     late, state.late_words = state.late_words, {}
     for alias, words in sorted(late.items()):
         for said in words:
@@ -207,7 +208,7 @@ def advance(state: State, now: datetime) -> Phase | None:
         return None
     state.gate_open = False
     _leave_as_in_origin(state, now, closed=False)
-    note(state, EventKind.GATE_COMPLETE, now, urgent=False, round=state.round)
+    note(state, EventKind.GATE_COMPLETE, now, round=state.round)
     return None if _anyone_spoke(state) else _close_round(state, Verdict.MORE, now)
 
 
@@ -287,15 +288,7 @@ def _suspend_for(state: State, reason: str, now: datetime) -> None:
 
 def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | None:
     figures = output.model_dump(include={"relations", "notes", "gaps", "items", "struck"})
-    note(
-        state,
-        EventKind.OBSERVATION_READY,
-        now,
-        urgent=False,
-        round=state.round,
-        verdict=output.verdict.value,
-        **figures,
-    )
+    note(state, EventKind.OBSERVATION_READY, now, round=state.round, verdict=output.verdict.value, **figures)
     state.concerned = tuple(sorted({*state.concerned, *output.concerned}))
     state.ask_demander = state.ask_demander or output.asks_demander
     return _close_round(state, output.verdict, now)
@@ -315,7 +308,7 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     cause = _why_decide(state)
     reached = course(state.results, limit=state.round_limit)
     if cause is None and reached.converged:
-        note(state, EventKind.CONVERGED, now, urgent=False, round=state.round, reason=reached.value)
+        note(state, EventKind.CONVERGED, now, round=state.round, reason=reached.value)
         state.unconverged = False
         return Phase.PLANNING
     if state.concluded:
@@ -331,19 +324,11 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     return None if may_add else Phase.DECIDING
 
 
-def conclude(state: State, now: datetime) -> Phase | None:
-    """No further round opens. Where the rounds have stopped already, the plan follows."""
-    if state.deciding_cause is None:
-        return None
-    state.unconverged = True
-    return Phase.PLANNING
-
-
 def end(state: State, now: datetime) -> None:
     """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
     unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
     for alias in sorted(unused):
-        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
+        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
     state.late_words = {}
     state.demander_asked, state.ask_demander = 0, False
 
@@ -385,49 +370,41 @@ def open_deciding(state: State, now: datetime) -> Phase | None:
     if fork is None:
         note(state, EventKind.DECISION_NEEDED, now, cause=state.deciding_cause.value)
         return None
-    state.decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
-    raised = state.decision is Decision.RAISE_BUDGET
+    decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
+    raised = decision is Decision.RAISE_BUDGET
     if state.deciding_cause is DecidingCause.BUDGET or (raised and state.round >= state.round_limit):
-        state.decision = Decision.ACCEPT_AS_IS  # the budget of a fork is its own, and a larger one adds no rounds
-    note(state, EventKind.DECIDED, now, decision=state.decision.value, by="origin")
-    if state.decision is not Decision.ADD_PARTICIPANTS:
-        return _follow(state, now)
-    joins = any(seat.joined_round == state.round + 1 for seat in fork.seats)
-    return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
+        decision = Decision.ACCEPT_AS_IS  # the budget of a fork is its own, and a larger one adds no rounds
+    return _decided(state, decision, "origin", now)
 
 
 def decide(state: State, message: Decide, now: datetime) -> Phase | None:
     if message.decision is Decision.RAISE_BUDGET:
-        _set_limits(state, message)
-    state.decision = message.decision
-    note(state, EventKind.DECIDED, now, decision=message.decision.value, by="person")
+        state.token_budget = message.tokens or state.token_budget
+        state.cost_budget = Decimal(message.cost) if message.cost is not None else state.cost_budget
     if message.decision is Decision.ADD_PARTICIPANTS:
         state.selected = message.participants
-        return Phase.CONSENTING
-    return _follow(state, now)
-
-
-def _set_limits(state: State, message: Decide) -> None:
-    if message.tokens is not None:
-        state.token_budget = message.tokens
-    if message.cost is not None:
-        state.cost_budget = Decimal(message.cost)
+    return _decided(state, message.decision, "person", now)
 
 
 def decide_by_itself(state: State, now: datetime) -> Phase | None:
     """Silence accepts what there is."""
-    state.decision = Decision.ACCEPT_AS_IS
-    note(state, EventKind.DECIDED, now, decision=state.decision.value, by="timer")
-    return _follow(state, now)
+    return _decided(state, Decision.ACCEPT_AS_IS, "timer", now)
 
 
-def _follow(state: State, now: datetime) -> Phase | None:
-    if state.decision is Decision.ABANDON:
+def _decided(state: State, decision: Decision, by: str, now: datetime) -> Phase | None:
+    """`by`: `person`, `timer`, or of a fork `origin`."""
+    state.decision = decision
+    note(state, EventKind.DECIDED, now, decision=decision.value, by=by)
+    if decision is Decision.ABANDON:
         return Phase.ABANDONED
-    if state.decision is Decision.ACCEPT_AS_IS:
+    if decision is Decision.ACCEPT_AS_IS:
         state.unconverged = True
         return Phase.PLANNING
-    if state.decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
+    if decision is Decision.ADD_PARTICIPANTS:
+        fork = state.start.fork
+        joins = fork is None or any(seat.joined_round == state.round + 1 for seat in fork.seats)
+        return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
+    if decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
         # The budget was not all that was in the way: the rounds are at their limit, and a budget adds none.
         if state.deciding_cause is DecidingCause.BUDGET:
             state.deciding_cause = DecidingCause.LIMIT

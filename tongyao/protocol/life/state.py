@@ -116,7 +116,7 @@ class Turn(BaseModel):
         return self.open and self.deadline is not None and not self.answered
 
 
-class Invitation(BaseModel):
+class InvitedPerson(BaseModel):
     """Somebody who is asked whether a proxy may speak for them, before they have a seat or an alias."""
 
     number: int
@@ -136,7 +136,7 @@ class Parked(BaseModel):
     deadline: Deadline | None = Field(default=None, description="None once it is over.")
 
 
-class Residual(BaseModel):
+class ResidualOutcome(BaseModel):
     """What becomes of one residual tension of a plan."""
 
     status: Literal["open", "approved", "refused", "started", "ended"] = "open"
@@ -175,7 +175,7 @@ class State(BaseModel):
     selected: tuple[Choice, ...] = Field(
         default=(), description="Who was chosen; once consents are known, who is to be seated."
     )
-    invitations: list[Invitation] = Field(default_factory=list)
+    invitations: list[InvitedPerson] = Field(default_factory=list)
     invited: int = Field(default=0, description="Invitations given so far; each has a number of its own.")
     consents_known: bool = Field(default=False, description="Whose consent is needed is known.")
     others_expected: int = Field(
@@ -231,7 +231,7 @@ class State(BaseModel):
     folded: bool = Field(default=False, description="The plans of children are folded in.")
     left_out: tuple[str, ...] = Field(default=(), description="Aliases that a re-plan does without.")
     answers: dict[str, str] = Field(default_factory=dict, description="Alias → answer to the present plan.")
-    residuals: dict[str, Residual] = Field(default_factory=dict)
+    residuals: dict[str, ResidualOutcome] = Field(default_factory=dict)
     cancel_branch: bool = Field(default=False, description="Children are to be cancelled too.")
     closed: list[str] = Field(default_factory=list, description="Closing steps that are done or were passed over.")
 
@@ -255,6 +255,13 @@ class State(BaseModel):
     def present(self) -> tuple[str, ...]:
         """Aliases still in the room, in order."""
         return tuple(sorted(alias for alias, seat in self.seats.items() if seat.active))
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Ids of the profiles that the field leaves out: of those in the room, of the demander, and as the start names them."""
+        seated = tuple(seat.profile.profile_id for seat in self.seats.values() if seat.profile)
+        own = (self.start.demander_profile.profile_id,) if self.start.demander_profile else ()
+        return (*self.start.excluded, *seated, *own)
 
     @property
     def others(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ RECORD_KEY = "record"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WantedStep:
     """A step that should be running. `input` is complete but for the outbox, which whoever starts it adds.
 
     `take`: brings its output into the state, and returns the phase that follows; the output is None of an optional step that was passed over.
@@ -48,7 +48,7 @@ class Success:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class StepFailure:
     """Why a step failed. `code`: a closed word; `began`: when the failed call was made (wall time)."""
 
     kind: Literal["operator", "infrastructure"]

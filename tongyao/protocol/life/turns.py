@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from pydantic import JsonValue
+
 from tongyao.protocol.life.clock import ask_until, process_time, wall_time
 from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.state import State, Turn, Words
@@ -50,19 +52,10 @@ def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int
     """Close a turn."""
     turn.outcome = outcome
     turn.deadline = None
-    data = {"author": turn.author.value} if turn.author is not None else {}
-    note(
-        state,
-        EventKind.PROJECTION_RECEIVED,
-        now,
-        urgent=False,
-        alias=turn.alias,
-        round=state.round,
-        outcome=outcome.value,
-        items=items,
-        struck=struck,
-        **data,
-    )
+    data: dict[str, JsonValue] = {"outcome": outcome.value, "items": items, "struck": struck}
+    if turn.author is not None:
+        data["author"] = turn.author.value
+    note(state, EventKind.PROJECTION_RECEIVED, now, alias=turn.alias, round=state.round, **data)
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
@@ -84,7 +77,7 @@ def leave(state: State, alias: str, now: datetime) -> None:
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):
-        note(state, EventKind.WORDS_UNUSED, now, urgent=False, alias=alias, round=state.round)
+        note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
     turn = state.turns.get(alias)
     if turn is not None and turn.open and not turn.answered:
         end(state, turn, Outcome.LEFT, now)

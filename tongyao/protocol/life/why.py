@@ -18,14 +18,14 @@ from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import RECORD_KEY, Step
+from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
 from tongyao.protocol.model.events import Ask, Waiting
 from tongyao.protocol.model.process import DEMANDER, ENDED, Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 
-class Reason(Value):
+class WaitReason(Value):
     """One thing that a process waits for, in the language in which it was asked for. It names aliases: it is for operators."""
 
     waits_for: str
@@ -49,7 +49,7 @@ def _say(key: str, language: str, /, **values: Any) -> str:
     return words(f"why.{key}", language, **values)
 
 
-def why(state: State, now: datetime, language: Language = "en") -> list[Reason]:
+def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
     """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
@@ -67,7 +67,7 @@ def _left(until: datetime, now: datetime, language: Language) -> str:
     return _say(key, language, days=days, hours=hours, minutes=rest // 60)
 
 
-def _causes(state: State, language: Language) -> Iterator[Reason]:
+def _causes(state: State, language: Language) -> Iterator[WaitReason]:
     for name, cause in sorted(state.causes.items()):
         if cause.kind == "operator":
             who = _say("operator", language, code=cause.code)
@@ -77,23 +77,23 @@ def _causes(state: State, language: Language) -> Iterator[Reason]:
             moved = _say("tried_at" if cause.retry_at else "being_tried", language, at=cause.retry_at)
         if cause.code == "schedule_to_start":
             moved = _say("no_worker", language, reason=cause.reason, moved=moved)
-        yield Reason(waits_for=who, since=cause.since, moved_by=moved)
+        yield WaitReason(waits_for=who, since=cause.since, moved_by=moved)
 
 
-def _people(state: State, language: Language) -> list[Reason]:
+def _people(state: State, language: Language) -> list[WaitReason]:
     """The asks of the phase; children that run; in a round that waits for nobody, the time to correct."""
     reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]
         until = _until(state, state.deadline)
-        reasons = [Reason(waits_for=_say("child", language, child=name), until=until) for name in running]
+        reasons = [WaitReason(waits_for=_say("child", language, child=name), until=until) for name in running]
     elif state.correcting_until is not None and not state.waiting_for and not state.suspended:
-        reasons = [Reason(waits_for=_say("corrections", language), until=wall_time(state, state.correcting_until))]
+        reasons = [WaitReason(waits_for=_say("corrections", language), until=wall_time(state, state.correcting_until))]
     for ask, deadline in _asked_of_people(state):
         since = deadline.asked_at if deadline is not None else None
         moved = does(ask, language)
         reasons.append(
-            Reason(waits_for=whom(ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved)
+            WaitReason(waits_for=whom(ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved)
         )
     return reasons
 
@@ -110,25 +110,27 @@ def _until(state: State, deadline: Deadline | None) -> datetime | None:
     return wall_time(state, deadline.due) if deadline is not None and not state.suspended else None
 
 
-def _steps(state: State, language: Language) -> Iterator[Reason]:
+def _steps(state: State, language: Language) -> Iterator[WaitReason]:
     for key, step in waited_for(state).items():
         if key != RECORD_KEY and key not in state.causes and not step.held:
             role = _say("role", language, role=ROLES[queue_of(step.contract)])
-            yield Reason(waits_for=_say("step", language, key=key, summary=step.summary), moved_by=role)
+            yield WaitReason(waits_for=_say("step", language, key=key, summary=step.summary), moved_by=role)
 
 
-def waited_for(state: State) -> dict[str, Step]:
+def waited_for(state: State) -> dict[str, WantedStep]:
     """Steps that need a worker in this run: a process that is to continue as new starts none."""
     running = state.draining
     return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
 
-def _nothing(state: State, language: Language) -> list[Reason]:
+def _nothing(state: State, language: Language) -> list[WaitReason]:
     if state.phase.ended:
         return []
     if state.draining is not None:
-        return [Reason(waits_for=_say("next_run", language))]
-    return [Reason(waits_for=_say("own_deadline", language), until=wall_time(state, deadline_checks.next_due(state)))]
+        return [WaitReason(waits_for=_say("next_run", language))]
+    return [
+        WaitReason(waits_for=_say("own_deadline", language), until=wall_time(state, deadline_checks.next_due(state)))
+    ]
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:

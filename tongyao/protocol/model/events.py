@@ -5,115 +5,84 @@ An event holds ids, counts and names of states, never a text. `seq` is allotted 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 
+LATER: Final = False
+"""Of an event that waits for the next step, where one is wanted: the step carries it to the records."""
+
 
 class EventKind(StrEnum):
-    """The kinds of events. `DATA` has the keys of each kind's `data`."""
+    """The kinds of events. `keys`: of its `data`, with what is to be known of them. `urgent`: it is written without waiting for a step."""
 
-    PROCESS_STARTED = "process_started"
-    PHASE_CHANGED = "phase_changed"
-    FORMULATION_READY = "formulation_ready"
-    TENSION_REVISED = "tension_revised"
-    TENSION_CONFIRMED = "tension_confirmed"
-    FIELD_ACTIVATED = "field_activated"
-    CONSENT_ASKED = "consent_asked"
-    CONSENT_ANSWERED = "consent_answered"
-    CONSENT_CLOSED = "consent_closed"
-    PARTICIPANTS_SELECTED = "participants_selected"
-    PARTICIPANT_JOINED = "participant_joined"
-    PARTICIPANT_LEFT = "participant_left"
-    ROUND_OPENED = "round_opened"
-    TURN_WAITING = "turn_waiting"
-    DEMANDER_ASKED = "demander_asked"
-    REMINDER = "reminder"
-    DEADLINE_EXTENDED = "deadline_extended"
-    ESCALATED = "escalated"
-    ENDPOINT_SWITCHED = "endpoint_switched"
-    MANDATE_CHANGED = "mandate_changed"
-    WORDS_ARRIVED = "words_arrived"
-    WORDS_UNUSED = "words_unused"
-    PROJECTION_RECEIVED = "projection_received"
-    GATE_COMPLETE = "gate_complete"
-    OBSERVATION_READY = "observation_ready"
-    CONVERGED = "converged"
-    CONCLUDED = "concluded"
-    DECISION_NEEDED = "decision_needed"
-    DECIDED = "decided"
-    BUDGET_WARNING = "budget_warning"
-    SUSPENDED = "suspended"
-    RESUMED = "resumed"
-    PLAN_READY = "plan_ready"
-    DELIVERY_READY = "delivery_ready"
-    ANSWER_RECEIVED = "answer_received"
-    RESIDUAL_OPEN = "residual_open"
-    RESIDUAL_APPROVED = "residual_approved"
-    CHILD_STARTED = "child_started"
-    CHILD_REFUSED = "child_refused"
-    CHILD_FINISHED = "child_finished"
-    CALLS_WAITING = "calls_waiting"
-    CALL_ANSWERED = "call_answered"
-    STEP_SKIPPED = "step_skipped"
-    MESSAGE_REFUSED = "message_refused"
-    PROCESS_ENDED = "process_ended"
+    keys: str
+    urgent: bool
 
+    def __new__(cls, value: str, keys: str = "", urgent: bool = True) -> Self:
+        kind = str.__new__(cls, value)
+        kind._value_, kind.keys, kind.urgent = value, keys, urgent
+        return kind
 
-DATA: Final[Mapping[EventKind, str]] = {
-    EventKind.PROCESS_STARTED: "depth",
-    EventKind.PHASE_CHANGED: "from, to",
-    EventKind.FORMULATION_READY: "grade, barriers, fallback",
-    EventKind.TENSION_REVISED: "grade",
-    EventKind.TENSION_CONFIRMED: "by: person | timer | setting",
-    EventKind.FIELD_ACTIVATED: "candidates: [[profile id, perspective, score (not shown to anybody)]], round: of those found later",
-    EventKind.CONSENT_ASKED: "number; of one person who is asked whether a proxy may speak for them",
-    EventKind.CONSENT_ANSWERED: "number; yes, no, or the time is over: which of these is told to nobody",
-    EventKind.CONSENT_CLOSED: "asked, allowed; counts. Asked are also those whose answer was known before",
-    EventKind.PARTICIPANTS_SELECTED: "aliases",
-    EventKind.PARTICIPANT_JOINED: "alias, round",
-    EventKind.PARTICIPANT_LEFT: "alias, round",
-    EventKind.ROUND_OPENED: "round, aliases",
-    EventKind.TURN_WAITING: "alias, round, due",
-    EventKind.DEMANDER_ASKED: "round; a gap asks the demander, who has no seat, and a person or their agent speaks for them",
-    EventKind.REMINDER: "alias, round, share; of somebody who is invited: [number, share]",
-    EventKind.DEADLINE_EXTENDED: "alias, due",
-    EventKind.ESCALATED: "alias, round",
-    EventKind.ENDPOINT_SWITCHED: "alias, to, fallback",
-    EventKind.MANDATE_CHANGED: "alias",
-    EventKind.WORDS_ARRIVED: "alias, round: in which they count; of a person or their agent",
-    EventKind.WORDS_UNUSED: "alias, round; words for a round that never opened, or never closed",
-    EventKind.PROJECTION_RECEIVED: "alias, round, outcome, items, struck",
-    EventKind.GATE_COMPLETE: "round",
-    EventKind.OBSERVATION_READY: "round, verdict, relations, notes, gaps, items, struck",
-    EventKind.CONVERGED: "round, reason",
-    EventKind.CONCLUDED: "round, phase",
-    EventKind.DECISION_NEEDED: "cause",
-    EventKind.DECIDED: "decision, by: person | timer, without: of a re-plan, the aliases that it leaves out",
-    EventKind.BUDGET_WARNING: "share",
-    EventKind.SUSPENDED: "code, reason, kind, since: when process time stopped",
-    EventKind.RESUMED: "code; the cause that is gone",
-    EventKind.PLAN_READY: "revision, claims, supported, residuals, reduced",
-    EventKind.DELIVERY_READY: "alias, revision",
-    EventKind.ANSWER_RECEIVED: "alias, decision, revision, text_id",
-    EventKind.RESIDUAL_OPEN: "residual",
-    EventKind.RESIDUAL_APPROVED: "residual; it goes back to the field",
-    EventKind.CHILD_STARTED: "child, residual",
-    EventKind.CHILD_REFUSED: "residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled",
-    EventKind.CHILD_FINISHED: "child, residual, outcome",
-    EventKind.CALLS_WAITING: "step, calls; how many model calls of it wait for an answer from outside",
-    EventKind.CALL_ANSWERED: "call; its id",
-    EventKind.STEP_SKIPPED: "step, reason; a step that a process can do without",
-    EventKind.MESSAGE_REFUSED: "message, code; of signals only: an update's refusal goes to its sender",
-    EventKind.PROCESS_ENDED: "outcome",
-}
-"""The keys of each kind's `data`, with what is to be known of them."""
+    PROCESS_STARTED = "process_started", "depth"
+    PHASE_CHANGED = "phase_changed", "from, to", LATER
+    FORMULATION_READY = "formulation_ready", "grade, barriers, fallback", LATER
+    TENSION_REVISED = "tension_revised", "grade"
+    TENSION_CONFIRMED = "tension_confirmed", "by: person | timer | setting", LATER
+    FIELD_ACTIVATED = (
+        "field_activated",
+        "candidates: [[profile id, perspective, score (not shown to anybody)]], round: of those found later",
+    )
+    CONSENT_ASKED = "consent_asked", "number; of one person who is asked whether a proxy may speak for them"
+    CONSENT_ANSWERED = "consent_answered", "number; yes, no, or the time is over: which of these is told to nobody"
+    CONSENT_CLOSED = "consent_closed", "asked, allowed; counts. Asked are also those whose answer was known before"
+    PARTICIPANTS_SELECTED = "participants_selected", "aliases", LATER
+    PARTICIPANT_JOINED = "participant_joined", "alias, round", LATER
+    PARTICIPANT_LEFT = "participant_left", "alias, round"
+    ROUND_OPENED = "round_opened", "round, aliases", LATER
+    TURN_WAITING = "turn_waiting", "alias, round, due"
+    DEMANDER_ASKED = (
+        "demander_asked",
+        "round; a gap asks the demander, who has no seat, and a person or their agent speaks for them",
+    )
+    REMINDER = "reminder", "alias, round, share; of somebody who is invited: [number, share]"
+    DEADLINE_EXTENDED = "deadline_extended", "alias, due"
+    ESCALATED = "escalated", "alias, round"
+    ENDPOINT_SWITCHED = "endpoint_switched", "alias, to, fallback"
+    MANDATE_CHANGED = "mandate_changed", "alias"
+    WORDS_ARRIVED = "words_arrived", "alias, round: in which they count; of a person or their agent", LATER
+    WORDS_UNUSED = "words_unused", "alias, round; words for a round that never opened, or never closed", LATER
+    PROJECTION_RECEIVED = "projection_received", "alias, round, outcome, items, struck", LATER
+    GATE_COMPLETE = "gate_complete", "round", LATER
+    OBSERVATION_READY = "observation_ready", "round, verdict, relations, notes, gaps, items, struck", LATER
+    CONVERGED = "converged", "round, reason", LATER
+    CONCLUDED = "concluded", "round, phase"
+    DECISION_NEEDED = "decision_needed", "cause"
+    DECIDED = "decided", "decision, by: person | timer, without: of a re-plan, the aliases that it leaves out"
+    BUDGET_WARNING = "budget_warning", "share"
+    SUSPENDED = "suspended", "code, reason, kind, since: when process time stopped"
+    RESUMED = "resumed", "code; the cause that is gone"
+    PLAN_READY = "plan_ready", "revision, claims, supported, residuals, reduced", LATER
+    DELIVERY_READY = "delivery_ready", "alias, revision", LATER
+    ANSWER_RECEIVED = "answer_received", "alias, decision, revision, text_id"
+    RESIDUAL_OPEN = "residual_open", "residual", LATER
+    RESIDUAL_APPROVED = "residual_approved", "residual; it goes back to the field"
+    CHILD_STARTED = "child_started", "child, residual"
+    CHILD_REFUSED = (
+        "child_refused",
+        "residual, reason: declined (the demander said no) | depth | duplicate | budget | unknown | nothing | nobody | cancelled",
+    )
+    CHILD_FINISHED = "child_finished", "child, residual, outcome"
+    CALLS_WAITING = "calls_waiting", "step, calls; how many model calls of it wait for an answer from outside"
+    CALL_ANSWERED = "call_answered", "call; its id", LATER
+    STEP_SKIPPED = "step_skipped", "step, reason; a step that a process can do without", LATER
+    MESSAGE_REFUSED = "message_refused", "message, code; of signals only: an update's refusal goes to its sender"
+    PROCESS_ENDED = "process_ended", "outcome"
 
 
 class Event(Value):

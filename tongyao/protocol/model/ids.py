@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from hashlib import sha256
 from itertools import combinations
 from typing import Final
 from uuid import UUID, uuid5
@@ -47,6 +48,11 @@ _PARTS: Final = re.compile(
 _RESIDUAL: Final = re.compile(r"plan/(?P<revision>\d+)/(?:residual/(?P<number>\d+)|hole/(?P<alias>P\d{2,3}))")
 _INVITED: Final = "invited/"
 _TEXTS: Final = UUID("7d2b1c52-2f0e-5e0c-9a55-6f2f6c7e61aa")
+_PROFILES: Final = UUID("0f2f8a53-6c0b-5c1c-9d3e-5a7f4b1e8c26")
+
+PROFILE_ID: Final = re.compile(r"\w[\w.@:-]{0,119}")
+"""The rule in words is `import.no_id` in `tongyao/texts/field`."""
+_NOT_IN_FILE_ID: Final = re.compile(r"[^\w.-]+")
 
 
 OWN_TENSION: Final = "tension"
@@ -117,6 +123,16 @@ def ask_id(name: str, *parts: object) -> str:
 def process_text_id(process_id: str, name: str) -> str:
     """The id of a text that a process names itself: the same name is the same text, so writing it twice is harmless."""
     return str(uuid5(_TEXTS, f"{process_id}/{name}"))
+
+
+def stem_id(stem: str) -> str:
+    """The name of a file, without its suffix, as the id of a profile: without characters that an id may not have."""
+    return _NOT_IN_FILE_ID.sub("-", stem).strip("-.") or "person"
+
+
+def id_of_text(scene: str, text: str) -> str:
+    """The id of a profile of a scene that came without one: the same text has the same id, another text another."""
+    return f"p-{uuid5(_PROFILES, f'{scene}/{sha256(text.encode()).hexdigest()}').hex[:20]}"
 
 
 def item_id(round_number: int, alias: str, number: int) -> str:

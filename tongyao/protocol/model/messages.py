@@ -38,7 +38,7 @@ class _Message(Value):
     )
 
 
-class Answer(_Message):
+class AnswerToAsk(_Message):
     """A message that answers what was open when it was composed."""
 
     ask: str = Field(
@@ -46,16 +46,16 @@ class Answer(_Message):
     )
 
 
-class ReviseTension(Answer):
+class ReviseTension(AnswerToAsk):
     kind: Literal["revise_tension"] = "revise_tension"
     tension: TensionRef
 
 
-class ConfirmTension(Answer):
+class ConfirmTension(AnswerToAsk):
     kind: Literal["confirm_tension"] = "confirm_tension"
 
 
-class SelectParticipants(Answer):
+class SelectParticipants(AnswerToAsk):
     kind: Literal["select_participants"] = "select_participants"
     participants: tuple[Choice, ...] = Field(min_length=1)
 
@@ -77,7 +77,7 @@ class SwitchEndpoint(_Message):
     fallback: Fallback | None = None
 
 
-class ExtendDeadline(Answer):
+class ExtendDeadline(AnswerToAsk):
     kind: Literal["extend_deadline"] = "extend_deadline"
     alias: str
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
@@ -100,7 +100,7 @@ GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
 """Decisions after which the same people go on with the rounds."""
 
 
-class Decide(Answer):
+class Decide(AnswerToAsk):
     kind: Literal["decide"] = "decide"
     decision: Decision
     participants: tuple[Choice, ...] = ()
@@ -110,7 +110,7 @@ class Decide(Answer):
     )
 
 
-class Conclude(Answer):
+class Conclude(AnswerToAsk):
     kind: Literal["conclude"] = "conclude"
 
 
@@ -144,7 +144,7 @@ class ApproveResidual(_Message):
     approve: bool = True
 
 
-class Replan(Answer):
+class Replan(AnswerToAsk):
     """Make the plan anew: without people who declined, with what others proposed."""
 
     kind: Literal["replan"] = "replan"
@@ -152,7 +152,7 @@ class Replan(Answer):
     proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals are to be taken up.")
 
 
-class Consent(_Message):
+class ConsentAnswer(_Message):
     """Whether somebody who was invited takes part, and what speaks for them: a proxy, unless they say that they speak themself."""
 
     kind: Literal["consent"] = "consent"
@@ -198,7 +198,7 @@ Message = Annotated[
     | AnswerPlan
     | ApproveResidual
     | Replan
-    | Consent
+    | ConsentAnswer
     | ChildEnded
     | CallAnswered
     | Upgrade,

@@ -105,11 +105,6 @@ class Observation(Value):
     struck: int = Field(default=0, ge=0, description="Statements and sentences struck by checks, after one repair.")
 
     @property
-    def states_something(self) -> bool:
-        """Whether the round states anything. It does not where no answer could be read."""
-        return bool(self.relations or self.none or self.notes or self.ended or self.words)
-
-    @property
     def statements(self) -> tuple[Statement, ...]:
         return (*self.relations, *self.notes)
 

@@ -30,6 +30,10 @@ class Material(Value):
     pieces: tuple[Piece, ...] = ()
     total_chars: int = Field(default=0, ge=0, description="Length of the whole profile, in characters.")
 
+    @classmethod
+    def whole(cls, text: str) -> Material:
+        return cls(pieces=(Piece(start=0, text=text),), total_chars=len(text))
+
     @property
     def shown_chars(self) -> int:
         return sum(len(piece.text) for piece in self.pieces)

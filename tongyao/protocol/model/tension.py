@@ -137,7 +137,7 @@ class Tension(Value):
 
     @property
     def units(self) -> int:
-        return sum(units(part) for part in (self.transition, self.initial_state, *self.barriers, self.exchange))
+        return sum(map(units, self.lines()))
 
     @property
     def chars(self) -> int:

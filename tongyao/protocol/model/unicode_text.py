@@ -1,4 +1,4 @@
-"""Unicode normalisation in linear time, and a folded form in which names and addresses are recognised. Pure."""
+"""Unicode normalisation in linear time, a folded form in which names and addresses are recognised, and files that are no text. Pure."""
 
 from __future__ import annotations
 
@@ -75,6 +75,16 @@ def _fold(char: str) -> str:
 
 
 _FOLDS: Final = _Folds()
+
+
+_BEGINNINGS: Final = {"%PDF-": "pdf", "PK\x03\x04": "office", "\xd0\xcf\x11\xe0": "office", "{\\rtf": "rtf"}
+
+
+def kind_of_file(given: str | bytes) -> str:
+    """`pdf`, `office` or `rtf` for what begins like such a file, although it was pasted or sent as text; else empty."""
+    start = given[:1_024].decode("latin-1") if isinstance(given, bytes) else given[:1_024]
+    start = start.lstrip("\ufeff\xef\xbb\xbf \t\r\n")
+    return next((kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning)), "")
 
 
 @dataclass(frozen=True)

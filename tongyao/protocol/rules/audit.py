@@ -5,6 +5,7 @@ The numbers are those of seed 000. Properties that need several runs, or that ho
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
@@ -16,6 +17,7 @@ from tongyao.protocol.model.projection import Item, ItemKind, Outcome
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
+from tongyao.texts.catalogue import in_both
 
 
 class Result(StrEnum):
@@ -26,7 +28,7 @@ class Result(StrEnum):
     NO_MATERIAL = "no material"
 
 
-class Finding(Value):
+class AuditFinding(Value):
     """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it."""
 
     number: int
@@ -40,26 +42,29 @@ class Finding(Value):
 Measured = tuple[Result, str, str]
 """The result, and the figure in English and in Chinese."""
 
-Measure = Callable[[Record], Measured]
-
-_ONE_ROUND: Final = (Result.NO_MATERIAL, "nobody said anything after the first round", "第一轮之后没有人说话")
-
-_COUNTED: Final = {
-    "reasked": ("sent back", "退回"),
-    "struck": ("struck", "删去"),
-    "struck_by_catalyst": ("struck from the observations", "观察里删去"),
-}
-"""Counts of the checks in words. The reason of a complaint or of a failed call keeps its name."""
+_COUNTED: Final = ("reasked", "struck", "struck_by_catalyst")
+"""Counts of the checks that have words. The reason of a complaint or of a failed call keeps its name."""
 
 
-def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[Finding, ...]:
+def _told(result: Result, key: str, **values: object) -> Measured:
+    """A result with its figure in the words of `tongyao/texts/protocol/audit.toml`."""
+    return result, *in_both("protocol", f"audit.{key}", **values)
+
+
+def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[AuditFinding, ...]:
     """One finding for each property in order, then the counts of the checks (number 15)."""
-    findings = [
-        Finding(number=number, claim=claim, falsifier=falsifier, result=result, figure=figure, figure_zh=figure_zh)
-        for number, claim, falsifier, measure in _PROPERTIES
-        for result, figure, figure_zh in [measure(record)]
-    ]
-    return (*findings, _guards(record, guards))
+    measured = {number: measure(record) for number, measure in _PROPERTIES.items()} | {15: _guards(record, guards)}
+    return tuple(
+        AuditFinding(
+            number=number,
+            claim=in_both("console", f"audit.p{number}")[0],
+            falsifier=in_both("protocol", f"audit.falsifier{number}")[0],
+            result=result,
+            figure=figure,
+            figure_zh=figure_zh,
+        )
+        for number, (result, figure, figure_zh) in measured.items()
+    )
 
 
 def ended_by_itself(record: Record) -> bool:
@@ -79,37 +84,25 @@ def _barriers_apart(record: Record) -> Measured:
     on_barriers = [[line for line in item.about if line.startswith("B")] for item in record.items()]
     aimed = [lines for lines in on_barriers if lines]
     if record.tension is None or len(record.tension.barriers) < 2 or not aimed:
-        return Result.NO_MATERIAL, "fewer than two barriers, or no item on any", "阻碍不到两个，或者没有一条谈到阻碍"
+        return _told(Result.NO_MATERIAL, "few_barriers")
     merged = sum(len(lines) > 1 for lines in aimed)
-    return (
-        _result(merged * 4 <= len(aimed)),
-        f"{merged} of {len(aimed)} items on barriers treat several at once",
-        f"谈阻碍的 {len(aimed)} 条里，有 {merged} 条一次谈了几个",
-    )
+    return _told(_result(merged * 4 <= len(aimed)), "merged", merged=merged, aimed=len(aimed))
 
 
 def _rounds(record: Record) -> Measured:
     if not record.observations:
-        return Result.NO_MATERIAL, "no round was observed", "没有观察过任何一轮"
+        return _told(Result.NO_MATERIAL, "no_round")
     count = record.observations[-1].round
-    return (
-        _result(count < MAX_ROUNDS or ended_by_itself(record)),
-        f"{count} rounds (five in the measured runs)",
-        f"{count} 轮（实测的几次是五轮）",
-    )
+    return _told(_result(count < MAX_ROUNDS or ended_by_itself(record)), "rounds", count=count)
 
 
 def _exhaustion_not_bandwidth(record: Record) -> Measured:
     """From the second round on: in the first one more items are allowed, so that a fall after it is made by code."""
     if len(record.observations) < 3:
-        return Result.NO_MATERIAL, "fewer than three rounds", "不到三轮"
+        return _told(Result.NO_MATERIAL, "few_rounds")
     items = [len(_said_in(record, seen.round)) for seen in record.observations]
     relations = [len(seen.relations) for seen in record.observations]
-    return (
-        _result(items[-1] <= items[1]),
-        f"items by round {items}, new relations by round {relations}",
-        f"各轮的条数 {items}，各轮新写的关系数 {relations}",
-    )
+    return _told(_result(items[-1] <= items[1]), "by_round", items=items, relations=relations)
 
 
 def _boundary_first(record: Record) -> Measured:
@@ -122,13 +115,13 @@ def _boundary_first(record: Record) -> Measured:
             stopped[alias] = max(turn.round for turn in said)
             shares[alias] = kinds.count(ItemKind.BOUNDARY) / len(kinds)
     if len(set(stopped.values())) < 2:
-        return Result.NO_MATERIAL, "all stopped in the same round", "所有人在同一轮说完"
+        return _told(Result.NO_MATERIAL, "same_round")
     order = sorted(stopped, key=stopped.__getitem__)
-    return (
-        _result(shares[order[0]] >= shares[order[-1]]),
-        ", ".join(f"{alias} R{stopped[alias]} ({shares[alias]:.0%} boundary)" for alias in order),
-        "，".join(f"{alias} R{stopped[alias]}（边界占 {shares[alias]:.0%}）" for alias in order),
-    )
+    told = [
+        in_both("protocol", "audit.stopped", alias=alias, round=stopped[alias], share=shares[alias]) for alias in order
+    ]
+    english, chinese = zip(*told, strict=True)
+    return _result(shares[order[0]] >= shares[order[-1]]), ", ".join(english), "，".join(chinese)
 
 
 def _reactivated(record: Record) -> Measured:
@@ -140,15 +133,14 @@ def _reactivated(record: Record) -> Measured:
         if outcome is Outcome.REPLIED and any(who == alias and before < number for who, before in silent)
     ]
     if not woken:
-        return Result.NO_MATERIAL, "nobody spoke again in this run", "这一次没有人重新开口"
-    again = ", ".join(woken)
-    return Result.HOLDS, f"spoke again after nothing new: {again}", f"说过没有新的，后来又开口：{again}"
+        return _told(Result.NO_MATERIAL, "nobody_again")
+    return _told(Result.HOLDS, "again", who=", ".join(woken))
 
 
 def _tension_holds(record: Record) -> Measured:
     """By words: the share of items that have a word in common with the tension or the host's statements, early and late."""
     if record.tension is None:
-        return Result.NO_MATERIAL, "there is no tension", "没有张力"
+        return _told(Result.NO_MATERIAL, "no_tension")
     room = terms("\n".join(record.tension.targets().values()))
     early, late = [0, 0], [0, 0]
     for number in range(1, max((turn.round for turn in record.projections), default=0) + 1):
@@ -161,84 +153,59 @@ def _tension_holds(record: Record) -> Measured:
             counted[0] += bool(terms(item.text) & heard)
             counted[1] += 1
     if not late[1]:
-        return _ONE_ROUND
+        return _told(Result.NO_MATERIAL, "one_round")
     if not early[1]:
-        return Result.NO_MATERIAL, "nobody said anything in the first round", "第一轮没有人说话"
-    return (
-        _result(late[0] * early[1] * 2 >= early[0] * late[1]),
-        f"{early[0]} of {early[1]} items of round 1 and {late[0]} of {late[1]} later ones share words with the matter",
-        f"和这件事有共同用词的：第 1 轮 {early[1]} 条里有 {early[0]} 条，后面各轮 {late[1]} 条里有 {late[0]} 条",
-    )
+        return _told(Result.NO_MATERIAL, "silent_round")
+    holds = late[0] * early[1] * 2 >= early[0] * late[1]
+    return _told(_result(holds), "shared", early=early[0], of_early=early[1], late=late[0], of_late=late[1])
 
 
 def _covered_in_first_round(record: Record) -> Measured:
     first = next((seen for seen in record.observations if seen.round == 1), None)
     if first is None:
-        return Result.NO_MATERIAL, "there is no first observation", "没有第一轮的观察"
+        return _told(Result.NO_MATERIAL, "no_first")
     wanted = all_pairs({turn.alias for turn in record.projections if turn.round == 1 and turn.items})
     seen = {relation.between for relation in first.relations} | set(first.none)
     covered = sum(pair in seen for pair in wanted)
-    return (
-        Result.BY_CONSTRUCTION if covered == len(wanted) else Result.FALSIFIED,
-        f"{covered} of {len(wanted)} pairs in round 1",
-        f"第 1 轮看了 {len(wanted)} 对里的 {covered} 对",
-    )
+    result = Result.BY_CONSTRUCTION if covered == len(wanted) else Result.FALSIFIED
+    return _told(result, "pairs", covered=covered, wanted=len(wanted))
 
 
 def _traceable(record: Record) -> Measured:
     claims = [claim for plan in record.plans for claim in plan.claims()]
     if not claims:
-        return Result.NO_MATERIAL, "there is no plan", "没有方案"
+        return _told(Result.NO_MATERIAL, "no_plan")
     supported, doubtful = sum(claim.supported for claim in claims), sum(bool(claim.doubt) for claim in claims)
-    return (
-        _result(supported == len(claims)),
-        f"{supported} of {len(claims)} claims have a source, {doubtful} of them doubtful",
-        f"{len(claims)} 句里有 {supported} 句有出处，其中 {doubtful} 句存疑",
+    return _told(
+        _result(supported == len(claims)), "sources", supported=supported, claims=len(claims), doubtful=doubtful
     )
 
 
-def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Finding:
-    totals: dict[str, int] = {}
+def _guards(record: Record, guards: Sequence[Mapping[str, int]]) -> Measured:
+    totals = Counter[str](struck_by_catalyst=sum(seen.struck for seen in record.observations))
     for counts in guards:
-        for name, count in counts.items():
-            totals[name] = totals.get(name, 0) + count
-    totals["struck_by_catalyst"] = sum(seen.struck for seen in record.observations)
-    counted = [
-        (*_COUNTED.get(name, (name.replace("_", " "), f"`{name}`")), count)
-        for name, count in sorted(totals.items())
-        if count
-    ]
-    return Finding(
-        number=15,
-        claim="checks: what was sent back or struck",
-        falsifier="none; a count",
-        result=Result.HOLDS,
-        figure=", ".join(f"{name} {count}" for name, _, count in counted) or "nothing",
-        figure_zh="，".join(f"{name} {count}" for _, name, count in counted) or "没有",
-    )
+        totals.update(counts)
+    english, chinese = [], []
+    for name, count in sorted(totals.items()):
+        words = in_both("protocol", f"audit.{name}") if name in _COUNTED else (name.replace("_", " "), f"`{name}`")
+        english += [f"{words[0]} {count}"] * bool(count)
+        chinese += [f"{words[1]} {count}"] * bool(count)
+    nothing = in_both("protocol", "audit.nothing")
+    return Result.HOLDS, ", ".join(english) or nothing[0], "，".join(chinese) or nothing[1]
 
 
 def _said_in(record: Record, number: int) -> list[Item]:
     return [item for turn in record.projections if turn.round == number for item in turn.items]
 
 
-_PROPERTIES: Final[tuple[tuple[int, str, str, Measure], ...]] = (
-    (4, "barriers stay apart", "items treat several barriers as one", _barriers_apart),
-    (5, "five rounds suffice", "seven rounds without convergence", _rounds),
-    (
-        6,
-        "rounds end because the data is used up",
-        "new items do not decrease towards the end",
-        _exhaustion_not_bandwidth,
-    ),
-    (7, "the honest about boundaries finish first", "somebody who names boundaries goes on longest", _boundary_first),
-    (8, "a framework wakes those who had finished", "no buffer round ever wakes anybody", _reactivated),
-    (
-        11,
-        "the tension holds an endpoint over rounds",
-        "late items drift to the profile's most striking matter",
-        _tension_holds,
-    ),
-    (12, "all pairs are covered in the first round", "a pair missing in round 1", _covered_in_first_round),
-    (13, "every claim of the plan can be traced", "a claim without a source", _traceable),
-)
+_PROPERTIES: Final[Mapping[int, Callable[[Record], Measured]]] = {
+    4: _barriers_apart,
+    5: _rounds,
+    6: _exhaustion_not_bandwidth,
+    7: _boundary_first,
+    8: _reactivated,
+    11: _tension_holds,
+    12: _covered_in_first_round,
+    13: _traceable,
+}
+"""By the number of seed 000. Their claims are in `tongyao/texts/console/words/audit.toml`."""

@@ -41,7 +41,7 @@ _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
 """A sample is nobody's profile; a file is named by whoever runs the machine. They are not asked as the only participant either."""
 
 
-class Standing(Value):
+class SceneConsent(Value):
     """The consent of one person in one scene. `own`: they decided it themself, it is no default."""
 
     profile_id: str
@@ -50,14 +50,14 @@ class Standing(Value):
     own: bool = False
 
 
-def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> Standing:
+def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
     """Return the consent of a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
-    return Standing(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
+    return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 
 
 def consents_of(
-    what: ConsentInput, known: Mapping[str, Standing], *, over_quota: Sequence[str] = (), may_ask: int | None = None
+    what: ConsentInput, known: Mapping[str, SceneConsent], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
     """Return which of the chosen people are asked, and who takes no part.
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from tongyao.protocol.guards.checks import Complaint
-from tongyao.protocol.guards.complaints import Fault, complaint
+from tongyao.protocol.guards.checks import Complaint, complaint
 from tongyao.protocol.guards.naming import named_targets
 from tongyao.protocol.guards.quoting import REPLACED, Shown, find_pieces, find_quote
 from tongyao.protocol.model.requests import FormulationRequest
@@ -23,7 +22,7 @@ _LEAST: Final = 3
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
     """Yield the faults of a draft: its size, lines without a quote, quotes that are not found. A check (`guards.checks`)."""
 
-    def fault(name: Fault, **named: object) -> Complaint:
+    def fault(name: str, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)
 
     lines = _lines(draft)

@@ -23,13 +23,14 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.formulation import not_taken_up
 from tongyao.protocol.rules.plans.answered import (
+    DeliveryChanges,
     answered_plan,
     answers_now,
     asked_about,
+    delivery_changes,
     given_answers,
     own_answer,
 )
-from tongyao.protocol.rules.plans.delivery_changes import DeliveryChanges, delivery_changes
 from tongyao.protocol.rules.standing import Asked, not_examined, rounds_of, standing
 
 PartyRole = Literal["demander", "participant", "invited", "operator"]

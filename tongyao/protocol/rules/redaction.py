@@ -181,6 +181,5 @@ class Erasure:
         )
 
     def _residual(self, residual: Residual) -> bool:
-        tension = residual.tension
-        parts = (residual.title, tension.transition, tension.initial_state, *tension.barriers, tension.exchange)
+        parts = (residual.title, *residual.tension.lines())
         return self._stands_on(residual.sources) or any(map(self._names, parts))

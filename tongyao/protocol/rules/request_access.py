@@ -24,6 +24,7 @@ from tongyao.protocol.model.requests import (
     Material,
     PlannerRequest,
 )
+from tongyao.protocol.model.rewrite import map_ids
 from tongyao.protocol.rules.convergence import VERDICT_FROM_ROUND
 from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
@@ -156,6 +157,20 @@ def for_planner(
         children=tuple(children),
         revision=revision,
     )
+
+
+def child_plan(child: Record, title: str) -> ChildPlan:
+    """The last plan of `child` as its parent reads it (docs/protocol.md §7.7): under aliases, its sources as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
+    if not child.plans:
+        raise ValueError(f"{child.process_id} has no plan")
+
+    def of_child(source: str) -> str:
+        return source if source.startswith(f"{child.process_id}/") else f"{child.process_id}/{source}"
+
+    plan = map_ids(child.plans[-1], of_child)
+    references = tuple(source.model_copy(update={"id": of_child(source.id)}) for source in plan.references)
+    named = plan.model_copy(update={"references": references, "unused": ()})
+    return ChildPlan(process=child.process_id, title=title, plan=named)
 
 
 def _for_planner(material: Material, names: Marker, alias: str) -> Material:

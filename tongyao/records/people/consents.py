@@ -8,7 +8,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.consent import Consent, Origin, Standing, standing
+from tongyao.protocol.rules.consent import Consent, Origin, SceneConsent, standing
 from tongyao.records.database import Pool, reading, session, transaction
 
 
@@ -81,7 +81,7 @@ class Consents:
             )
             return await cursor.fetchall()
 
-    async def standing(self, profile_ids: Sequence[str], scene_id: str) -> dict[str, Standing]:
+    async def standing(self, profile_ids: Sequence[str], scene_id: str) -> dict[str, SceneConsent]:
         """What holds for each of these in a scene; empty: in the profile's own. Deleted and unknown profiles are left out."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(

@@ -13,8 +13,8 @@ from tongyao.protocol.model.process import Choice, TensionRef
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
 from tongyao.protocol.model.tension import Lineage
 from tongyao.protocol.rules import read_access
-from tongyao.protocol.rules.plans.holes import hole as plan_hole
-from tongyao.protocol.rules.plans.lineage import duplicate_of, for_another_room, title_for_another_room
+from tongyao.protocol.rules.plans.residuals import duplicate_of, for_another_room, title_for_another_room
+from tongyao.protocol.rules.plans.residuals import hole as plan_hole
 from tongyao.records.process.processes import BranchCancelled, NewProcess, ProcessRow
 from tongyao.records.repositories import Repositories
 

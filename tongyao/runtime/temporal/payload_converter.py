@@ -18,8 +18,7 @@ from temporalio.common import RawValue
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter, pydantic_data_converter
 from temporalio.converter import CompositePayloadConverter, DataConverter, DefaultPayloadConverter
 
-from tongyao.protocol.contracts.process import ActivityInput, ModelOutput
-from tongyao.protocol.contracts.readable import Readable
+from tongyao.protocol.contracts.process import ActivityInput, ModelOutput, Readable
 
 READABLE: Final = "readable"
 """In the metadata of a payload: the codec leaves it plain."""

@@ -10,10 +10,6 @@ from temporalio.client import Client
 from temporalio.common import WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
-from activities.branch import Branching
-from activities.cancel_children import CancellingChildren
-from activities.check_deadline import DeadlineChecks
-from activities.consent import Consenting
 from activities.deliver import Delivering
 from activities.dependencies import Deps
 from activities.discover import Discovering
@@ -24,9 +20,8 @@ from activities.observe import Observing
 from activities.plan import Planning
 from activities.project import Projecting
 from activities.recite import Reciting
-from activities.record import Recording
+from activities.record_steps import RecordSteps
 from activities.reindex import Reindexing
-from activities.remember import Remembering
 from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.records.maintenance import DutyLog
 from tongyao.runtime.errors import NotReady
@@ -34,7 +29,7 @@ from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.search_attributes import missing_search_attributes
 from workflows.crystallization import Crystallization
-from workflows.maintenance import MAINTENANCE
+from workflows.maintenance import Maintenance
 from workflows.recitation import Recitation
 from workflows.reindex import Reindex
 
@@ -53,19 +48,20 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
         Planning(deps).plan,
         Delivering(deps).deliver,
     ]
+    records = RecordSteps(deps)
     record_steps: list[Callable[..., Any]] = [
-        Recording(deps.repositories).record,
-        DeadlineChecks(deps.repositories).check_deadline,
-        Consenting(deps.repositories, deps.consent_quotas).consent,
-        Branching(deps).branch,
-        CancellingChildren(deps.repositories).cancel_children,
+        records.record,
+        records.check_deadline,
+        records.consent,
+        records.branch,
+        records.cancel_children,
+        records.remember,
         Freezing(deps).freeze,
-        Remembering(deps).remember,
         Maintaining(deps.duties, DutyLog(deps.repositories.pool)).maintain,
     ]
     workers = []
     if role in ("all", "process"):
-        workflows = [Crystallization, *MAINTENANCE]
+        workflows = [Crystallization, Maintenance]
         workers.append(_worker(client, settings, PROCESS_QUEUE, activities=record_steps, workflows=workflows))
     if role in ("all", "models"):
         workers.append(

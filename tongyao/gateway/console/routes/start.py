@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
 from tongyao.app.choosing.intent_help import (
-    LENSES,
     Found,
     Suggestion,
     ask_engine,
@@ -28,11 +27,12 @@ from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.writing import writing
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
+from tongyao.gateway.console.intent_highlights import under
 from tongyao.gateway.console.pages import go_to, page, told
 from tongyao.gateway.console.texts import say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, text_in
 from tongyao.gateway.problems import HttpProblem
-from tongyao.protocol.model.intent_parts import under
+from tongyao.protocol.model.tension import Lens
 
 router = APIRouter()
 
@@ -43,7 +43,7 @@ _EXAMPLES: Final = 4
 _COMPARED: Final = 5
 """Number of the visitor's newest processes that are looked at: one of them may have begun with the same words a moment ago."""
 NDJSON: Final = "application/x-ndjson"
-LENS_OF: Final = dict(zip(LENSES, QUESTIONS, strict=True))
+LENS_OF: Final = dict(zip(Lens, QUESTIONS, strict=True))
 
 
 @router.get("/start")

@@ -1,4 +1,4 @@
-"""The plan that holds, with how it was answered as far as its reader may know. Pure."""
+"""The plan that holds, with how it was answered as far as its reader may know, and its changes for one participant. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from tongyao.protocol.documents.plan_answers import GivenAnswer, OwnAnswer
 from tongyao.protocol.documents.plan_page import plan_markdown
-from tongyao.protocol.model.plan import Plan
+from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import EarlierAnswer, Record
+from tongyao.protocol.model.value import Value
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
@@ -65,3 +66,27 @@ def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Seque
         return None
     plan = record.plans[-1]
     return plan.model_copy(update={"markdown": plan_markdown(plan, answers, earlier)}) if answers or earlier else plan
+
+
+class DeliveryChanges(Value):
+    """Sentences of the last delivery that the one before did not have, and the other way round: what is asked, gained, and on which conditions."""
+
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+def delivery_changes(deliveries: Sequence[Delivery], alias: str) -> DeliveryChanges | None:
+    """Return the changes; None if this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
+    mine = [_sentences(delivery) for delivery in deliveries if delivery.alias == alias]
+    if len(mine) < 2:
+        return None
+    before, now = mine[-2:]
+    return DeliveryChanges(
+        added=tuple(sentence for sentence in now if sentence not in before),
+        dropped=tuple(sentence for sentence in before if sentence not in now),
+    )
+
+
+def _sentences(delivery: Delivery) -> tuple[str, ...]:
+    claims = (*delivery.asked, *delivery.gains, *delivery.conditions)
+    return tuple(dict.fromkeys(claim.text for claim in claims if claim.text.strip()))

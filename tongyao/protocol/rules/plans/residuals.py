@@ -1,4 +1,4 @@
-"""Residual tensions for another room: their words there, and duplicates in the same tree (docs/plans.md). Pure."""
+"""Residual tensions: the hole that somebody leaves who declines, their words in another room, duplicates in the same tree (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from math import sqrt
 from typing import Final
 
 from tongyao.protocol.model.ids import ALIAS
+from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.requests import Language
-from tongyao.protocol.model.tension import MISSING, Tension, TensionDraft, from_draft, within_limits
+from tongyao.protocol.model.tension import MISSING, Lineage, Tension, TensionDraft, from_draft, within_limits
 from tongyao.protocol.model.unicode_text import normalized
+from tongyao.texts.catalogue import table
 
 NEAR: Final = 0.8
 """From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
@@ -21,10 +23,8 @@ _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
-_NAMELESS: Final = {
-    "en": ("the demander", "one participant", "another participant", "a third participant"),
-    "zh": ("需求方", "一位参与者", "另一位参与者", "第三位参与者"),
-}
+_HOLE: Final = table("protocol", "hole")
+_NAMELESS: Final = table("protocol", "another_room")
 """Words in place of aliases of another room: P00, then in the order in which they are spoken of."""
 
 
@@ -35,7 +35,7 @@ def title_for_another_room(title: str, language: Language) -> str:
 
 def _nameless(text: str, language: Language, called: dict[str, str]) -> str:
     """`called`: what aliases are called already; those of this text are added."""
-    demander, *words = _NAMELESS[language]
+    demander, *words = _NAMELESS[language].values()
     called.setdefault("P00", demander)
     for alias in ALIAS.findall(text):
         called.setdefault(alias, words[min(len(called), len(words)) - 1])
@@ -98,3 +98,37 @@ def _change(tension: Tension) -> Counter[str]:
 
 def _hindrances(tension: Tension) -> Counter[str]:
     return grams(" ".join(barrier for barrier in tension.barriers if barrier != MISSING))
+
+
+def hole_title(alias: str, language: str) -> str:
+    return _HOLE["zh" if language == "zh" else "en"]["title"].format(alias=alias)
+
+
+def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
+    """Return the part of `alias` in `plan`, which they decline, as a residual like every other (docs/protocol.md §7.7): T and B their tasks, I the tasks that wait for these, E what they would
+    have gained. None where the plan has no task of theirs.
+
+    `tension`: of the process, for what the plan does not say.
+    """
+    words = _HOLE["zh" if plan.language == "zh" else "en"]
+    mine = [task for task in plan.tasks if task.assignee == alias and not task.question]
+    if not mine:
+        return None
+    ids = {task.id for task in mine}
+    waiting = [task.title for task in plan.tasks if task.assignee != alias and ids & set(task.prerequisites)]
+    stands = [words["stands"]] + ([words["waits"].format(tasks=words["between"].join(waiting))] if waiting else [])
+    stands += [tension.initial_state] if tension.initial_state != MISSING else []
+    gains = [claim.text for role in plan.roles if role.alias == alias for claim in role.benefits]
+    draft = TensionDraft(
+        transition=words["change"].format(what=words["between"].join(task.title for task in mine)),
+        initial_state=" ".join(stands),
+        barriers=[words["gone"].format(what=task.title) for task in mine[:2]],
+        exchange=words["between"].join(gains) or tension.exchange,
+    )
+    left = from_draft(within_limits(draft), language=tension.language)
+    return Residual(
+        id=lineage.residual,
+        title=hole_title(alias, plan.language),
+        tension=left.model_copy(update={"lineage": lineage}),
+        sources=tuple(dict.fromkeys(source for task in mine for source in task.sources)),
+    )

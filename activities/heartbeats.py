@@ -1,0 +1,29 @@
+"""Heartbeats of a step while it waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from temporalio import activity
+
+HEARTBEAT_SECONDS = 4
+
+
+@asynccontextmanager
+async def heartbeats() -> AsyncIterator[None]:
+    """Send heartbeats during the block."""
+    beats = asyncio.create_task(_beat())
+    try:
+        yield
+    finally:
+        beats.cancel()
+        with suppress(asyncio.CancelledError):
+            await beats
+
+
+async def _beat() -> None:
+    while True:
+        activity.heartbeat()
+        await asyncio.sleep(HEARTBEAT_SECONDS)
