@@ -28,7 +28,7 @@ from tongyao.cli import app
 from tongyao.commands import next_steps
 from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.routes import inbox as inbox_page
-from tongyao.gateway.mcp.answers import with_answers
+from tongyao.gateway.mcp.server import with_answers
 from tongyao.protocol.life import machine, message_kinds
 from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks

@@ -14,6 +14,7 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.app.answering import NAME, Answering, Heard, Repaired
+from tests.support.kept import notifications_of, pending_messages
 from tests.support.until import until
 from tongyao.app.errors import Refused
 from tongyao.app.messaging import message_relay
@@ -122,7 +123,7 @@ async def test_the_workflows_own_verdicts_are_final(room: Room) -> None:
     assert applied.verdict is not None and applied.verdict.accepted
     assert refused.verdict is not None and refused.verdict.code == "not_now"
     assert (again.id, again.attempts) == (applied.id, 1), "what has a verdict is not sent again"
-    assert await room.repositories.messages.pending(room.process) == []
+    assert await pending_messages(room.repositories.pool, room.process) == []
 
 
 async def test_a_message_that_is_leased_when_its_senders_time_is_over_is_delivered_at_once(
@@ -177,9 +178,7 @@ async def test_what_cannot_be_delivered_is_set_aside_and_told_to_operators(room:
     async with working(room.client, room.process):
         stored = await room.set_aside(replan("k1"))
         assert stored.failures == SET_ASIDE_AFTER
-        told = [
-            one for one in await room.repositories.notifications.of_process(room.process) if one.person == OPERATORS
-        ]
+        told = [one for one in await notifications_of(room.repositories.pool, room.process) if one.person == OPERATORS]
         assert [(one.source, one.about["what"]) for one in told] == [(f"message/{stored.id}", "set_aside")]
         later = await room.send(confirm("k2"))
         assert later.verdict is not None and later.verdict.accepted
@@ -282,7 +281,7 @@ async def test_a_full_lane_is_refused_before_anything_is_stored(room: Room, monk
     with pytest.raises(Refused, match="as many messages") as refused:
         await room.send(confirm("k2"))
     assert refused.value.code == "too_many_messages"
-    assert [one.key for one in await room.repositories.messages.pending(room.process)] == ["k1"]
+    assert [one.key for one in await pending_messages(room.repositories.pool, room.process)] == ["k1"]
 
 
 async def test_a_relay_looks_when_it_is_notified_and_when_a_try_is_due(room: Room, temporal: Client) -> None:

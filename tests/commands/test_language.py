@@ -230,6 +230,7 @@ def test_doctor_speaks_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPa
         (("list", "--no-such"), "没有选项 --no-such"),
         (("list", "one", "two"), "多出了参数：one two"),
         (("list", "--limit", "many"), "'--limit' 要写一个数字"),
+        (("list", "--phase", "none"), "'--phase' 的值不能用：'none'；可用的是 'formulating'"),
         (("consents", "x", "--scene"), "选项 '--scene' 后面要写一个值"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.commands.command_line import TEXTS, room, tongyao
+from tests.support.kept import notifications_of
 from tests.support.stack import Stack
 from tests.support.until import until
 from tongyao.app import action_permissions
@@ -156,9 +157,7 @@ async def test_whoever_is_spoken_for_on_the_command_line_is_told(stack: Stack) -
     for person in (own, brought[0]):
         await stack.asked(process, aliases[person], 1)
         assert (await tongyao("say", process, "--as", aliases[person], "--nothing-new")).exit_code == 0
-    acts = [
-        one for one in await stack.repositories.notifications.of_process(process) if one.source.startswith("acted/")
-    ]
+    acts = [one for one in await notifications_of(stack.repositories.pool, process) if one.source.startswith("acted/")]
     assert [(one.person, one.about["what"]) for one in acts] == [(own, "spoken_for")], (
         "profiles that the machine brought are nobody's"
     )

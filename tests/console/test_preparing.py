@@ -13,7 +13,7 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging import records_follow
-from tongyao.app.people.consents import ConsentBody, set_consent
+from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.app.people.profiles import MandateBody, set_mandate
 from tongyao.gateway.console.routes import preparing
 from tongyao.protocol.rules.consent import Consent
@@ -33,7 +33,9 @@ async def house(console: Console) -> AsyncIterator[Ferry]:
 
 async def allow(house: Ferry, alias: str, consent: Consent) -> None:
     caller = Caller(Role.PERSON, house.people[alias])
-    await set_consent(house.harness.context, caller, house.people[alias], house.scene, ConsentBody(consent=consent))
+    await set_consent(
+        house.harness.context, caller, house.people[alias], house.scene, SceneConsentBody(consent=consent)
+    )
 
 
 async def test_the_countdown_of_a_tension_is_seen_and_stopped(console: Console, house: Ferry) -> None:

@@ -26,7 +26,7 @@ from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
-from tongyao.app.people.consents import ConsentBody, set_consent
+from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
@@ -75,7 +75,7 @@ async def people_of(console: Console, language: str) -> Ferry:
 async def consent(house: Ferry, alias: str, said: Consent) -> None:
     person = house.people[alias]
     await set_consent(
-        house.harness.context, Caller(Role.PERSON, person), person, house.scene, ConsentBody(consent=said)
+        house.harness.context, Caller(Role.PERSON, person), person, house.scene, SceneConsentBody(consent=said)
     )
 
 

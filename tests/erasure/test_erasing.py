@@ -248,7 +248,7 @@ async def test_nothing_of_them_is_found_told_or_stored_any_more(temporal: Client
             await repositories.texts.get(version.text_id)
         with pytest.raises(TextErased):
             await repositories.texts.put(ada, "words", "something said too late")
-        assert not (await repositories.mandate_rows.get(ada)).may_speak
+        assert not (await repositories.mandate_rows.get_many([ada]))[ada].may_speak
 
 
 async def test_a_running_process_sees_that_they_left(temporal: Client, fresh_database_url: str) -> None:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support.kept import notifications_of
 from tests.support.scripted import Rule, Script
 from tests.support.stack import OPERATOR, Stack
 from tests.workflows.conftest import TEXTS, Opened
@@ -73,7 +74,7 @@ async def test_a_fork_without_a_change_asks_nothing_and_another_prompt_asks_that
         assert not record.deliveries
         assert not await here.repositories.inbox.of_process(same.id)
         await create_notices(here.repositories)
-        assert not await here.repositories.notifications.of_process(same.id)
+        assert not await notifications_of(here.repositories.pool, same.id)
         assert not await here.repositories.lineage.children(same.id)
         row = await here.repositories.processes.get(same.id)
         assert (row.forked_from, row.fork_round) == (origin, 1)

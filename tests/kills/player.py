@@ -17,6 +17,7 @@ from tests.kills.house import TEXT, House
 from tests.kills.schedules import LENGTH, SHORT, demander_of, next_help, next_input, start_of
 from tests.simulation.script import Input, Script, literal
 from tests.simulation.talk import tension_of_grade
+from tests.support.kept import pending_messages
 from tests.support.until import until
 from tongyao.app.authorization import invited_author
 from tongyao.app.errors import Problem
@@ -126,7 +127,7 @@ class Played:
 
     async def _is_quiet(self) -> bool:
         works = any(not step.held for step in machine.wanted(self.state).values())
-        return not works and not await self.house.stack.repositories.messages.pending(self.process_id)
+        return not works and not await pending_messages(self.house.stack.repositories.pool, self.process_id)
 
     async def _down(self) -> None:
         await self.house.set_down()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.llm import requests
-from tongyao.commands.doctor import Finding
+from tongyao.commands.doctor import CheckState
 from tongyao.commands.engine_check import check_engines
 from tongyao.llm.anthropic.engine import AnthropicEngine
 from tongyao.llm.errors import Transient, Unreadable
@@ -50,7 +50,7 @@ async def test_over_its_chat_address_the_grammar_of_each_step_makes_an_answer_th
     monkeypatch.setenv("OLLAMA_BASE_URL", f"{address}/v1")
     rows = await check_engines(load_settings(model=f"{provider}:random"))
     assert [row.subject for row in rows[:-1]] == list(STEPS)
-    assert [row.finding for row in rows] == [Finding.OK] * 6, rows
+    assert [row.finding for row in rows] == [CheckState.OK] * 6, rows
     assert all("can be read" in row.found and "no price known" in row.found for row in rows[:-1])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tests.records.told import NOON
+from tests.support.kept import pending_messages
 from tests.support.until import until
 from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.messages import Cancel, ChildEnded
@@ -15,7 +16,6 @@ from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool, transaction
 from tongyao.records.process.children import cancel_children
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.messages import Messages
 from tongyao.records.process.processes import BranchCancelled, NewProcess, Processes, ProcessUnknown
 
 
@@ -32,7 +32,7 @@ def last(process: str, phase: Phase, seq: int = 1) -> Outbox:
 
 async def ends(pool: Pool, parent: str) -> list[tuple[str, str]]:
     """(child, outcome) of every end that the parent is told."""
-    told = [one.message for one in await Messages(pool).pending(parent)]
+    told = [one.message for one in await pending_messages(pool, parent)]
     return [(one.child, one.outcome) for one in told if isinstance(one, ChildEnded)]
 
 
@@ -44,7 +44,7 @@ async def test_a_childs_end_is_told_to_its_parent_once(pool: Pool, announce: Ann
     for _ in range(2):
         await journal.write(last(child, Phase.COMPLETED, 2), "run")
     assert await ends(pool, parent) == [(child, "completed")]
-    (message,) = await Messages(pool).pending(parent)
+    (message,) = await pending_messages(pool, parent)
     assert (message.lane, message.number, message.author.role) == (child, 1, "child")
 
 
@@ -65,17 +65,17 @@ async def test_a_process_without_a_parent_ends_by_itself(pool: Pool, announce: A
 
 
 async def test_a_cancelled_branch_takes_its_open_children_along(pool: Pool, announce: Announce) -> None:
-    parent, journal, messages = await announce(), Journal(pool), Messages(pool)
+    parent, journal = await announce(), Journal(pool)
     running, ended, never_started = [await child_of(pool, parent, name) for name in ("1-1", "1-2", "1-3")]
     await journal.write(last(running, Phase.DECIDING), "run")
     await journal.write(last(ended, Phase.COMPLETED), "run")
     for _ in range(2):
         assert await cancel_children(pool, parent) == (running, never_started)
     for child in (running, never_started):
-        (sent,) = await messages.pending(child)
+        (sent,) = await pending_messages(pool, child)
         assert isinstance(sent.message, Cancel) and sent.message.branch
         assert (sent.lane, sent.author.role) == ("operator/control", "operator")
-    assert await messages.pending(ended) == []
+    assert await pending_messages(pool, ended) == []
 
 
 async def test_after_its_branch_was_cancelled_a_process_announces_no_child(pool: Pool, announce: Announce) -> None:

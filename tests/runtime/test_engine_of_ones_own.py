@@ -91,15 +91,15 @@ def test_a_name_that_gives_no_engine_is_refused_with_the_reason(
     assert problem in str(refused.value)
     assert f"TONGYAO_ENGINE (or TONGYAO_ENGINE_STEPS) names the engine {named!r}" in str(refused.value)
     row = next(row for row in doctor.examine(settings) if row.subject == "Engine")
-    assert (row.finding, row.advice) == (doctor.Finding.MISSING, str(refused.value))
+    assert (row.finding, row.advice) == (doctor.CheckState.MISSING, str(refused.value))
 
 
 def test_the_doctor_makes_each_engine_as_a_worker_does(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = f'{{"plan": "{package}:Own", "observe": "{package}:Plain"}}'
     monkeypatch.setenv("TONGYAO_ENGINE_STEPS", steps)
     rows = {row.found: row for row in doctor.examine(load_settings()) if row.subject in ("Engine", "Claude")}
-    assert rows[f"{package}:Own, which calls itself 'own'"].finding is doctor.Finding.OK
-    assert rows[f"{package}:Plain"].finding is doctor.Finding.MISSING
+    assert rows[f"{package}:Own, which calls itself 'own'"].finding is doctor.CheckState.OK
+    assert rows[f"{package}:Plain"].finding is doctor.CheckState.MISSING
     assert "it is called with the settings" in rows[f"{package}:Plain"].advice
     assert len(rows) == 3, "the other steps have the engine without a model"
 

@@ -18,7 +18,7 @@ from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
 from tests.support.until import until
-from tongyao.commands.doctor import Finding, versions_row
+from tongyao.commands.doctor import CheckState, versions_row
 from tongyao.runtime.temporal.namespaces import ensure_namespace
 from tongyao.runtime.temporal.workers import DEPLOYMENT
 
@@ -114,7 +114,7 @@ async def test_the_current_version_gets_every_task_and_unversioned_workers_none(
             await begun.result()
             assert (await who(begun))[-1] == "theirs", "what began unversioned goes on with the current version"
             [row] = [row async for row in versions_row(client)]
-            assert row.finding is Finding.FAILED and "current theirs" in row.found
+            assert row.finding is CheckState.FAILED and "current theirs" in row.found
 
         left = await started(client, signals=2)
         with pytest.raises(RPCError):  # theirs has gone and ours polls, and yet nobody takes its tasks
@@ -124,4 +124,4 @@ async def test_the_current_version_gets_every_task_and_unversioned_workers_none(
         await left.result()
         assert await who(left) == ["ours"]
         [row] = [row async for row in versions_row(client)]
-        assert row.finding is Finding.OK
+        assert row.finding is CheckState.OK

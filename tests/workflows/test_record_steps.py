@@ -13,6 +13,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.dependencies import Deps
 from activities.record_steps import RecordSteps
+from tests.support.kept import pending_messages
 from tests.workflows.conftest import Opened
 from tests.workflows.test_restoring import selecting
 from tongyao.protocol.contracts.process import (
@@ -137,7 +138,7 @@ async def test_cancelling_a_branch_sends_its_children_the_message(repositories: 
     what = CancelChildrenInput(process_id=parent)
     for _ in range(2):
         await ActivityEnvironment().run(steps(repositories).cancel_children, what)
-    assert [one.kind for one in await repositories.messages.pending(child)] == ["cancel"]
+    assert [one.kind for one in await pending_messages(repositories.pool, child)] == ["cancel"]
 
 
 async def test_a_step_of_a_run_that_the_records_do_not_know_has_them_follow_it_first(stack: Opened) -> None:

@@ -108,13 +108,16 @@ async def authorize_in_process(
 
     Raises `NotFound` both for a process that does not exist and for one the caller is not in: its existence is not told.
     """
+    return await authorize_in_row(repositories, caller, await _row(repositories, caller, process_id), action)
+
+
+async def _row(repositories: Repositories, caller: Caller, process_id: str) -> ProcessRow:
     if caller.anonymous:
         raise Unauthenticated("token_missing", TOKEN_NEEDED)
     try:
-        row = await repositories.processes.get(process_id)
+        return await repositories.processes.get(process_id)
     except ProcessUnknown:
         raise _no_process(process_id) from None
-    return await authorize_in_row(repositories, caller, row, action)
 
 
 async def authorize_in_row(
@@ -152,13 +155,7 @@ async def authorize_invited(
 
     Raises `NotFound` for whoever was not asked, or not by this number: for them the process does not exist.
     """
-    if caller.anonymous:
-        raise Unauthenticated("token_missing", TOKEN_NEEDED)
-    try:
-        row = await repositories.processes.get(process_id)
-    except ProcessUnknown:
-        raise _no_process(process_id) from None
-    access = await _invited(repositories, caller, row, number)
+    access = await _invited(repositories, caller, await _row(repositories, caller, process_id), number)
     if access is None:
         raise _no_process(process_id)
     return access

@@ -5,9 +5,9 @@ The CLI prints them, the API answers them as problem details (`gateway/problems.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from tongyao.protocol.model.messages import KINDS
@@ -23,6 +23,7 @@ from tongyao.records.process.messages import KeyReused, MessageUnknown
 from tongyao.records.process.processes import BadCursor, ProcessExists, ProcessUnknown
 from tongyao.texts.catalogue import in_both
 
+ModelT = TypeVar("ModelT")
 LIST_SCENES: Final = "`GET /scenes` (over MCP `scenes`, on the command line `tongyao field stats`) lists the scenes"
 ADD_PEOPLE: Final = (
     "introduce people to it (`POST /profiles`, over MCP `join`, on the command line `tongyao field import`)"
@@ -137,6 +138,14 @@ def problem_of(error: Exception) -> Problem | None:
             return Unavailable("records_away", "the records cannot be reached now: try again in a moment")
         case _:
             return None
+
+
+def validated(model: type[ModelT] | TypeAdapter[ModelT], given: object) -> ModelT:
+    """What somebody gave, as this model reads it. Raises `BadInput`."""
+    try:
+        return (model if isinstance(model, TypeAdapter) else TypeAdapter(model)).validate_python(given)
+    except ValidationError as error:
+        raise not_valid(error) from None
 
 
 def not_valid(error: ValidationError) -> BadInput:

@@ -39,7 +39,7 @@ class FeedbackBody(FeedbackGiven):
     alias: str = DEMANDER
 
 
-class Feedback(Value):
+class FeedbackReceipt(Value):
     """The stored feedback. `profile`: the profile that has the text as well, and its version."""
 
     revision: int
@@ -56,7 +56,7 @@ async def read_feedback(context: AppContext, process_id: str, alias: str) -> tup
     return rows[-1], await context.repositories.feedback.words(process_id, alias, rows[-1].revision)
 
 
-async def give_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackBody) -> Feedback:
+async def give_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackBody) -> FeedbackReceipt:
     """Store feedback beside a plan, in the place of what the same party said of it before.
 
     Raises `BadInput`, `QuotaReached`, and `NotFound` without a plan.
@@ -83,7 +83,7 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
     except NothingToJudge as error:
         raise BadInput("nothing_to_judge", str(error)) from None
     profile = await _add_to_profile(context, caller, process_id, stored) if body.to_profile else None
-    return Feedback(revision=stored.revision, profile=profile)
+    return FeedbackReceipt(revision=stored.revision, profile=profile)
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
@@ -93,7 +93,9 @@ async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: 
     await context.repositories.shared.put(process, [new], aliases={new.id: row.alias})
 
 
-async def give_own_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven) -> Feedback:
+async def give_own_feedback(
+    context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven
+) -> FeedbackReceipt:
     """Like `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
     if body.to_profile and caller.role is not Role.PERSON:

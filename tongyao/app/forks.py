@@ -14,7 +14,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.wire import Body, checked_key
 from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
-from tongyao.app.start import begin_workflow, process_id_of, settings_of
+from tongyao.app.start import begin_workflow, open_budget, process_id_of, settings_of
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.process import Fork, ForkSeat, ProcessInput
 from tongyao.protocol.model.events import EventKind
@@ -138,10 +138,7 @@ async def fork_process(
         )
         await announce(context.repositories, start, origin=origin)
         await _freeze_changes(context, process_id, manifest, local)
-        person = None if caller.on_the_machine else origin.demander
-        await context.repositories.budgets.open(
-            process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
-        )
+        await open_budget(context, caller, start)
     await begin_workflow(context, start)
     return Forked(id=process_id, round=fork.round, left_out=left_out)
 

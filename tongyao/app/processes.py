@@ -29,7 +29,6 @@ from tongyao.records.repositories import Repositories
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
 """Characters of a record of which a view takes no more than some tens of milliseconds."""
-"""Two threads of their own: others wait for the common ones with registrations and searches."""
 
 
 class WaitsFor(Value):

@@ -46,6 +46,7 @@ from tongyao.app.quotas import (
     check_open_processes,
     check_storage,
 )
+from tongyao.app.temporal_answers import if_known
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, Readable, SearchAttribute
@@ -149,12 +150,17 @@ async def _announce(
         signal_key=signal_key,
     )
     await announce(context.repositories, start)
-    person = None if caller.on_the_machine else demander
-    await context.repositories.budgets.open(
-        process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
-    )
+    await open_budget(context, caller, start)
     await tell_acted_for(context, caller, demander, "demanded", process_id=process_id)
     return start
+
+
+async def open_budget(context: AppContext, caller: Caller, start: ProcessInput) -> None:
+    """The budget of a process that the caller starts. The demander's day counts unless it is started on the machine."""
+    person, settings = None if caller.on_the_machine else start.demander, start.settings
+    await context.repositories.budgets.open(
+        start.process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
+    )
 
 
 async def _is_announced(context: AppContext, process_id: str) -> bool:
@@ -210,12 +216,8 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:
     """The status of the workflow; None when the server does not know it (never started, or its retention is over)."""
-    try:
-        return (await context.client.get_workflow_handle(process_id).describe()).status
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return None
-        raise
+    described = await if_known(context.client.get_workflow_handle(process_id).describe())
+    return described.status if described is not None else None
 
 
 async def begin_workflow(context: AppContext, start: ProcessInput) -> None:

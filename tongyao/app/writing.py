@@ -27,14 +27,10 @@ async def writing(repositories: Repositories, caller: Caller, person: str = "") 
     No two blocks for one person run at a time, so a block may count what somebody has and add to it. The block must not wait for
     anything slow, and must not ask two things at the same time.
 
-    Args:
-        caller: whose token, session or link is checked, and locked with the token that opened it. One without an `id`, and whoever
-            runs a command on the machine, has none.
-        person: for whom something is stored; by default the caller.
+    `caller`: whose token, session or link is checked, and locked with the token that opened it. One without an `id`, and whoever
+    runs a command on the machine, has none. `person`: for whom something is stored; by default the caller.
 
-    Raises:
-        Unauthenticated: the credential was revoked or has expired since the request began.
-        Gone: the person was erased.
+    Raises `Unauthenticated` where the credential was revoked or has expired since the request began, `Gone` where the person was erased.
     """
     owner = person or caller.person
     async with one_at_a_time(repositories.pool, f"person/{owner or caller.id}"):

@@ -21,8 +21,9 @@ from tongyao.commands.terminal import (
     fail,
     print_json,
     print_table,
-)  # fmt: skip
-from tongyao.commands.words import say
+    put,
+)
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from temporalio.client import Client, WorkflowHistory
@@ -48,7 +49,7 @@ async def versions(as_json: AsJson = False) -> None:
         print_table([*(say(f"builds.{name}") for name in ("build", "workers", "processes", "alone")), ""], rows)
         for rules in found.rules:
             key = "builds.rules" if rules.carried else "builds.rules_unknown"
-            console.print(say(key, logic=rules.logic, n=rules.processes), highlight=False)
+            tell(key, logic=rules.logic, n=rules.processes)
     if any(not rules.carried and rules.processes for rules in found.rules):
         fail(say("builds.newer_needed"), EXIT_FAILED)
 
@@ -89,12 +90,12 @@ async def replay(
                       "failure": found.failure, "inputs": found.inputs})  # fmt: skip
         if not as_json and not found.fits:
             reasons = [found.failure] if found.failure else list(found.inputs)
-            errors.print(f"{found.process_id}: {'; '.join(reasons)}", style="red", markup=False, soft_wrap=True)
+            put(f"{found.process_id}: {'; '.join(reasons)}", whole=True, style="red", to=errors)
     if as_json:
         print_json(shown)
     else:
         verdict = say("builds.do_not_fit", n=unfit) if unfit else say("builds.all_fit")
-        console.print(say("builds.replayed", n=len(shown), build=build_id(), verdict=verdict), highlight=False)
+        tell("builds.replayed", n=len(shown), build=build_id(), verdict=verdict)
     if unfit:
         raise typer.Exit(EXIT_FAILED)
 
@@ -116,33 +117,27 @@ async def upgrade(
         done = await upgrade_processes(context, operator(), key=key, only=process, dry_run=dry_run, via="cli")
     for upgraded in done:
         console.print(f"{upgraded.process_id}  {upgraded.phase}  {upgraded.result}", highlight=False)
-    console.print(say("builds.would_upgrade" if dry_run else "builds.upgraded", n=len(done)), highlight=False)
+    tell("builds.would_upgrade" if dry_run else "builds.upgraded", n=len(done))
     if process is not None and not done:
         fail(say("builds.not_open", process=process), EXIT_BAD_INPUT)
 
 
 async def _of_server(client: Client, processes: Sequence[str], limit: int | None) -> AsyncIterator[WorkflowHistory]:
     """The present run of each. One that ended meanwhile and is gone is left out."""
-    from temporalio.service import RPCError, RPCStatusCode
-
+    from tongyao.app.temporal_answers import if_known
     from tongyao.protocol.contracts.process import CRYSTALLIZATION
 
+    for process in processes:
+        history = await if_known(client.get_workflow_handle(process).fetch_history())
+        if history is None:
+            fail(say("builds.no_process", process=process), EXIT_BAD_INPUT)
+        yield history
     if processes:
-        for process in processes:
-            try:
-                yield await client.get_workflow_handle(process).fetch_history()
-            except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND:
-                    raise
-                fail(say("builds.no_process", process=process), EXIT_BAD_INPUT)
         return
     query = f'WorkflowType="{CRYSTALLIZATION}" AND ExecutionStatus="Running"'
     async for execution in client.list_workflows(query, limit=limit):
-        try:
-            yield await client.get_workflow_handle(execution.id).fetch_history()
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
+        if (history := await if_known(client.get_workflow_handle(execution.id).fetch_history())) is not None:
+            yield history
 
 
 async def _of_files(files: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:

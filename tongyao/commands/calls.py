@@ -11,8 +11,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator, settings, validated
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, errors, fail, print_json
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, errors, fail, print_json, put
+from tongyao.commands.words import say, tell
 
 app = CommandGroup()
 calls = CommandGroup(no_args_is_help=True, help="Answer model calls, with the engine `delegated`.")
@@ -43,14 +43,14 @@ async def list_calls(
         print_json([call.model_dump(mode="json") for call in found])
         return
     if not found:
-        console.print(say("waiting_calls.none"))
+        tell("waiting_calls.none")
         return
     for call in found:
         state = "withheld" if call.withheld else "yours" if call.yours else "on_lease" if call.on_lease else "free"
         since = say("waiting_calls.since", at=f"{call.since:%Y-%m-%d %H:%M}", tokens=f"{call.tokens:,}")
         told = f"{call.id}  {_about(call)}  {since}  {say(f'waiting_calls.{state}')}"
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
-    errors.print(say("waiting_calls.how"), markup=False, highlight=False, soft_wrap=True)
+        put(told, whole=True)
+    tell("waiting_calls.how", whole=True, to=errors)
 
 
 @calls.command("next")
@@ -83,12 +83,12 @@ async def next_call(
         sys.stdout.flush()
         who = f" --as {name}" if name else ""
         told = say("waiting_calls.answer_with", id=taken.id, who=who, until=f"{taken.leased_until:%H:%M}")
-        errors.print(told, markup=False, highlight=False, soft_wrap=True)
+        put(told, whole=True, to=errors)
     if found.call is None:
         if not as_json:
             key = "none_left" if not (found.on_lease or found.withheld) else "none_now"
             told = say(f"waiting_calls.{key}", on_lease=found.on_lease, withheld=found.withheld, n=found.open_processes)
-            errors.print(told, markup=False, highlight=False, soft_wrap=True)
+            put(told, whole=True, to=errors)
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -114,7 +114,7 @@ async def answer_call(
         print_json(receipt.model_dump(mode="json"))
     else:
         key = "repeated" if receipt.repeated else "taken"
-        console.print(say(f"waiting_calls.{key}", id=receipt.id, n=receipt.waiting), highlight=False)
+        tell(f"waiting_calls.{key}", id=receipt.id, n=receipt.waiting)
 
 
 @calls.command("connect")
@@ -155,7 +155,7 @@ async def connect(
         say("waiting_calls.by_hand", address=f"{address}/console/enter", token=secret),
     )
     for text in lines:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        put(text, whole=True)
 
 
 @calls.command("give-back")
@@ -165,7 +165,7 @@ async def give_back(call: Annotated[str, typer.Argument(help="The id of the call
 
     async with app_context() as context:
         await use_cases.give_back_call(context, _caller(name), call)
-    console.print(say("waiting_calls.given_back", id=call), highlight=False)
+    tell("waiting_calls.given_back", id=call)
 
 
 @calls.command("follow")
@@ -183,10 +183,10 @@ async def follow(process: OfProcess = None, name: Name = "") -> None:
                     for call in found:
                         if shown is None or call.id not in shown:
                             console.print(f"{call.id}  {_about(call)}", highlight=False)
-                    console.print(say("waiting_calls.waiting", n=len(found)), highlight=False)
+                    tell("waiting_calls.waiting", n=len(found))
                     shown = waits
                 if not await context.repositories.waiting_calls.open_processes(process or ""):
-                    console.print(say("waiting_calls.no_process"), highlight=False)
+                    tell("waiting_calls.no_process")
                     return
                 await watch.wait(5)
 

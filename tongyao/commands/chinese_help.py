@@ -48,6 +48,10 @@ _VALUES: Final = (
         re.compile(r"Invalid value for (.{0,200}?): Input should be greater than or equal to (\S{1,40})"),
         "typed.at_least",
     ),
+    (
+        re.compile(r"Invalid value for (.{0,200}?): Value error, (.{0,200}) is not one of (.{0,400}?)\.?"),
+        "typed.not_one_of",
+    ),
     (re.compile(r"Invalid value for (.{0,200}?): (.{0,400})"), "typed.invalid"),
 )
 """Typer's errors about what was typed, and the text that says the same. Each group is a value of it."""

@@ -66,7 +66,7 @@ async def consents(
     """Show for each scene whether a proxy may speak for a person, or decide it for one scene."""
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
-    from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
+    from tongyao.app.people.consents import SceneConsentBody, read_consents, set_consent
     from tongyao.commands.references import find_person
 
     if (scene is None) != (decision is None):
@@ -75,7 +75,7 @@ async def consents(
         person = await find_person(context, person)
         caller = Caller(Role.PERSON, person)
         if scene is not None:
-            body = validated(ConsentBody, {"consent": decision})
+            body = validated(SceneConsentBody, {"consent": decision})
             found = [await set_consent(context, caller, person, scene, body)]
         else:
             found = await read_consents(context, caller, person)

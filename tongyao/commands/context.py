@@ -55,14 +55,9 @@ async def records_context() -> AsyncIterator[RecordsContext]:
 
 def validated(model: Any, given: Mapping[str, Any]) -> Any:
     """The request body of a command, without the options that were left out (None). Raises `BadInput`."""
-    from pydantic import TypeAdapter, ValidationError
+    from tongyao.app import errors
 
-    from tongyao.app.errors import not_valid
-
-    try:
-        return TypeAdapter(model).validate_python({name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        raise not_valid(error) from None
+    return errors.validated(model, {name: value for name, value in given.items() if value is not None})
 
 
 @asynccontextmanager

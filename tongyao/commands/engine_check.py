@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 
-from tongyao.commands.doctor import Finding, Row
+from tongyao.commands.doctor import CheckRow, CheckState
 from tongyao.commands.words import language, say
 from tongyao.llm.engine import Call, CallKey, Engine
 from tongyao.llm.errors import AnswerPending, EngineError, Transient, Unreadable
@@ -16,7 +16,7 @@ from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings
 
 
-async def check_engines(settings: Settings) -> list[Row]:
+async def check_engines(settings: Settings) -> list[CheckRow]:
     """A row for each step: its engine is sent the small made-up example of `tongyao prompts show STEP --example`.
 
     Raises `SettingsError` where an engine cannot be made.
@@ -27,13 +27,16 @@ async def check_engines(settings: Settings) -> list[Row]:
         row, cost = await _check(step, engine, settings.process)
         rows.append(row)
         paid += cost
-    return [*rows, Row(say("doctor.engine_together"), Finding.OK, say("doctor.engine_paid", cost=f"{paid:.4f}"))]
+    return [
+        *rows,
+        CheckRow(say("doctor.engine_together"), CheckState.OK, say("doctor.engine_paid", cost=f"{paid:.4f}")),
+    ]
 
 
-async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[Row, Decimal]:
+async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[CheckRow, Decimal]:
     named = " ".join(filter(None, (engine.name, engine.model_for(step))))
     if engine.name == "recorded":
-        return Row(step, Finding.OK, say("doctor.engine_recorded", engine=named)), Decimal(0)
+        return CheckRow(step, CheckState.OK, say("doctor.engine_recorded", engine=named)), Decimal(0)
     kind, began = STEPS[step], time.monotonic()
     call = Call(CallKey("", step, 1), seconds=kind.call_seconds(defaults.proxy_seconds))
     request = example_request(step, language())
@@ -43,12 +46,12 @@ async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[
         except Transient:  # a process, too, asks again
             answer = await engine.answer(kind, request, call)
     except AnswerPending:
-        return Row(step, Finding.OK, say("doctor.engine_delegated", engine=named)), Decimal(0)
+        return CheckRow(step, CheckState.OK, say("doctor.engine_delegated", engine=named)), Decimal(0)
     except EngineError as error:
         key = "doctor.engine_unreadable" if isinstance(error, Unreadable) else "doctor.engine_failed"
         advice = say("doctor.engine_unreadable_advice") if isinstance(error, Unreadable) else ""
         failed = say(key, engine=named, why=str(error), seconds=f"{time.monotonic() - began:.1f}")
-        return Row(step, Finding.FAILED, failed, advice), error.cost
+        return CheckRow(step, CheckState.FAILED, failed, advice), error.cost
     unknown = "price_unknown" in answer.labels
     used = say(
         "doctor.engine_readable",
@@ -58,4 +61,4 @@ async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[
         output=f"{answer.usage.output_tokens:,}",
         cost=say("doctor.engine_no_price") if unknown else f"${answer.cost:.4f}",
     )
-    return Row(step, Finding.OK, used), answer.cost
+    return CheckRow(step, CheckState.OK, used), answer.cost

@@ -9,7 +9,7 @@ import typer
 from tongyao.commands.context import app_context, operator, records_context
 from tongyao.commands.options import PERSON, AsJson, DryRun
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json
-from tongyao.commands.words import say
+from tongyao.commands.words import say, tell
 
 app = CommandGroup()
 
@@ -35,9 +35,9 @@ async def erase(
             print_json(found.model_dump())
             return
         none = say("erase.none")
-        console.print(say("erase.would_leave", processes=", ".join(found.left) or none), highlight=False)
-        console.print(say("erase.would_be_cancelled", processes=", ".join(found.cancelled) or none), highlight=False)
-        console.print(say("erase.would_rewrite", n=found.ended), highlight=False)
+        tell("erase.would_leave", processes=", ".join(found.left) or none)
+        tell("erase.would_be_cancelled", processes=", ".join(found.cancelled) or none)
+        tell("erase.would_rewrite", n=found.ended)
         return
     if not yes and not typer.confirm(say("erase.for_good", person=person), err=True):
         raise typer.Exit(EXIT_BAD_INPUT)
@@ -50,12 +50,12 @@ async def erase(
     console.print(said, highlight=False)
     for what, processes in (("left", done.left), ("cancelled", done.cancelled), ("histories", done.histories)):
         if processes:
-            console.print(say(f"erase.{what}", processes=", ".join(processes)), highlight=False)
-    console.print(say("erase.copies"), style="dim", highlight=False, soft_wrap=True)
+            tell(f"erase.{what}", processes=", ".join(processes))
+    tell("erase.copies", whole=True, style="dim")
     if done.histories_later:
-        console.print(say("erase.later", n=done.histories_later))
+        tell("erase.later", n=done.histories_later)
     if done.steps_under_way:
-        console.print(say("erase.under_way", n=done.steps_under_way), style="yellow")
+        tell("erase.under_way", style="yellow", n=done.steps_under_way)
 
 
 async def _person_of(given: str) -> tuple[str, bool]:

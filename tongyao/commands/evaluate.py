@@ -14,15 +14,7 @@ from rich.table import Table
 
 from tongyao.commands.context import operator, settings
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    CommandGroup,
-    console,
-    errors,
-    fail,
-    print_json,
-)  # fmt: skip
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, errors, fail, print_json, put
 from tongyao.commands.words import say
 
 if TYPE_CHECKING:
@@ -100,7 +92,7 @@ async def _evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[t
     async with installation.brought_up(config) as installed:
         for case in cases:
             said = say("eval.case", case=case.id, people=len(case.profiles), engine=config.chosen_engine)
-            errors.print(said, style="dim", markup=False, highlight=False)
+            put(said, style="dim", to=errors)
             process, names = await run_case(installed, case, cap)
             record = await installed.context.repositories.record(process)
             if record.phase is not Phase.COMPLETED:

@@ -13,8 +13,8 @@ from tongyao.commands.context import settings
 from tongyao.commands.evaluate import measured, run_case
 from tongyao.commands.forks import bad, start_fork
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, errors, print_json
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, errors, print_json, put
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from tongyao.evals.cases import Case
@@ -67,13 +67,13 @@ async def experiment(
                 "forks.progress", done=len(results), all=len(runs), case=told.case, variant=told.variant,
                 repetition=told.repetition, asked=told.asked, taken=told.taken, cost=f"{told.cost:.4f}",
             )  # fmt: skip
-            errors.print(progress, style="dim", markup=False, highlight=False, soft_wrap=True)
+            put(progress, whole=True, style="dim", to=errors)
     if as_json:
         print_json([one.model_dump(mode="json") for one in results])
     else:
-        console.print(say("forks.report", file=folder / "report.md"), highlight=False)
+        tell("forks.report", file=folder / "report.md")
     if len(results) < len(runs):
-        errors.print(say("forks.budget_used", left=len(runs) - len(results)), style="yellow")
+        tell("forks.budget_used", style="yellow", to=errors, left=len(runs) - len(results))
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -10,8 +10,8 @@ import typer
 
 from tongyao.commands.context import records_context
 from tongyao.commands.options import Process
-from tongyao.commands.terminal import CommandGroup, console
-from tongyao.commands.words import say
+from tongyao.commands.terminal import CommandGroup
+from tongyao.commands.words import tell
 
 if TYPE_CHECKING:
     from tongyao.protocol.model.plan import Plan
@@ -41,7 +41,7 @@ async def export(
         else:
             await write_export(context.repositories, process, place)
     page = place if html else place / "report.html"
-    console.print(say("sent.exported", place=place, page=page), markup=False, highlight=False, soft_wrap=True)
+    tell("sent.exported", whole=True, place=place, page=page)
 
 
 async def report_of(repositories: Repositories, process: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from rich.table import Column, Table
@@ -23,8 +23,9 @@ from tongyao.commands.terminal import (
     fail,
     print_json,
     print_table,
+    put,
 )  # fmt: skip
-from tongyao.commands.words import language, say, say_in
+from tongyao.commands.words import language, say, say_in, tell
 
 if TYPE_CHECKING:
     from tongyao.field.perspectives import Match
@@ -80,17 +81,15 @@ async def import_file(
             live.append("lexical")
         for kind in live:
             await fill_here(indexer, ReindexInput.model_validate({"scene": scene, "kind": kind}))
+    counts = {"stored": report.stored, "new": report.new, "changed": report.changed}
     if as_json:
-        counts = {"stored": report.stored, "new": report.new, "changed": report.changed}
         print_json({"scene": scene, **counts, "refused": dict(report.refused)})
     else:
         for id, reason in report.refused:
             worded = reason.zh if language() == "zh" else reason
-            errors.print(say("field.refused", id=id, reason=worded), markup=False, highlight=False)
-        same = report.stored - report.new - report.changed
-        counts = {"new": report.new, "changed": report.changed, "same": same, "refused": len(report.refused)}
-        done = "field.would_import" if dry_run else "field.imported"
-        console.print(say(done, scene=scene, **counts), markup=False, highlight=False, soft_wrap=True)
+            tell("field.refused", to=errors, id=id, reason=worded)
+        told = {**counts, "same": report.stored - report.new - report.changed, "refused": len(report.refused)}
+        put(say("field.would_import" if dry_run else "field.imported", scene=scene, **told), whole=True)
     if report.refused and not report.stored:
         raise typer.Exit(EXIT_BAD_INPUT)
 
@@ -133,7 +132,10 @@ async def search(
     needs: Annotated[Path | None, typer.Option(help='JSON lines, each {"need": …}, or with "tension".')] = None,
     near: Annotated[str | None, typer.Option(help=f"Finds people similar to this person. {PERSON}")] = None,
     top: Annotated[int, typer.Option(min=1, max=1000, help="The number of people per need.")] = 10,
-    perspective: Annotated[str, typer.Option(help="relevance, resonance, complement, interference.")] = "relevance",
+    perspective: Annotated[
+        Literal["relevance", "resonance", "complement", "interference"],
+        typer.Option(help="relevance, resonance, complement, interference."),
+    ] = "relevance",
     as_json: AsJson = False,
 ) -> None:
     """Find people similar to a need, best first, with the reasons. With --json one line per need."""
@@ -150,8 +152,6 @@ async def search(
         fail(say("field.which_scene"), EXIT_BAD_INPUT)
     if text is not None and not text.strip():
         fail(say("field.empty"), EXIT_BAD_INPUT)
-    if perspective not in ("relevance", "resonance", "complement", "interference"):
-        fail(say("field.no_perspective", given=repr(perspective)), EXIT_BAD_INPUT)
     asked = read_lines(needs) if needs is not None else [{"need": text if text is not None else near}]
 
     async with migrated_records() as (chosen, repositories):
@@ -263,7 +263,7 @@ async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocomplet
         except NotFound as error:
             fail(str(error), EXIT_REFUSED)
         await repositories.profiles.delete(profile)
-    console.print(say("field.deleted", profile=profile), markup=False)
+    tell("field.deleted", profile=profile)
 
 
 @scenes.command("load")
@@ -292,8 +292,7 @@ async def load_scenes(
                 scene=scene["id"],
                 sample=True,
             )
-            counts = {"new": report.new, "all": report.stored, "refused": len(report.refused)}
-            console.print(say("field.loaded", scene=scene["id"], **counts), markup=False)
+            tell("field.loaded", scene=scene["id"], new=report.new, all=report.stored, refused=len(report.refused))
 
 
 def _included_scenes() -> Path:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -19,13 +19,12 @@ from tongyao.commands.terminal import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     CommandGroup,
-    console,
     errors,
     fail,
     print_json,
     print_table,
 )  # fmt: skip
-from tongyao.commands.words import say
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from tongyao.evals.field import LabelledNeed
@@ -47,7 +46,9 @@ app = CommandGroup()
 @app.command()
 async def reindex(
     scene: Scene,
-    kind: Annotated[str, typer.Option(help="lexical, or model (an embedding model).")] = "lexical",
+    kind: Annotated[
+        Literal["lexical", "model"], typer.Option(help="lexical, or model (an embedding model).")
+    ] = "lexical",
     model: Model = None,
     language: Languages = None,
     refit: Annotated[bool, typer.Option(help="Fit the lexical encoder again, even if little has changed.")] = False,
@@ -60,15 +61,13 @@ async def reindex(
     from temporalio.client import WorkflowFailureError
 
     from tongyao.field.encoders.encoder import EncoderUnusable
-    from tongyao.protocol.contracts.reindex import Kind, ReindexInput
+    from tongyao.protocol.contracts.reindex import ReindexInput
     from tongyao.records.people.scenes import SceneUnknown
     from tongyao.runtime import wiring
     from tongyao.runtime.local.addresses import find_running
 
-    if kind not in ("lexical", "model"):
-        fail(say("field.no_kind", given=repr(kind)), EXIT_BAD_INPUT)
     spec = _spec(model, language)
-    wanted = ReindexInput(scene=scene, kind="model" if spec else cast(Kind, kind), model=spec, refit=refit,
+    wanted = ReindexInput(scene=scene, kind="model" if spec else kind, model=spec, refit=refit,
                           per_second=per_second)  # fmt: skip
     async with migrated_records() as (chosen, repositories):
         try:
@@ -86,8 +85,7 @@ async def reindex(
         except WorkflowFailureError as error:
             cause = error.cause.__cause__ or error.cause
             fail(say("field.reindex_failed", cause=cause), EXIT_FAILED)
-    counts = {"held": done.held, "people": done.people, "encoder": done.encoder}
-    console.print(say("field.reindexed", scene=scene, **counts), markup=False)
+    tell("field.reindexed", scene=scene, held=done.held, people=done.people, encoder=done.encoder)
 
 
 @app.command()
@@ -156,7 +154,7 @@ def _lines(what: str) -> Callable[[int, int], None]:
         nonlocal last
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
-            errors.print(say("field.progress", what=what, done=done, total=total), markup=False, highlight=False)
+            tell("field.progress", to=errors, what=what, done=done, total=total)
 
     return show
 

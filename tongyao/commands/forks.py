@@ -15,7 +15,7 @@ from rich.markup import escape
 from tongyao.commands.context import app_context, operator, records_context, settings, validated
 from tongyao.commands.options import AsJson, Process, find_process
 from tongyao.commands.terminal import CommandGroup, console, print_json, print_table
-from tongyao.commands.words import known, language, say
+from tongyao.commands.words import known, language, say, tell
 
 if TYPE_CHECKING:
     from tongyao.app.context import AppContext
@@ -83,16 +83,16 @@ async def fork(
         if not as_json:
             console.print(say("forks.started", id=f"[bold]{forked.id}[/bold]", origin=process, round=forked.round))
             if forked.left_out:
-                console.print(say("forks.left_out", aliases=", ".join(forked.left_out)), style="yellow")
+                tell("forks.left_out", style="yellow", aliases=", ".join(forked.left_out))
         if wait:
             await follow(context.repositories, forked.id, quiet=as_json)
             side = await side_of(context.repositories, forked.id)
             if not as_json:
-                console.print(say("forks.calls", taken=side.taken, asked=side.asked), highlight=False)
+                tell("forks.calls", taken=side.taken, asked=side.asked)
         if as_json:
             print_json(forked.model_dump(mode="json"))
         else:
-            console.print(say("forks.next", origin=process, id=forked.id), style="dim", highlight=False, soft_wrap=True)
+            tell("forks.next", whole=True, style="dim", origin=process, id=forked.id)
 
 
 async def start_fork(
@@ -174,7 +174,7 @@ async def compare(
         return
     _print(comparison)
     if html is not None:
-        console.print(say("forks.written", file=html), highlight=False)
+        tell("forks.written", file=html)
 
 
 async def compared(repositories: Repositories, ids: Iterable[str]) -> Comparison:
@@ -235,7 +235,7 @@ def _print(comparison: Comparison) -> None:
             entries = comparison.of(number, what)
             if entries:
                 same = sum(entry.everywhere for entry in entries)
-                console.print(say("forks.of_all", what=say(f"forks.what_{what}"), same=same, all=len(entries)))
+                tell("forks.of_all", what=say(f"forks.what_{what}"), same=same, all=len(entries))
             for entry in entries:
                 if not entry.everywhere:
                     where = "".join("●" if text is not None else "·" for text in entry.texts)

@@ -13,8 +13,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator, settings, validated
 from tongyao.commands.options import complete_person
-from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_table
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, fail, print_table
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from tongyao.app.context import AppContext
@@ -59,7 +59,7 @@ async def gateway() -> None:
             "records": records_answer(context.repositories.pool),
             "temporal": context.client.service_client.check_health,
         }
-        console.print(say("up.gateway", url=url), highlight=False)
+        tell("up.gateway", url=url)
         await context.relay.run(stop)
 
 
@@ -145,7 +145,7 @@ async def revoke(token_id: Annotated[str, typer.Argument(help="The id that `tong
 
     async with app_context() as context:
         await tokens.revoke_token(context, operator(), token_id)
-    console.print(say("token.is_revoked", id=token_id))
+    tell("token.is_revoked", id=token_id)
 
 
 def stop_signals() -> asyncio.Event:

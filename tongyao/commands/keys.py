@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from tongyao.commands.context import app_context, migrated_records
 from tongyao.commands.options import DryRun
-from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, CommandGroup, console, fail, print_table
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_REFUSED, CommandGroup, fail, print_table
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -36,7 +36,7 @@ async def show() -> None:
         ),
     )  # fmt: skip
     if len(uses) > 1:
-        console.print(say("keys.histories", n=runs), highlight=False)
+        tell("keys.histories", n=runs)
 
 
 @keys.command("rotate")
@@ -57,13 +57,13 @@ async def rotate(dry_run: DryRun = False) -> None:
         if dry_run:
             uses = await master_keys.uses(repositories.pool, given)
             wrapped = sum(use.data_keys for use in (uses if own else uses[1:]))
-            console.print(say("keys.would_wrap_own" if own else "keys.would_wrap", n=wrapped, path=path))
+            tell("keys.would_wrap_own" if own else "keys.would_wrap", n=wrapped, path=path)
             return
         if own:
             put_in_front(path)
         count = await master_keys.rewrap(repositories.pool, keyring(settings))
-    console.print(say("keys.wrapped", n=count), highlight=False)
-    console.print(say("keys.stay" if own else "keys.keep", path=path))
+    tell("keys.wrapped", n=count)
+    tell("keys.stay" if own else "keys.keep", path=path)
 
 
 @keys.command("retire")
@@ -75,7 +75,7 @@ async def retire(dry_run: DryRun = False) -> None:
     uses, runs = await _key_uses()
     needed = sum(use.data_keys for use in uses[1:])
     if len(uses) == 1:
-        console.print(say("keys.no_older"))
+        tell("keys.no_older")
         return
     if needed:
         fail(say("keys.still_wrapped", n=needed), EXIT_REFUSED)
@@ -84,12 +84,12 @@ async def retire(dry_run: DryRun = False) -> None:
     async with migrated_records() as (settings, _):
         older = ", ".join(use.id for use in uses[1:])
         if settings.master_key is not None:
-            console.print(say("keys.take_out", older=older), highlight=False)
+            tell("keys.take_out", older=older)
         elif dry_run:
-            console.print(say("keys.would_remove", older=older, path=key_file(settings)), highlight=False)
+            tell("keys.would_remove", older=older, path=key_file(settings))
         else:
             keep_first(key_file(settings))
-            console.print(say("keys.removed", older=older, path=key_file(settings)), highlight=False)
+            tell("keys.removed", older=older, path=key_file(settings))
 
 
 async def _key_uses() -> tuple[list[MasterKeyUse], int]:

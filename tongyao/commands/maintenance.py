@@ -10,8 +10,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json, print_table
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, fail, print_json, print_table
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from tongyao.app.operators.schedules import ScheduleLine
@@ -48,7 +48,7 @@ async def schedules(
     columns = ("duty", "every", "last", "result", "next", "counted")
     print_table([*(say(f"schedules.{name}") for name in columns), ""], map(_cells, lines))
     if not lines:
-        console.print(say("schedules.none"))
+        tell("schedules.none")
 
 
 @app.command("note-backup")
@@ -66,7 +66,7 @@ async def note_backup(
     size = sum(map(_size_of_dump, files))
     async with app_context() as context:
         await Backups(context.repositories.pool).note(files=len(files), size=size, login=operator().login)
-    console.print(say("schedules.noted", n=len(files), size=f"{size:,}"), highlight=False)
+    tell("schedules.noted", n=len(files), size=f"{size:,}")
 
 
 def _duty(name: str) -> Duty:

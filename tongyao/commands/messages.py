@@ -176,7 +176,7 @@ async def resume(
         resumed = await resume_all(context, operator(), key=key, cause=reason, scene=scene, dry_run=dry_run, via="cli")
     for row in resumed:
         console.print(f"{row.process_id}  {', '.join(row.suspended)}  {row.result}", highlight=False)
-    console.print(words.say("sent.resumed_none" if dry_run else "sent.resumed", n=len(resumed)), highlight=False)
+    words.tell("sent.resumed_none" if dry_run else "sent.resumed", n=len(resumed))
 
 
 @app.command()
@@ -192,8 +192,8 @@ async def cancel(
             tree = (await context.repositories.lineage.tree(process)).all()
         for row in tree if branch else tree[:1]:
             if row.ended_at is None:
-                console.print(words.say("sent.would_be_cancelled", id=row.id, phase=row.phase), highlight=False)
-        console.print(words.say("sent.nothing_changed"))
+                words.tell("sent.would_be_cancelled", id=row.id, phase=row.phase)
+        words.tell("sent.nothing_changed")
         return
     await _send(process, "cancel", key, branch=branch)
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tongyao.records.repositories import Repositories
 
 Group = Literal["process", "step", "model", "day"]
-LANGUAGES: Final[tuple[Literal["zh", "en"], ...]] = ("zh", "en")
+Language = Literal["zh", "en"]
+LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
 
 app = CommandGroup()
 prompts_app = CommandGroup(help="Show prompts as they are sent to models.", no_args_is_help=True)
@@ -56,7 +57,7 @@ def estimate(
     people: Annotated[int, typer.Option(min=2, max=8, help="The number of participants.")] = 4,
     profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
     rounds: Annotated[int, typer.Option(min=1, max=9, help="Rounds until it converges; three to five are usual.")] = 4,
-    lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
+    lang: Annotated[Language, typer.Option(help="en or zh.")] = "en",
     as_json: AsJson = False,
 ) -> None:
     """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; the tokens for thinking are a guess."""
@@ -65,7 +66,7 @@ def estimate(
 
     config = settings()
     rows = estimated(
-        language=_language(lang),
+        language=lang,
         people=people,
         profile_chars=profile_chars,
         rounds=rounds,
@@ -121,7 +122,7 @@ async def write_record(repositories: Repositories, process: str, to: Path) -> in
 @prompts_app.command("show")
 def show_prompt(
     step: Annotated[str, typer.Argument(help="formulate, project, observe, plan or deliver")],
-    lang: Annotated[str, typer.Option(help="zh or en")] = "en",
+    lang: Annotated[Language, typer.Option(help="zh or en")] = "en",
     example: Annotated[
         bool, typer.Option("--example", help="Include the data of a small example, as it is sent.")
     ] = False,
@@ -131,10 +132,9 @@ def show_prompt(
     from tongyao.llm.example import render_example
     from tongyao.protocol.model.steps import STEPS
 
-    language = _language(lang)
     if step not in STEPS:
         fail(say("models.no_prompt", steps=", ".join(STEPS)), 2)
-    typer.echo(render_example(step, language) if example else prompts.load(step, language).whole)
+    typer.echo(render_example(step, lang) if example else prompts.load(step, lang).whole)
 
 
 @prompts_app.command("list")
@@ -148,12 +148,6 @@ def list_prompts() -> None:
         [*(say(f"models.{name}") for name in ("step", "language", "version")), "sha256"],
         ((step, language, prompt.version, prompt.sha256[:16]) for step, language, prompt in loaded),
     )
-
-
-def _language(given: str) -> Literal["zh", "en"]:
-    if given not in LANGUAGES:
-        fail(say("models.no_language", given=repr(given)), 2)
-    return given
 
 
 app.add_typer(prompts_app, name="prompts")

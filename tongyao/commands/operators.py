@@ -10,8 +10,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator, records_context
 from tongyao.commands.options import AsJson, Process
-from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, errors, fail, print_json, print_table
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, errors, fail, print_json, print_table
+from tongyao.commands.words import say, tell
 
 app = CommandGroup()
 
@@ -47,7 +47,7 @@ async def project_process_again(process: Process) -> None:
     async with app_context() as context:
         login = operator().login
         sent = await project_again(context.repositories, context.client, process, login=login, via="cli")
-    console.print(say("log.again", process=process, n=sent), highlight=False)
+    tell("log.again", process=process, n=sent)
 
 
 @app.command("signal")
@@ -71,4 +71,4 @@ async def sign_signal(
     async with app_context() as context:
         lifetime = timedelta(hours=hours)
         print_json(await signed_payload(context, operator(), process, kind, given, lifetime=lifetime))
-    errors.print(say("log.send_it", process=process, kind=kind), markup=False)
+    tell("log.send_it", to=errors, process=process, kind=kind)

@@ -11,8 +11,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator, records_context, validated
 from tongyao.commands.options import AsJson, Process, Who
-from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json
-from tongyao.commands.words import say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -68,9 +68,9 @@ async def validate(
     else:
         for fault in found:
             console.print(f"[bold]{fault.where}[/bold]: ", end="")
-            console.print(fault.what, markup=False, highlight=False)
+            put(fault.what)
         if not found:
-            console.print(say("sent.plan_stands"))
+            tell("sent.plan_stands")
     if found:
         raise typer.Exit(EXIT_FAILED)
 
@@ -106,8 +106,8 @@ async def acceptance(
         print_json({**found.model_dump(), "rate": found.rate})
         return
     rate = say("sent.no_answers_yet") if found.rate is None else say("sent.rate", rate=f"{found.rate:.0%}")
-    counts = {"asked": found.asked, "commit": found.commit, "decline": found.decline, "propose": found.propose}
-    console.print(say("sent.rate_line", rate=rate, **counts), highlight=False)
+    answers = found.model_dump(include={"asked", "commit", "decline", "propose"})
+    tell("sent.rate_line", rate=rate, **answers)
 
 
 @app.command()
@@ -157,7 +157,7 @@ async def tree(
         console.print(shown)
         cost = sum((row.cost for row in top.all()), start=type(top.process.cost)(0))
         tokens = f"{sum(row.tokens for row in top.all()):,}"
-        console.print(say("sent.tree_total", n=len(top.all()), tokens=tokens, cost=f"{cost:.4f}"))
+        tell("sent.tree_total", n=len(top.all()), tokens=tokens, cost=f"{cost:.4f}")
 
 
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -19,8 +19,8 @@ from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, waits_for
-from tongyao.commands.terminal import console, print_table
-from tongyao.commands.words import known, language, say
+from tongyao.commands.terminal import console, print_table, put
+from tongyao.commands.words import known, language, say, tell
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -65,12 +65,10 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
     """Return lines about a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    if row.phase == Phase.ANSWERING:
+        return await _may_answer(repositories, row)
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
-    return (
-        [say("waits.left_open"), *lines]
-        if lines
-        else [] + (await _may_answer(repositories, row) if row.phase == Phase.ANSWERING else [])
-    )
+    return [say("waits.left_open"), *lines] if lines else []
 
 
 async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
@@ -142,58 +140,51 @@ def _mark(outcome: Outcome) -> str:
     return _MARKS.get(outcome) or f"[dim]{say('show.left')}[/]"
 
 
-def is_over(phase: Phase) -> bool:
-    """Whether there is nothing to watch: it has ended, or people answer a finished plan."""
-    return phase.ended or phase is Phase.ANSWERING
+async def states(repositories: Repositories, process_id: str) -> AsyncIterator[ProcessRow]:
+    """The process as it stands now, again and again, until there is nothing to watch: it has ended, or people answer a finished plan."""
+    while True:
+        row = await repositories.processes.get(process_id)
+        yield row
+        if Phase(row.phase).ended or row.phase == Phase.ANSWERING:
+            return
+        await asyncio.sleep(0.3)
 
 
 async def follow(repositories: Repositories, process_id: str, *, quiet: bool = False) -> Phase:
-    """Show the process until it ends, or until it waits for people to answer a finished plan; returns its phase."""
+    """Show the process until there is nothing to watch any more; returns its phase."""
     await repositories.processes.get(process_id)
     if quiet:
-        while not is_over(phase := await _phase(repositories, process_id)):
-            await asyncio.sleep(0.3)
-        return phase
-    if not console.is_terminal:
-        return await _follow_in_lines(repositories, process_id)
-    from rich.live import Live
+        async for _ in states(repositories, process_id):
+            pass
+    elif not console.is_terminal:
+        await _follow_in_lines(repositories, process_id)
+    else:
+        from rich.live import Live
 
-    with Live(console=console, refresh_per_second=4, transient=False) as live:
-        while True:
-            phase = await _phase(repositories, process_id)
-            live.update(await live_view(repositories, process_id))
-            if is_over(phase):
-                return phase
-            await asyncio.sleep(0.3)
+        with Live(console=console, refresh_per_second=4, transient=False) as live:
+            async for _ in states(repositories, process_id):
+                live.update(await live_view(repositories, process_id))
+    return Phase((await repositories.processes.get(process_id)).phase)
 
 
-async def _follow_in_lines(repositories: Repositories, process_id: str) -> Phase:
+async def _follow_in_lines(repositories: Repositories, process_id: str) -> None:
     """Print the course for a log: a line for each phase and round as it begins, the picture once at the end."""
     shown = ""
-    while True:
-        row = await repositories.processes.get(process_id)
+    async for row in states(repositories, process_id):
         line = say(f"phase.{row.phase}")
         if row.phase == Phase.CRYSTALLIZING:
             line = say("show.round", phase=line, round=row.round)
         if line != shown:
             console.print(line, style="dim")
             shown = line
-        phase = Phase(row.phase)
-        if is_over(phase):
-            console.print(await live_view(repositories, process_id, with_asks=False))
-            print_lines(await asks_of(repositories, row))
-            return phase
-        await asyncio.sleep(0.3)
+    console.print(await live_view(repositories, process_id, with_asks=False))
+    print_lines(await asks_of(repositories, row))
 
 
 def print_lines(lines: Sequence[str]) -> None:
     """Whole lines, so that the commands can be pasted."""
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-async def _phase(repositories: Repositories, process_id: str) -> Phase:
-    return Phase((await repositories.processes.get(process_id)).phase)
+        put(line, whole=True)
 
 
 async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
@@ -240,13 +231,13 @@ async def print_before_plan(context: Reading, process_id: str) -> None:
     if tension is not None:
         console.print(markdown(tension_markdown(tension, language())))
         if record.phase is Phase.CONFIRMING and tension.names:
-            console.print(say("show.hidden"), markup=False, highlight=False, soft_wrap=True)
+            tell("show.hidden", whole=True)
             for name in tension.names:
-                console.print(f"- {name.name} ({name.kind})", markup=False)
+                put(f"- {name.name} ({name.kind})")
         if record.phase is Phase.CONFIRMING and (left := not_taken_up(record.intent, tension.spans)):
-            console.print(say("show.not_quoted"))
+            tell("show.not_quoted")
             for sentence in left:
-                console.print(f"- {sentence}", markup=False)
+                put(f"- {sentence}")
     if record.phase is Phase.SELECTING:
         await _print_candidates(context, process_id)
 
@@ -254,7 +245,7 @@ async def print_before_plan(context: Reading, process_id: str) -> None:
 def _print_shortened(tension: Tension) -> None:
     """A line for each part."""
     for part, text in tension.targets().items():
-        console.print(f"{part:<3}{shortened(text, SHOWN_UNITS)}", markup=False, highlight=False, soft_wrap=True)
+        put(f"{part:<3}{shortened(text, SHOWN_UNITS)}", whole=True)
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
@@ -262,16 +253,16 @@ async def _print_candidates(context: Reading, process_id: str) -> None:
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
-        console.print(say("show.found_nobody"))
+        tell("show.found_nobody")
         return
     console.print(Text(say("show.found"), style="bold"))
     for candidate in found:
         sides = "; ".join(say(f"show.found_{name}") for name in candidate.perspectives)
         mark = "*" if candidate.taken else " "
-        console.print(f"{mark} {candidate.profile_id}: {sides}", markup=False, highlight=False)
+        put(f"{mark} {candidate.profile_id}: {sides}")
         for because in candidate.because:
             for line in _because(because):
-                console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+                put(line, whole=True, style="dim")
 
 
 def _because(reason: Because) -> list[str]:
@@ -343,9 +334,9 @@ def print_view(view: PartyView) -> None:
             console.print(markdown(text))
     if view.said_now:
         console.print(Text(say("show.said_now", round=view.round), style="bold"))
-        console.print(view.said_now, markup=False, highlight=False)
+        put(view.said_now)
     if view.delivery is None and view.tension is None:
-        console.print(say("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}")), highlight=False)
+        tell("show.reads_nothing", alias=view.you, phase=say(f"phase.{view.phase}"))
 
 
 async def audited(repositories: Repositories, process_id: str) -> Any:

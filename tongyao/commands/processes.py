@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,7 @@ from rich.text import Text
 from tongyao.commands.context import app_context, operator, records_context
 from tongyao.commands.options import AsJson, Process, complete_person
 from tongyao.commands.terminal import CommandGroup, console, print_json, print_json_line
-from tongyao.commands.words import language, say
+from tongyao.commands.words import language, say, tell
 from tongyao.protocol.model.phase import Phase
 
 if TYPE_CHECKING:
@@ -143,22 +142,19 @@ async def list_processes(
     none = say("show.none_like_this" if any(wanted.values()) else "show.none")
     console.print(_listed(found.processes, about) if found.processes else Text(none))
     if found.next:
-        console.print(say("show.more_than", limit=limit), style="dim")
+        tell("show.more_than", style="dim", limit=limit)
 
 
 async def _follow_as_json(context: Reading, process_id: str) -> None:
     """A line for each change: the process as `list --json` has it. It ends where `follow` ends."""
-    from tongyao.commands.process_view import is_over, summary_as_json
+    from tongyao.commands.process_view import states, summary_as_json
 
     shown: dict[str, Any] = {}
-    while True:
+    async for _ in states(context.repositories, process_id):
         now = await summary_as_json(context, process_id)
         if now != shown:
             print_json_line(now)
             shown = now
-        if is_over(Phase(now["phase"])):
-            return
-        await asyncio.sleep(0.3)
 
 
 async def _show_to(process: str, who: str, as_json: bool) -> None:

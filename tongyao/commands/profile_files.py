@@ -12,7 +12,7 @@ from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.commands.context import operator, validated
 from tongyao.commands.references import digest_of_file, find_person
-from tongyao.commands.terminal import errors
+from tongyao.commands.terminal import errors, put
 from tongyao.commands.words import say
 from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.model.ids import stem_id
@@ -109,8 +109,6 @@ def _name_in(text: str, path: Path) -> str:
     """
     name = name_in_heading(text)
     if name and (problem := problem_with(name)):
-        errors.print(
-            f"{path.name}: its heading {name[:60]!r} is not taken as a name: {problem}", markup=False, highlight=False
-        )
+        put(f"{path.name}: its heading {name[:60]!r} is not taken as a name: {problem}", to=errors)
         return ""
     return name

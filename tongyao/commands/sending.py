@@ -17,8 +17,8 @@ from tongyao.app.people.acting import tell_spoken_for
 from tongyao.commands.context import app_context, operator, validated
 from tongyao.commands.next_steps import next_step
 from tongyao.commands.references import alias_in, party_in
-from tongyao.commands.terminal import EXIT_PENDING, console
-from tongyao.commands.words import language, say
+from tongyao.commands.terminal import EXIT_PENDING, console, put
+from tongyao.commands.words import language, say, tell
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow
 
@@ -42,16 +42,16 @@ def report(receipt: Receipt, then: str) -> None:
     said = (receipt.zh if language() == "zh" else receipt.en) or receipt.kind
     if receipt.repeated:
         said = say("sent.repeated", said=said)
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
+    put(said, whole=True)
     if receipt.id.startswith("c-"):
         then = say("waits.next_alone", command=f"tongyao watch {receipt.id}")
-    console.print(then, style="dim", highlight=False, markup=False, soft_wrap=True)
+    put(then, whole=True, style="dim")
 
 
 def stop_if_waiting(receipt: Receipt) -> None:
     """Exits with `EXIT_PENDING`, and says so, where a message is stored and not applied yet."""
     if receipt.state == "waiting":
-        console.print(say("sent.waiting", id=receipt.id), style="yellow")
+        tell("sent.waiting", style="yellow", id=receipt.id)
         raise typer.Exit(EXIT_PENDING)
 
 
@@ -63,7 +63,7 @@ async def deliver(process: str, body: MessageBody, key: str, sender: str, about:
         caller = operator() if sender == OPERATORS else await party_in(context, row, sender)
         own = caller.alias if caller.role is Role.PARTICIPANT else ""
         if console.is_terminal and (told := _who_reads(body, row, caller.alias or DEMANDER)):
-            console.print(told, style="dim", highlight=False, markup=False, soft_wrap=True)
+            put(told, whole=True, style="dim")
         try:
             receipt = await send_message(context, caller, process, body, key=key, via="cli")
         except Refused as refused:

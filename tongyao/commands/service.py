@@ -28,10 +28,10 @@ from tongyao.commands.terminal import (
     print_json,
     print_table,
 )  # fmt: skip
-from tongyao.commands.words import say
+from tongyao.commands.words import say, tell
 
 if TYPE_CHECKING:
-    from tongyao.commands.doctor import Row
+    from tongyao.commands.doctor import CheckRow
     from tongyao.runtime.installation import Installation
     from tongyao.runtime.settings import Settings
 
@@ -74,19 +74,19 @@ async def up() -> None:
                 webbrowser.open(f"{url}/console/")
             for name, where in _addresses(started, url).items():
                 console.print(f"[bold]{set_cell_size(name, 12)}[/bold] {where}", highlight=False, soft_wrap=True)
-            console.print(say("up.come_in"), style="dim", highlight=False, soft_wrap=True)
+            tell("up.come_in", whole=True, style="dim")
             if started.context.registration_open:
-                console.print(say("up.come_in_open"), style="dim", highlight=False, soft_wrap=True)
+                tell("up.come_in_open", whole=True, style="dim")
             if config.delegates:
-                console.print(say("up.delegated"), highlight=False, soft_wrap=True)
-            console.print(say("up.running"), style="dim")
+                tell("up.delegated", whole=True)
+            tell("up.running", style="dim")
             await stop.wait()
-            console.print(say("up.stopping"), style="dim")
+            tell("up.stopping", style="dim")
     finally:
         await service.__aexit__(None, None, None)
         if traces is not None:
             await asyncio.to_thread(traces.shutdown)
-    console.print(say("up.stopped"), style="dim")
+    tell("up.stopped", style="dim")
 
 
 @app.command()
@@ -101,12 +101,12 @@ async def prepare() -> None:
     if config.database_url is None:
         fail(say("up.nothing_to_prepare"), EXIT_BAD_INPUT)
     applied = await asyncio.to_thread(migrate, config.database_url.get_secret_value())
-    console.print(say("up.schema", migrations=", ".join(applied) or say("up.up_to_date")))
+    tell("up.schema", migrations=", ".join(applied) or say("up.up_to_date"))
     if config.temporal_address is not None:
         await _register(config, config.database_url.get_secret_value())
-        console.print(say("up.registered", namespace=config.temporal_namespace))
+        tell("up.registered", namespace=config.temporal_namespace)
         duties = ", ".join(config.maintenance.every) or say("up.none")
-        console.print(say("up.schedules", duties=duties), highlight=False)
+        tell("up.schedules", duties=duties)
 
 
 @app.command()
@@ -137,7 +137,7 @@ async def doctor(
     if every:
         _print_settings()
         return
-    from tongyao.commands.doctor import Finding, examine, examine_deployment, is_well
+    from tongyao.commands.doctor import CheckState, examine, examine_deployment, is_well
 
     if engine:
         from tongyao.commands.engine_check import check_engines
@@ -146,7 +146,7 @@ async def doctor(
     else:
         rows = await examine_deployment(settings()) if deployment else examine(settings())
     if deployment:  # what is to be mended first
-        order = [Finding.FAILED, Finding.ATTENTION, Finding.MISSING, Finding.OK]
+        order = [CheckState.FAILED, CheckState.ATTENTION, CheckState.MISSING, CheckState.OK]
         rows.sort(key=lambda row: order.index(row.finding))
     _print_rows(rows)
     if not is_well(rows):
@@ -165,9 +165,9 @@ async def reconcile(as_json: AsJson = False, dry_run: DryRun = False) -> None:
         return
     for name, found in report.model_dump().items():
         shown = found if isinstance(found, int) else ", ".join(found) or say("up.none")
-        console.print(say(f"reconcile.{name}", shown=shown), highlight=False)
+        tell(f"reconcile.{name}", shown=shown)
     if dry_run:
-        console.print(say("sent.nothing_changed"))
+        tell("sent.nothing_changed")
 
 
 def _has_screen() -> bool:
@@ -209,7 +209,7 @@ async def _register(config: Settings, database_url: str) -> None:
         await pool.close()
 
 
-def _print_rows(rows: Sequence[Row]) -> None:
+def _print_rows(rows: Sequence[CheckRow]) -> None:
     """A line each, what to do below it. Nothing is cut, so that paths and commands can be pasted in a narrow window, too."""
     for row in rows:
         line = Text(set_cell_size(say(f"doctor.{row.finding.value}"), 10), style=STYLES[row.finding])

@@ -8,8 +8,8 @@ import typer
 
 from tongyao.commands.context import app_context, operator, settings, validated
 from tongyao.commands.options import Process
-from tongyao.commands.terminal import CommandGroup, console, print_table
-from tongyao.commands.words import say
+from tongyao.commands.terminal import CommandGroup, print_table, put
+from tongyao.commands.words import say, tell
 
 app = CommandGroup()
 standing = CommandGroup(help="Tensions that stayed unresolved and wait in a scene until somebody comes for them.")
@@ -54,7 +54,7 @@ async def keep(
     given = {"residual": residual, "looking": not close, "visible": visible, "days": days, "per_week": per_week}
     async with app_context() as context:
         await keep_looking(context, operator(), process, validated(KeepLookingBody, given))
-    console.print(say("standing_tensions.closed" if close else "standing_tensions.waits"), highlight=False)
+    tell("standing_tensions.closed" if close else "standing_tensions.waits")
 
 
 @standing.command()
@@ -67,4 +67,4 @@ async def look() -> None:
 
     async with app_context() as context:
         searching = replace(context, people_search=wiring.intent_field(settings(), context.repositories))
-        console.print(say("standing_tensions.looked", **await look_now(searching)), highlight=False)
+        put(say("standing_tensions.looked", **await look_now(searching)))

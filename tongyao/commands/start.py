@@ -9,8 +9,8 @@ import typer
 
 from tongyao.commands.context import operator, settings
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json
-from tongyao.commands.words import language, say
+from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json, put
+from tongyao.commands.words import language, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,25 +42,25 @@ async def suggest(person: Annotated[str, typer.Argument(help="The person: a prof
         caller = Caller(Role.PERSON, person=person, id="cli", on_the_machine=True)
         suggestions = await suggest_from_profile(context, caller)
         for found in suggestions:
-            console.print(f"• {found.question}", markup=False, highlight=False)
+            put(f"• {found.question}")
             quoted = say("started.suggested_from", quote=found.quote)
-            console.print(f"  {quoted}", style="dim", markup=False, highlight=False)
+            put(f"  {quoted}", style="dim")
         if not suggestions:
-            console.print(say("started.suggested_none"))
+            tell("started.suggested_none")
 
 
 async def _print_sample_intents(context: AppContext) -> None:
     """Print sample intents of the scenes if no model suggests any."""
     from tongyao.app.people.scenes import list_scenes
 
-    console.print(say("started.no_model"))
+    tell("started.no_model")
     for scene in await list_scenes(context):
         examples = [words[language()] for words in scene.sample_intents if language() in words]
         if examples:
             title = scene.titles.get(language(), scene.title)
-            console.print(say("started.sample_intents", title=title), markup=False, highlight=False)
+            tell("started.sample_intents", title=title)
         for words in examples:
-            console.print(f"• {words}", markup=False, highlight=False)
+            put(f"• {words}")
 
 
 @app.command()
@@ -128,7 +128,7 @@ async def start(
             )
         else:
             then = say("waits.next_alone", command=f"tongyao show {pid}")
-            console.print(then, style="dim", highlight=False, soft_wrap=True)
+            put(then, whole=True, style="dim")
 
 
 async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -> None:
@@ -142,7 +142,7 @@ async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -
         print_json(await shown_as_json(context, process))
     else:
         await print_plan(context, process)
-        console.print(await next_step(context.repositories, process), style="dim", highlight=False, soft_wrap=True)
+        put(await next_step(context.repositories, process), whole=True, style="dim")
     if phase not in (Phase.COMPLETED, Phase.ANSWERING):
         raise typer.Exit(EXIT_FAILED)
 
@@ -195,11 +195,11 @@ async def _print_started(
         how = say("started.mcp", address=access.mcp) if is_agent else say("started.from_here", command=from_here)
         lines.append(f"  {how}")
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        put(line, whole=True)
     if people:
-        console.print(say("started.aliases"), style="dim", highlight=False, soft_wrap=True)
+        tell("started.aliases", whole=True, style="dim")
     owner = (await context.repositories.processes.get(process)).demander
     link = await link_of(context, config, owner)
-    console.print(say("started.owner", link=link, days=LINK_DAYS), markup=False, highlight=False, soft_wrap=True)
+    tell("started.owner", whole=True, link=link, days=LINK_DAYS)
     if config.delegates:
-        console.print(say("started.delegated"), markup=False, highlight=False, soft_wrap=True)
+        tell("started.delegated", whole=True)

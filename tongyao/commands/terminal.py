@@ -68,6 +68,11 @@ def print_json_line(value: Any) -> None:
     sys.stdout.flush()
 
 
+def put(text: str, *, to: Console = console, style: str | None = None, whole: bool = False) -> None:
+    """Print a text as it is. `whole`: its lines are not broken, so that what stands in them can be pasted."""
+    to.print(text, style=style, markup=False, highlight=False, soft_wrap=whole)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], **look: Any) -> None:
     """A table without lines. `columns`: their titles."""
     table = Table(*columns, box=None, **look)
@@ -77,5 +82,5 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], **look: A
 
 
 def fail(message: str, code: int = EXIT_FAILED) -> NoReturn:
-    errors.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    put(message, to=errors, style="red", whole=True)
     sys.exit(code)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
+from rich.console import Console
+
+from tongyao.commands.terminal import console, put
 from tongyao.texts.catalogue import Language, catalogue, worded
 
 _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
@@ -24,6 +27,11 @@ def say(key: str, /, **values: Any) -> str:
 def say_in(chosen: Language, key: str, /, **values: Any) -> str:
     """Like `say`, in a language that is given: that of a process."""
     return worded(catalogue("console", "commands"), chosen, key, **values)
+
+
+def tell(key: str, /, *, to: Console = console, style: str | None = None, whole: bool = False, **values: Any) -> None:
+    """Print the words of a key (`say`), as `put` does."""
+    put(say(key, **values), to=to, style=style, whole=whole)
 
 
 def known(key: str) -> bool:

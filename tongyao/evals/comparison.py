@@ -39,7 +39,7 @@ class Side(Value):
     lapsed: tuple[str, ...] = ()
 
 
-class Entry(Value):
+class ComparedEntry(Value):
     """One thing, in the words of each process that has it. `who`: an alias, a pair, or a part of the plan; `kind`: of a relation or note."""
 
     round: int = Field(description="0: in the plan.")
@@ -57,14 +57,14 @@ class Entry(Value):
 
 class Comparison(Value):
     sides: tuple[Side, ...]
-    entries: tuple[Entry, ...] = Field(description="By round, the plan last.")
+    entries: tuple[ComparedEntry, ...] = Field(description="By round, the plan last.")
 
     def rounds(self) -> tuple[int, ...]:
         """The rounds that any of them has, then 0 where one has a plan."""
         numbers = {entry.round for entry in self.entries}
         return (*sorted(numbers - {0}), *({0} & numbers))
 
-    def of(self, round_number: int, what: What) -> tuple[Entry, ...]:
+    def of(self, round_number: int, what: What) -> tuple[ComparedEntry, ...]:
         return tuple(entry for entry in self.entries if (entry.round, entry.what) == (round_number, what))
 
     def only_in(self, side: int) -> int:
@@ -97,7 +97,7 @@ def compare(sides: Sequence[Side], records: Sequence[Record]) -> Comparison:
     order: tuple[What, ...] = ("said", "related", "noted", "planned")
     found.sort(key=lambda one: (one[0][0] == 0, one[0][0], order.index(one[0][1])))
     entries = (
-        Entry(round=number, what=what, who=who, kind=kind, texts=tuple(texts))
+        ComparedEntry(round=number, what=what, who=who, kind=kind, texts=tuple(texts))
         for (number, what, who, kind), texts in found
     )
     return Comparison(sides=tuple(sides), entries=tuple(entries))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_one, session
+from tongyao.records.database import Connection, RecordsError, Repository, session
 
 
 class BudgetUnknown(RecordsError):
@@ -67,34 +67,29 @@ class Budget(Value):
         return full
 
 
-class Budgets:
+class Budgets(Repository):
     """The budgets of all trees, by the id of the root process, and of forks by their own. Changes of one budget are serialised by a row lock."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def open(
         self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None, person: str | None = None
     ) -> Budget:
         """Open the budget of a tree; what the tree has used already counts. One that is open already is not changed."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person, settled_tokens, settled_cost)
-                   SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,
-                       COALESCE(sum(m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens), 0),
-                       COALESCE(sum(m.cost), 0)
-                   FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.budget_id = %(root)s
-                   ON CONFLICT (root_id) DO NOTHING""",
-                {"root": root_id, "tokens": tokens, "cost": cost, "person": person},
-            )
+        await self._run(
+            """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person, settled_tokens, settled_cost)
+               SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,
+                   COALESCE(sum(m.input_tokens + m.cache_write_tokens + m.cache_read_tokens + m.output_tokens), 0),
+                   COALESCE(sum(m.cost), 0)
+               FROM model_calls m JOIN processes p ON p.id = m.process_id WHERE p.budget_id = %(root)s
+               ON CONFLICT (root_id) DO NOTHING""",
+            {"root": root_id, "tokens": tokens, "cost": cost, "person": person},
+        )
         return await self.get(root_id)
 
     async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
         """Replace the limits; one that is None is not changed. Raises `BudgetUnknown`."""
         return _known(
             root_id,
-            await fetch_one(
-                self._pool,
+            await self._one(
                 Budget,
                 """UPDATE budgets SET limit_tokens = COALESCE(%s, limit_tokens), limit_cost = COALESCE(%s, limit_cost)
                    WHERE root_id = %s RETURNING *""",
@@ -104,14 +99,11 @@ class Budgets:
 
     async def get(self, root_id: str) -> Budget:
         """Raises `BudgetUnknown`."""
-        return _known(
-            root_id, await fetch_one(self._pool, Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id])
-        )
+        return _known(root_id, await self._one(Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id]))
 
     async def of_process(self, process_id: str) -> Budget | None:
         """The budget that a process uses, which is its root's, and of a fork its own; None when its tree has no budget."""
-        return await fetch_one(
-            self._pool,
+        return await self._one(
             Budget,
             "SELECT b.* FROM budgets b JOIN processes p ON p.budget_id = b.root_id WHERE p.id = %s",
             [process_id],

@@ -75,7 +75,6 @@ class DatabaseUnreachable(RecordsError):
 async def open_pool(
     url: str,
     *,
-    min_size: int = 1,
     max_size: int = 10,
     application_name: str = "tongyao",
     timeout: float = 10.0,
@@ -86,14 +85,10 @@ async def open_pool(
     Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. A
     connection that its server has closed is not handed out, so a restarted server costs nobody an error.
 
-    Args:
-        timeout: seconds, for the first connection and for every wait for a free one.
-        keys: the master keys. Without them texts are stored as they are, and sealed ones cannot be read: for tests of
-            what stands where, and for what reads no text.
+    `timeout`: seconds, for the first connection and for every wait for a free one. `keys`: the master keys. Without them texts are stored
+    as they are, and sealed ones cannot be read: for tests, and for what reads no text.
 
-    Raises:
-        DatabaseUnreachable: nothing answers there, or it refuses us; the message says where and why.
-        BadValue: `url` is no address of a PostgreSQL database.
+    Raises `DatabaseUnreachable` where nothing answers, or it refuses us; `BadValue` where `url` is no address of a PostgreSQL database.
     """
     try:
         place = _place(url)
@@ -112,7 +107,7 @@ async def open_pool(
     pool: Pool = AsyncConnectionPool(
         url,
         connection_class=Connection,
-        min_size=min_size,
+        min_size=1,
         max_size=max_size,
         timeout=timeout,
         kwargs={"autocommit": True, "row_factory": dict_row, "application_name": application_name},
@@ -126,7 +121,7 @@ async def open_pool(
     except PoolTimeout:
         await pool.close()
         raise DatabaseUnreachable(
-            f"PostgreSQL at {place} answers, but gave no {min_size} connections within {timeout:g} s: "
+            f"PostgreSQL at {place} answers, but gave no connection within {timeout:g} s: "
             "are all of its max_connections in use?"
         ) from None
     return pool
@@ -271,6 +266,42 @@ async def fetch_all(pool: Pool, row: type[RowT], query: str, parameters: Params 
     async with reading(pool, row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
+
+
+class Repository:
+    """Base of the repositories. Each of its calls is one statement, a transaction of its own. They raise as `session`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def _one(self, row: type[RowT], query: str, parameters: Params | None = None) -> RowT | None:
+        return await fetch_one(self._pool, row, query, parameters)
+
+    async def _all(self, row: type[RowT], query: str, parameters: Params | None = None) -> list[RowT]:
+        return await fetch_all(self._pool, row, query, parameters)
+
+    async def _rows(self, query: str, parameters: Params | None = None) -> list[DictRow]:
+        """Rows that no class describes, by the names of their columns."""
+        async with session(self._pool) as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+    async def _value(self, query: str, parameters: Params | None = None) -> Any:
+        """The first column of the first row; None where there is no row."""
+        return next(iter(await self._column(query, parameters)), None)
+
+    async def _column(self, query: str, parameters: Params | None = None) -> list[Any]:
+        """The first column of all rows."""
+        return [next(iter(row.values())) for row in await self._rows(query, parameters)]
+
+    async def _mapping(self, query: str, parameters: Params | None = None) -> dict[Any, Any]:
+        """The second of two columns by the first."""
+        pairs: list[Any] = [row.values() for row in await self._rows(query, parameters)]
+        return dict(pairs)
+
+    async def _run(self, query: str, parameters: Params | None = None) -> int:
+        """Returns the number of rows that were written."""
+        async with session(self._pool) as connection:
+            return (await connection.execute(query, parameters)).rowcount
 
 
 async def _configure(keys: Keyring | None, connection: Connection) -> None:

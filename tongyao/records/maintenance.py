@@ -9,10 +9,11 @@ from typing import Final, LiteralString
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Pool, Repository, session
 
 BATCH: Final = 1_000
 """Rows that one statement deletes, so that no lock is held for long."""
+MOST_BATCHES: Final = 200
 
 
 class DutyFailed(Exception):
@@ -44,60 +45,46 @@ class Backup(Value):
     age: float
 
 
-class DutyLog:
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
+class DutyLog(Repository):
     async def succeeded(self, duty: str, counts: Mapping[str, int]) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO duties (duty, succeeded_at, counts) VALUES (%s, now(), %s)
-                   ON CONFLICT (duty) DO UPDATE SET succeeded_at = now(), failures = 0, counts = excluded.counts""",
-                [str(duty), Jsonb(dict(counts))],
-            )
+        await self._run(
+            """INSERT INTO duties (duty, succeeded_at, counts) VALUES (%s, now(), %s)
+               ON CONFLICT (duty) DO UPDATE SET succeeded_at = now(), failures = 0, counts = excluded.counts""",
+            [str(duty), Jsonb(dict(counts))],
+        )
 
     async def failed(self, duty: str, error: str) -> None:
         """`error`: a closed word or the type of an error, never its message, which may quote somebody."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO duties (duty, failed_at, failures, error) VALUES (%s, now(), 1, %s)
-                   ON CONFLICT (duty) DO UPDATE
-                   SET failed_at = now(), failures = duties.failures + 1, error = excluded.error""",
-                [str(duty), error],
-            )
+        await self._run(
+            """INSERT INTO duties (duty, failed_at, failures, error) VALUES (%s, now(), 1, %s)
+               ON CONFLICT (duty) DO UPDATE
+               SET failed_at = now(), failures = duties.failures + 1, error = excluded.error""",
+            [str(duty), error],
+        )
 
     async def rows(self) -> list[DutyRow]:
-        async with reading(self._pool, DutyRow) as cursor:
-            await cursor.execute(
-                """SELECT duty, succeeded_at, failed_at, failures, error, counts,
-                          extract(epoch FROM now() - succeeded_at)::float AS success_age FROM duties ORDER BY duty"""
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            DutyRow,
+            """SELECT duty, succeeded_at, failed_at, failures, error, counts,
+                      extract(epoch FROM now() - succeeded_at)::float AS success_age FROM duties ORDER BY duty""",
+        )
 
     async def forget(self, duties: Sequence[str]) -> None:
         """Duties that were turned off: nothing watches for their next run."""
-        async with session(self._pool) as connection:
-            await connection.execute("DELETE FROM duties WHERE duty = ANY(%s)", [[str(one) for one in duties]])
+        await self._run("DELETE FROM duties WHERE duty = ANY(%s)", [[str(one) for one in duties]])
 
 
-class Backups:
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
+class Backups(Repository):
     async def note(self, *, files: int, size: int, login: str) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "INSERT INTO backups (files, bytes, login) VALUES (%s, %s, %s)", [files, size, login]
-            )
+        await self._run("INSERT INTO backups (files, bytes, login) VALUES (%s, %s, %s)", [files, size, login])
 
     async def last(self) -> Backup | None:
         """The last one that was noted."""
-        async with reading(self._pool, Backup) as cursor:
-            await cursor.execute(
-                """SELECT at, files, bytes, extract(epoch FROM now() - at)::float AS age
-                   FROM backups ORDER BY at DESC, id DESC LIMIT 1"""
-            )
-            return await cursor.fetchone()
+        return await self._one(
+            Backup,
+            """SELECT at, files, bytes, extract(epoch FROM now() - at)::float AS age
+               FROM backups ORDER BY at DESC, id DESC LIMIT 1""",
+        )
 
 
 _OLD: Final[Mapping[str, LiteralString]] = {
@@ -118,11 +105,11 @@ _OLD: Final[Mapping[str, LiteralString]] = {
 """What is deleted, by the name under which it is counted. Processes, their texts and the operators' log are kept."""
 
 
-async def delete_old_rows(pool: Pool, keep: timedelta, *, most_batches: int = 200) -> dict[str, int]:
-    """Delete rows that ended more than `keep` ago, `most_batches` of each kind at most; returns how many of each."""
+async def delete_old_rows(pool: Pool, keep: timedelta) -> dict[str, int]:
+    """Delete rows that ended more than `keep` ago, `MOST_BATCHES` of each kind at most; returns how many of each."""
     deleted = dict.fromkeys(_OLD, 0)
     for name, statement in _OLD.items():
-        for _ in range(most_batches):
+        for _ in range(MOST_BATCHES):
             async with session(pool) as connection:
                 count = (await connection.execute(statement, {"keep": keep, "batch": BATCH})).rowcount
             deleted[name] += count

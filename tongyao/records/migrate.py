@@ -37,17 +37,10 @@ def migrate(database_url: str, *folders: Path) -> list[str]:
     Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's
     own lock is a row, which a killed process leaves behind.)
 
-    Args:
-        database_url: ``postgresql://…`` of an existing database.
-        folders: folders of ``NNNN_name.sql`` files; none: those of `MIGRATIONS`.
+    `folders`: folders of `NNNN_name.sql` files; none: those of `MIGRATIONS`. Returns the names applied now, without `.sql`.
 
-    Returns:
-        The names applied now, without ``.sql``; empty when the schema was up to date.
-
-    Raises:
-        psycopg.Error: the database cannot be reached, or a statement failed: its file is rolled back, those
-            before it stay applied.
-        ValueError: another kind of database.
+    Raises `psycopg.Error` where the database cannot be reached or a statement failed: its file is rolled back, those before it stay
+    applied. Raises `ValueError` for another kind of database.
     """
     scheme, separator, rest = database_url.partition("://")
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:

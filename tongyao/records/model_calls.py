@@ -20,7 +20,7 @@ from pydantic import Field
 from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
 from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, rows_of, session, transaction
 from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import (
     GONE,
@@ -134,11 +134,8 @@ class TotalsRow(Totals):
     day: date | None = None
 
 
-class Ledger:
+class Ledger(Repository):
     """All model calls of all processes."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def settled(self, key: CallKey, input_hash: str) -> SettledCall | None:
         """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
@@ -286,57 +283,45 @@ class Ledger:
 
     async def calls(self, process_id: str) -> list[Attempt]:
         """Every attempt of a process, in the order of their claims."""
-        async with reading(self._pool, Attempt) as cursor:
-            await cursor.execute(
-                f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %s
-                   ORDER BY claimed_at, step, round, alias, attempt""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            Attempt,
+            f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %s
+               ORDER BY claimed_at, step, round, alias, attempt""",
+            [process_id],
+        )
 
     async def usage(self, process_id: str) -> Totals:
         """What all attempts of a process used so far."""
-        async with reading(self._pool, Totals) as cursor:
-            await cursor.execute(f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id])
-            return await cursor.fetchone() or Totals()
+        return (await self._all(Totals, f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id]))[0]
 
     async def used_today(self, demander: str = "") -> UsedToday:
         """What all calls claimed on this day (UTC) have used, and those for processes of `demander`; readings of intents too."""
-        async with reading(self._pool, UsedToday) as cursor:
-            await cursor.execute(
-                f"""SELECT COALESCE(sum(cost), 0) AS cost, COALESCE(sum(tokens), 0)::bigint AS tokens,
-                        COALESCE(sum(cost) FILTER (WHERE person = %(who)s), 0) AS person_cost,
-                        COALESCE(sum(tokens) FILTER (WHERE person = %(who)s), 0)::bigint AS person_tokens
-                    FROM (
-                        SELECT m.cost, {_TOKENS} AS tokens, p.demander AS person, m.claimed_at AS at
-                            FROM model_calls m LEFT JOIN processes p ON p.id = m.process_id
-                        UNION ALL SELECT cost, tokens, person, at FROM intent_readings
-                    ) AS used
-                    WHERE at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'""",
-                {"who": demander},
-            )
-            return await cursor.fetchone() or UsedToday()
+        found = await self._all(
+            UsedToday,
+            f"""SELECT COALESCE(sum(cost), 0) AS cost, COALESCE(sum(tokens), 0)::bigint AS tokens,
+                COALESCE(sum(cost) FILTER (WHERE person = %(who)s), 0) AS person_cost,
+                COALESCE(sum(tokens) FILTER (WHERE person = %(who)s), 0)::bigint AS person_tokens
+            FROM (
+                SELECT m.cost, {_TOKENS} AS tokens, p.demander AS person, m.claimed_at AS at
+                    FROM model_calls m LEFT JOIN processes p ON p.id = m.process_id
+                UNION ALL SELECT cost, tokens, person, at FROM intent_readings
+            ) AS used
+            WHERE at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'""",
+            {"who": demander},
+        )
+        return found[0]
 
     async def count_reading(self, person: str, *, engine: str, model: str, usage: Usage, cost: Decimal) -> None:
         """Count what reading an intent used, for whom, before there is a process."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
-                [person, engine, model, usage.total, cost],
-            )
+        await self._run(
+            "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
+            [person, engine, model, usage.total, cost],
+        )
 
     async def totals(
-        self,
-        by: tuple[Literal["process", "step", "model", "day"], ...] = ("day",),
-        *,
-        process_id: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        self, by: tuple[Literal["process", "step", "model", "day"], ...] = ("day",), *, process_id: str | None = None
     ) -> list[TotalsRow]:
-        """Sums grouped by any of process, step, model and day (UTC, of the claim), ordered by the groups.
-
-        `since` is included, `until` is not.
-        """
+        """Sums grouped by any of process, step, model and day (UTC, of the claim), ordered by the groups."""
         columns: dict[str, LiteralString] = {
             "process": "process_id", "step": "step", "model": "model",
             "day": "(claimed_at AT TIME ZONE 'UTC')::date AS day",
@@ -344,15 +329,12 @@ class Ledger:
         chosen = [columns[name] for name in by]
         places = ", ".join(str(place) for place in range(1, len(by) + 1))
         grouped = f" GROUP BY {places} ORDER BY {places}" if by else ""
-        async with reading(self._pool, TotalsRow) as cursor:
-            await cursor.execute(
-                f"""SELECT {", ".join([*chosen, _SUMS])} FROM model_calls
-                    WHERE (%(process)s::text IS NULL OR process_id = %(process)s)
-                      AND (%(since)s::timestamptz IS NULL OR claimed_at >= %(since)s)
-                      AND (%(until)s::timestamptz IS NULL OR claimed_at < %(until)s){grouped}""".encode(),
-                {"process": process_id, "since": since, "until": until},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            TotalsRow,
+            f"""SELECT {", ".join([*chosen, _SUMS])} FROM model_calls
+                WHERE (%(process)s::text IS NULL OR process_id = %(process)s){grouped}""",
+            {"process": process_id},
+        )
 
 
 _COLUMNS: Final = ", ".join(Attempt.model_fields)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final, Literal, LiteralString
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, fetch_one, reading
+from tongyao.records.database import Repository
 
 ProcessState = Literal["running", "waiting", "suspended", "failed"]
 """`running`: a step is at work. `waiting`: for a person or a date. `suspended`: open, with a cause. `failed`: ended so."""
@@ -98,15 +98,11 @@ class ChannelFigures(Value):
     pending: int
 
 
-class Overview:
+class Overview(Repository):
     """Reads over all processes. No text of a person is read here."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
     async def counts(self, *, hours: int) -> StateCounts:
-        found = await fetch_one(
-            self._pool,
+        found = await self._one(
             StateCounts,
             f"""SELECT count(*) FILTER (WHERE {_CONDITIONS["running"]}) AS running,
                    count(*) FILTER (WHERE {_CONDITIONS["waiting"]}) AS waiting,
@@ -121,78 +117,72 @@ class Overview:
     async def lines(self, state: ProcessState, *, limit: int = 50, hours: int | None = None) -> list[ProcessLine]:
         """Processes in this state, the oldest first; failed ones the newest first, of the last `hours` where given."""
         order: LiteralString = "p.ended_at DESC, p.id" if state == "failed" else "p.created_at, p.id"
-        async with reading(self._pool, ProcessLine) as cursor:
-            await cursor.execute(
-                f"""SELECT p.id, p.run_id, p.phase, p.round, p.suspended, p.created_at, p.updated_at, p.ended_at,
-                       COALESCE((SELECT e.data ->> 'reason' FROM events e WHERE e.process_id = p.id
-                           AND e.kind = 'suspended' AND NOT e.superseded ORDER BY e.seq DESC LIMIT 1), '')
-                           AS last_suspension,
-                       (SELECT COALESCE(jsonb_agg(jsonb_build_object('ask', i.ask, 'alias', i.alias, 'due_at', i.due_at, 'round', i.round,
-                           'subject', i.subject, 'others', i.others, 'ends_answers', i.ends_answers)
-                           ORDER BY i.due_at NULLS LAST, i.id), '[]') FROM inbox i
-                        WHERE i.process_id = p.id AND i.closed_at IS NULL) AS asks
-                    FROM processes p WHERE {_CONDITIONS[state]}
-                      AND (%(hours)s::int IS NULL OR p.ended_at > now() - make_interval(hours => %(hours)s))
-                    ORDER BY {order} LIMIT %(limit)s""",
-                {"limit": limit, "hours": hours},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            ProcessLine,
+            f"""SELECT p.id, p.run_id, p.phase, p.round, p.suspended, p.created_at, p.updated_at, p.ended_at,
+                   COALESCE((SELECT e.data ->> 'reason' FROM events e WHERE e.process_id = p.id
+                       AND e.kind = 'suspended' AND NOT e.superseded ORDER BY e.seq DESC LIMIT 1), '')
+                       AS last_suspension,
+                   (SELECT COALESCE(jsonb_agg(jsonb_build_object('ask', i.ask, 'alias', i.alias, 'due_at', i.due_at, 'round', i.round,
+                       'subject', i.subject, 'others', i.others, 'ends_answers', i.ends_answers)
+                       ORDER BY i.due_at NULLS LAST, i.id), '[]') FROM inbox i
+                    WHERE i.process_id = p.id AND i.closed_at IS NULL) AS asks
+                FROM processes p WHERE {_CONDITIONS[state]}
+                  AND (%(hours)s::int IS NULL OR p.ended_at > now() - make_interval(hours => %(hours)s))
+                ORDER BY {order} LIMIT %(limit)s""",
+            {"limit": limit, "hours": hours},
+        )
 
-    async def suspended(self, *, each: int = 50) -> list[SuspendedProcess]:
-        """Suspended processes by cause, the cause that holds most first, of each the first `each` that it held."""
-        async with reading(self._pool, SuspendedProcess) as cursor:
-            await cursor.execute(
-                """SELECT code, process_id, run_id, phase, round, since, reason, kind, held FROM (
-                       SELECT code, p.id AS process_id, p.run_id, p.phase, p.round, e.at AS since,
-                              COALESCE(e.data ->> 'reason', '') AS reason, COALESCE(e.data ->> 'kind', '') AS kind,
-                              count(*) OVER (PARTITION BY code) AS held,
-                              row_number() OVER (PARTITION BY code ORDER BY e.at, p.id) AS place
-                       FROM processes p CROSS JOIN unnest(p.suspended) AS code
-                       LEFT JOIN LATERAL (SELECT at, data FROM events WHERE process_id = p.id AND kind = 'suspended'
-                           AND NOT superseded AND data ->> 'code' = code ORDER BY seq DESC LIMIT 1) e ON true
-                       WHERE p.ended_at IS NULL) AS found
-                   WHERE place <= %s ORDER BY held DESC, code, place""",
-                [each],
-            )
-            return await cursor.fetchall()
+    async def suspended(self) -> list[SuspendedProcess]:
+        """Suspended processes by cause, the cause that holds most first, of each the first 50 that it held."""
+        return await self._all(
+            SuspendedProcess,
+            """SELECT code, process_id, run_id, phase, round, since, reason, kind, held FROM (
+                   SELECT code, p.id AS process_id, p.run_id, p.phase, p.round, e.at AS since,
+                          COALESCE(e.data ->> 'reason', '') AS reason, COALESCE(e.data ->> 'kind', '') AS kind,
+                          count(*) OVER (PARTITION BY code) AS held,
+                          row_number() OVER (PARTITION BY code ORDER BY e.at, p.id) AS place
+                   FROM processes p CROSS JOIN unnest(p.suspended) AS code
+                   LEFT JOIN LATERAL (SELECT at, data FROM events WHERE process_id = p.id AND kind = 'suspended'
+                       AND NOT superseded AND data ->> 'code' = code ORDER BY seq DESC LIMIT 1) e ON true
+                   WHERE p.ended_at IS NULL) AS found
+               WHERE place <= 50 ORDER BY held DESC, code, place""",
+        )
 
     async def steps(self, *, hours: int) -> list[StepFigures]:
         """Model calls claimed in the last `hours`, by step."""
-        async with reading(self._pool, StepFigures) as cursor:
-            await cursor.execute(
-                """SELECT step, count(*) AS calls,
-                       count(*) FILTER (WHERE state = 'failed' AND error_reason <> 'superseded') AS failed,
-                       count(*) FILTER (WHERE error_reason IN ('rate_limited', 'overloaded')) AS rate_limited,
-                       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - claimed_at))
-                           FILTER (WHERE state = 'settled') AS median_seconds,
-                       COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known
-                   FROM model_calls WHERE claimed_at > now() - make_interval(hours => %s)
-                   GROUP BY step ORDER BY min(claimed_at)""",
-                [hours],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            StepFigures,
+            """SELECT step, count(*) AS calls,
+                   count(*) FILTER (WHERE state = 'failed' AND error_reason <> 'superseded') AS failed,
+                   count(*) FILTER (WHERE error_reason IN ('rate_limited', 'overloaded')) AS rate_limited,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - claimed_at))
+                       FILTER (WHERE state = 'settled') AS median_seconds,
+                   COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known
+               FROM model_calls WHERE claimed_at > now() - make_interval(hours => %s)
+               GROUP BY step ORDER BY min(claimed_at)""",
+            [hours],
+        )
 
     async def failures(self, *, hours: int) -> list[FailureCount]:
         """Why model calls claimed in the last `hours` failed, the most frequent reason first."""
-        async with reading(self._pool, FailureCount) as cursor:
-            await cursor.execute(
-                """SELECT error_reason AS reason, count(*) AS count FROM model_calls
-                   WHERE claimed_at > now() - make_interval(hours => %s) AND state = 'failed'
-                     AND error_reason <> 'superseded' GROUP BY 1 ORDER BY 2 DESC, 1""",
-                [hours],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            FailureCount,
+            """SELECT error_reason AS reason, count(*) AS count FROM model_calls
+               WHERE claimed_at > now() - make_interval(hours => %s) AND state = 'failed'
+                 AND error_reason <> 'superseded' GROUP BY 1 ORDER BY 2 DESC, 1""",
+            [hours],
+        )
 
     async def channels(self, *, hours: int) -> list[ChannelFigures]:
         """Notifications by channel: those that ended in the last `hours`, and all that are on their way."""
-        async with reading(self._pool, ChannelFigures) as cursor:
-            await cursor.execute(
-                """SELECT channel, count(*) FILTER (WHERE state = 'sent') AS sent,
-                       count(*) FILTER (WHERE state = 'failed') AS failed,
-                       count(*) FILTER (WHERE state = 'pending') AS pending
-                   FROM notifications
-                   WHERE state = 'pending' OR ended_at > now() - make_interval(hours => %s)
-                   GROUP BY channel ORDER BY channel""",
-                [hours],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            ChannelFigures,
+            """SELECT channel, count(*) FILTER (WHERE state = 'sent') AS sent,
+                   count(*) FILTER (WHERE state = 'failed') AS failed,
+                   count(*) FILTER (WHERE state = 'pending') AS pending
+               FROM notifications
+               WHERE state = 'pending' OR ended_at > now() - make_interval(hours => %s)
+               GROUP BY channel ORDER BY channel""",
+            [hours],
+        )

@@ -6,7 +6,7 @@ from typing import LiteralString
 
 from tongyao.protocol.model.value import Value
 from tongyao.records.budgets import settle
-from tongyao.records.database import Pool, fetch_all, reading, session, transaction
+from tongyao.records.database import Repository, transaction
 
 
 class Drift(Value):
@@ -22,11 +22,8 @@ class Drift(Value):
     idle_seconds: float
 
 
-class Reconciliation:
+class Reconciliation(Repository):
     """Looks; what to do about it is decided by asking Temporal."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def never_started(self, older_than: float = 0.0) -> list[Drift]:
         """Announced at least `older_than` seconds ago, and no workflow ever wrote to them; oldest first."""
@@ -37,28 +34,24 @@ class Reconciliation:
         return await self._open("p.started", older_than)
 
     async def _open(self, condition: LiteralString, older_than: float) -> list[Drift]:
-        async with reading(self._pool, Drift) as cursor:
-            await cursor.execute(
-                f"""{_DRIFT} WHERE p.ended_at IS NULL AND ({condition})
-                    AND p.updated_at <= clock_timestamp() - make_interval(secs => %s)
-                    ORDER BY p.updated_at, p.id""",
-                [older_than],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            Drift,
+            f"""{_DRIFT} WHERE p.ended_at IS NULL AND ({condition})
+                AND p.updated_at <= clock_timestamp() - make_interval(secs => %s)
+                ORDER BY p.updated_at, p.id""",
+            [older_than],
+        )
 
     async def with_holes(self) -> list[Drift]:
         """Processes, ended ones too, of whose transitions up to `seq` some never arrived."""
-        return await fetch_all(self._pool, Drift, f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
+        return await self._all(Drift, f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
 
     async def calls_to_orphan(self) -> int:
         """How many `orphaned_calls` would mark now."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT count(*) AS count FROM model_calls c JOIN processes p ON p.id = c.process_id
-                   WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.ended_at IS NOT NULL"""
-            )
-            row = await cursor.fetchone()
-        return int(row["count"]) if row else 0
+        return int(
+            await self._value("""SELECT count(*) AS count FROM model_calls c JOIN processes p ON p.id = c.process_id
+               WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.ended_at IS NOT NULL""")
+        )
 
     async def orphaned_calls(self) -> int:
         """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many.

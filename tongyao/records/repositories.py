@@ -39,7 +39,7 @@ from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.gateway_outages import Door
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.lineage import Lineage
+from tongyao.records.process.lineage import ProcessLineage
 from tongyao.records.process.messages import Messages
 from tongyao.records.process.operators import OperatorLog
 from tongyao.records.process.plans import ANSWERS, DELIVERIES, PLANS, AnswerRow, DeliveryRow, PlanRow, Plans
@@ -85,7 +85,7 @@ class Repositories:
         self.profiles = Profiles(pool)
         self.shared = SharedTexts(pool, self.texts, self.profiles)
         self.processes = Processes(pool)
-        self.lineage = Lineage(pool)
+        self.lineage = ProcessLineage(pool)
         self.seats = Seats(pool)
         self.rounds = Rounds(pool)
         self.plans = Plans(pool)

@@ -19,7 +19,13 @@ from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.messages import CALLS_LANE, Author, CallAnswered
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, fetch_all, rows_of, session, transaction
+from tongyao.records.database import (
+    Connection,
+    RecordsError,
+    Repository,
+    rows_of,
+    transaction,
+)
 from tongyao.records.privacy.texts import get_texts, put_text, text_id
 from tongyao.records.process.messages import StoredMessage, add_message
 
@@ -89,16 +95,13 @@ _WAITING: LiteralString = f"""SELECT m.call_id, m.process_id, m.step, m.round, m
         AND (%(step)s = '' OR m.step = %(step)s) AND (%(alias)s = '' OR m.alias = %(alias)s)"""
 
 
-class WaitingCalls:
+class WaitingCalls(Repository):
     """The calls that wait, for whoever answers them."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def waiting(self, answerer: str, which: CallFilter) -> list[CallRow]:
         """The calls that wait, oldest first, those that this answerer may not be shown too."""
         values = {**which.model_dump(), "answerer": answerer}
-        return await fetch_all(self._pool, CallRow, f"{_WAITING} ORDER BY m.claimed_at, m.call_id", values)
+        return await self._all(CallRow, f"{_WAITING} ORDER BY m.claimed_at, m.call_id", values)
 
     async def lease(self, answerer: str, which: CallFilter, *, seconds: float) -> tuple[CallRow, str] | None:
         """Lease a call for so many seconds, with its request: the one that the answerer has already, else the oldest that is free.
@@ -136,13 +139,12 @@ class WaitingCalls:
 
     async def open_processes(self, process_id: str = "") -> int:
         """How many processes have not ended, or whether this one has not."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return int(
+            await self._value(
                 "SELECT count(*) AS count FROM processes WHERE ended_at IS NULL AND %(id)s IN ('', id)",
                 {"id": process_id},
             )
-            row = await cursor.fetchone()
-        return int(row["count"]) if row else 0
+        )
 
     async def step_of(self, answerer: str, call_id: str) -> str:
         """The step of a call that the answerer was shown. Raises `CallUnknown`."""

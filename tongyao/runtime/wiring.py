@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
-    from tongyao.llm.engine import Engine
     from tongyao.protocol.contracts.maintenance import Duty
     from tongyao.runtime.start_recitation import Recite
 
@@ -112,11 +111,10 @@ def deps(
     settings: Settings,
     records: Repositories,
     *,
-    using: dict[str, Engine] | None = None,
     recite: Recite | None = None,
     client: Client | None = None,
 ) -> Deps:
-    """Make the dependencies of the activities. `using` replaces the engines of the settings (tests). `recite` queues a recitation.
+    """Make the dependencies of the activities. `recite` queues a recitation.
 
     `client`: for duties of maintenance; None: this worker has none of them.
     """
@@ -128,7 +126,7 @@ def deps(
     from tongyao.llm import prompts
     from tongyao.runtime.engines import engines, with_engines
 
-    chosen = using or engines(settings)
+    chosen = engines(settings)
     retriever, memory, reciting = long_profiles(settings, records, recite)
     field = intent_field(settings, records)
     return Deps(

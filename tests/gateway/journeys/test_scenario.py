@@ -12,6 +12,7 @@ import pytest
 
 from tests.gateway.conftest import said_by, text_of
 from tests.gateway.journeys.served import Person, ServedStack, open_served
+from tests.support.kept import pending_messages
 from tests.support.until import until
 from tongyao.protocol.model.process import Phase
 
@@ -131,7 +132,7 @@ async def test_five_people_two_kills_of_the_worker_and_one_of_temporal(fresh_dat
         calls = [c for c in await served.repositories.ledger.calls(pid) if c.state == "settled"]
         keys = [(c.step, c.round, c.alias, c.revision, c.reask) for c in calls]
         assert len(keys) == len(set(keys))
-        assert await served.repositories.messages.pending(pid) == []
+        assert await pending_messages(served.repositories.pool, pid) == []
 
 
 @pytest.fixture

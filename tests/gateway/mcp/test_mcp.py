@@ -15,8 +15,7 @@ from tests.gateway.test_api import room
 from tests.support.until import until
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.wire import MESSAGE_BODY
-from tongyao.gateway.mcp.answers import with_answers
-from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.mcp.server import make_server, with_answers
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.protocol.life.asks import KINDS, answers
 from tongyao.protocol.model.events import Ask as AskName

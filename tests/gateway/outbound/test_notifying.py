@@ -11,6 +11,7 @@ import structlog
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
+from tests.support.kept import notifications_of
 from tests.support.until import until
 from tongyao.app.notifications.notifier import LogNotifier, NotSent, Outgoing
 from tongyao.gateway.outbound.notifications import NotificationSender
@@ -96,7 +97,7 @@ async def test_what_was_answered_meanwhile_is_told_to_nobody(gateway: GatewayHar
         async with session(gateway.context.repositories.pool) as connection:
             await connection.execute("UPDATE notifications SET next_attempt_at = now() WHERE process_id = %s", [pid])
         await notifying.once()
-        mine = await gateway.context.repositories.notifications.of_process(pid)
+        mine = await notifications_of(gateway.context.repositories.pool, pid)
         told = {one.state for one in mine if one.channel == "webhook" and one.about["what"] == "projection"}
         return told == {"dropped"}
 
@@ -113,7 +114,7 @@ async def test_what_nobody_will_ever_take_is_given_up(gateway: GatewayHarness) -
 
     async def given_up() -> bool:
         await notifying.once()
-        told = await gateway.context.repositories.notifications.of_process(pid)
+        told = await notifications_of(gateway.context.repositories.pool, pid)
         return any((one.channel, one.state) == ("webhook", "failed") for one in told)
 
     await until(given_up)
@@ -126,9 +127,7 @@ async def test_a_late_person_is_reminded_and_the_demander_told_when_they_lapse(g
     pid, demander, people = await room(gateway, turn_seconds=4, max_rounds=2)
     demander_id = (await gateway.ask("GET", "/me", demander)).json()["person"]
     await told_by(gateway, notifying, pid, lambda: "escalated" in kept.of(pid))
-    records = {
-        one.about["what"]: one.person for one in await gateway.context.repositories.notifications.of_process(pid)
-    }
+    records = {one.about["what"]: one.person for one in await notifications_of(gateway.context.repositories.pool, pid)}
     assert records["projection"] == records["reminder"] == people[1]["profile_id"]
     assert records["escalated"] == demander_id
     await gateway.stack.handle(pid).cancel()

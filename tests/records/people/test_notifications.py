@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.records.conftest import Announce, NewId
+from tests.support.kept import notifications_of
 from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.database import Pool, session
@@ -46,7 +47,7 @@ async def test_what_waits_is_told_once_however_often_it_is_looked_at(
     await asyncio.gather(*(notifications.from_inbox(1_000) for _ in range(3)))
     await write(pool, process, 2, event(2), waiting=asks)
     await notifications.from_inbox(1_000)
-    (told,) = await notifications.of_process(process)
+    (told,) = await notifications_of(pool, process)
     assert (told.person, told.channel, told.about["what"]) == ("somebody", "log", "confirm_tension")
 
 
@@ -57,7 +58,7 @@ async def test_what_was_answered_and_waits_again_is_told_again(
     for seq, waiting in enumerate((asks, (), asks), 1):
         await write(pool, process, seq, event(seq), waiting=waiting)
         await notifications.from_inbox(1_000)
-    assert len(await notifications.of_process(process)) == 2
+    assert len(await notifications_of(pool, process)) == 2
 
 
 async def test_a_date_that_moved_by_more_than_an_hour_is_told_again(
@@ -69,7 +70,7 @@ async def test_a_date_that_moved_by_more_than_an_hour_is_told_again(
         ask = Waiting(id="decide/1", ask=Ask.DECISION, alias=DEMANDER, due=due, remaining_seconds=remaining)
         await write(pool, process, seq, event(seq), waiting=(ask,))
         await asyncio.gather(notifications.from_inbox(1_000), notifications.from_inbox(1_000))
-        return [one.about["due"] for one in await notifications.of_process(process)]
+        return [one.about["due"] for one in await notifications_of(pool, process)]
 
     first = noon.isoformat()
     assert await told(1, noon) == [first]
@@ -93,7 +94,7 @@ async def test_each_confirmed_channel_is_told_and_no_other(
         await write(pool, process, seq, event(seq))
         notice = Notice(source=f"event/{process}/{seq}", person=person, process_id=process, about=REMINDER)
         await notifications.from_events(process, await Events(pool).events(process), [notice])
-        return sorted(one.channel for one in await notifications.of_process(process) if one.source == notice.source)
+        return sorted(one.channel for one in await notifications_of(pool, process) if one.source == notice.source)
 
     assert await tell(1) == ["webhook"]
     with pytest.raises(WrongCode):
@@ -138,4 +139,4 @@ async def test_two_senders_never_get_the_same_and_a_dead_ones_come_back(
     for one in again:
         await notifications.ended(one.id, "sent")
     await notifications.ended(again[0].id, "failed")
-    assert {one.state for one in await notifications.of_process(process)} == {"sent"}, "an end is an end"
+    assert {one.state for one in await notifications_of(pool, process)} == {"sent"}, "an end is an end"

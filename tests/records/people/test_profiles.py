@@ -9,7 +9,7 @@ import pytest
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
 from tongyao.records.people.mandates import MandateRows
-from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion, Section
+from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion
 from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.records.privacy.texts import Texts, text_id
 
@@ -21,13 +21,10 @@ async def test_an_import_is_idempotent_and_a_new_text_is_a_new_version(pool: Poo
     await Scenes(pool).put(scene, "Weavers", {"language": "en"})
 
     async def save(text: str, name: str = "Ada Lind") -> ProfileVersion:
-        return await profiles.save(
-            id, scene_id=scene, display_name=name, text=text, grade="A", language="en",
-            sections=[Section(name="work", start=0, end=5)],
-        )  # fmt: skip
+        return await profiles.save(id, scene_id=scene, display_name=name, text=text, grade="A", language="en")
 
     first = await save("Mends looms.")
-    assert (first.version, first.chars, first.sections) == (1, 12, (Section(name="work", start=0, end=5),))
+    assert (first.version, first.chars) == (1, 12)
     assert await save("Mends looms.", name="Ada Lindh") == first
     assert (await profiles.get(id)).display_name == "Ada Lindh"
     second = await save("Mends looms and sails.")
@@ -50,9 +47,10 @@ async def test_every_string_that_names_a_person_is_an_identity(pool: Pool, new_i
     await profiles.save(
         id, scene_id=scene, display_name="Ada Lind", text="x", grade="C", language="en", contact=contact
     )
-    assert await profiles.identities(id) == ["Ada Lind", "ada@example.org", "adaloom"]
+    assert (await profiles.summaries([(id, 1)]))[id, 1].identities == ("Ada Lind", "ada@example.org", "adaloom")
     await profiles.delete(id)
-    assert "Ada Lind" in await profiles.identities(id), "whoever left is still not to be named"
+    left = (await profiles.summaries([(id, 1)]))[id, 1]
+    assert "Ada Lind" in left.identities, "whoever left is still not to be named"
 
 
 async def test_a_deleted_profile_leaves_its_scene_but_not_the_processes_that_froze_it(
@@ -96,11 +94,11 @@ async def test_a_scene_keeps_its_settings_when_only_its_title_changes(pool: Pool
 
 async def test_without_a_mandate_everything_is_allowed_and_the_last_one_counts(pool: Pool, person: Person) -> None:
     mandates, id = MandateRows(pool), (await person()).profile_id
-    mandate = await mandates.get(id)
+    mandate = (await mandates.get_many([id]))[id]
     assert (mandate.may_speak, mandate.text_id) == (True, None)
     words = await Texts(pool).put(id, "mandate", '{"never": ["health"]}', id=text_id(id, "mandate", 1))
     await mandates.put(id, may_speak=True, text_id=words)
-    assert (await mandates.get(id)).text_id == words
+    assert (await mandates.get_many([id]))[id].text_id == words
     await mandates.put(id, may_speak=False)
-    mandate = await mandates.get(id)
+    mandate = (await mandates.get_many([id]))[id]
     assert (mandate.may_speak, mandate.text_id) == (False, None)

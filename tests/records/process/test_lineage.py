@@ -10,7 +10,7 @@ from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool
 from tongyao.records.privacy.texts import Texts
-from tongyao.records.process.lineage import Lineage
+from tongyao.records.process.lineage import ProcessLineage
 from tongyao.records.process.processes import NewProcess, Processes, ProcessUnknown
 
 
@@ -33,7 +33,7 @@ async def test_a_tree_and_its_branches(pool: Pool, new_id: NewId) -> None:
     await grow(pool, first, root, root, 1, "a loft that does not leak")
     await grow(pool, second, root, root, 1)
     await grow(pool, below, root, first, 2, "slates from the old school")
-    lineage = Lineage(pool)
+    lineage = ProcessLineage(pool)
     assert [row.id for row in await lineage.children(root)] == [first, second]
     assert await lineage.children(below) == []
     assert [row.id for row in (await lineage.tree(root)).all()] == [root, first, below, second]
@@ -53,10 +53,10 @@ async def test_an_erased_tension_is_no_longer_part_of_the_lineage(pool: Pool, ne
         NewProcess(id=root, demander=owner, language="en", intent_text_id=None, tension_text_id=text, grade="C")
     )
     await destroy_key(pool, owner)
-    assert await Lineage(pool).tensions(root) == {}
+    assert await ProcessLineage(pool).tensions(root) == {}
 
 
 async def test_a_tree_of_nothing(pool: Pool) -> None:
     with pytest.raises(ProcessUnknown):
-        await Lineage(pool).tree("nobody")
-    assert await Lineage(pool).tensions("nobody") == {}
+        await ProcessLineage(pool).tree("nobody")
+    assert await ProcessLineage(pool).tensions("nobody") == {}

@@ -14,7 +14,14 @@ from tongyao.records.people.profiles import Profiles, ProfileVersion
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.processes import BadCursor, NewProcess, Page, Processes, ProcessExists, ProcessUnknown
+from tongyao.records.process.processes import (
+    BadCursor,
+    NewProcess,
+    Processes,
+    ProcessExists,
+    ProcessPage,
+    ProcessUnknown,
+)
 from tongyao.records.process.seats import CandidateRow, SeatRow, Seats
 
 
@@ -93,7 +100,7 @@ async def test_every_filter_filters(
 
     here = partial(processes.list, scene=scene)
 
-    async def ids(page: Awaitable[Page]) -> set[str]:
+    async def ids(page: Awaitable[ProcessPage]) -> set[str]:
         return {row.id for row in (await page).rows}
 
     assert await ids(here()) == await ids(here(root=root.id)) == {root.id, child.id}

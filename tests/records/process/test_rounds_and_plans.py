@@ -10,10 +10,10 @@ from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool
+from tongyao.records.database import Pool, fetch_all
 from tongyao.records.privacy.texts import Texts, text_id
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.plans import DeliveryRow, PlanRow, Plans
+from tongyao.records.process.plans import DELIVERIES, DeliveryRow, PlanRow, Plans
 from tongyao.records.process.rounds import ObservationRow, ProjectionRow, Rounds
 
 
@@ -103,7 +103,7 @@ async def test_a_delivery_is_replaced_and_the_first_answer_stays(pool: Pool, ann
                 )
             ],
         )
-    assert [row.language for row in await plans.deliveries(process)] == ["zh"]
+    assert [row.language for row in await fetch_all(pool, DeliveryRow, DELIVERIES, {"process": process})] == ["zh"]
     await answered(pool, process, (1, "P01", "commit"), (1, "P01", "decline"))
     assert [row.decision for row in await plans.answers(process)] == ["commit"]
 

@@ -24,7 +24,7 @@ class Because(Value):
     sentence: str | None = None
 
 
-class Candidate(Value):
+class FoundCandidate(Value):
     """One person that was found. `taken`: whether they would take part if the demander chose nobody (`auto_start`)."""
 
     profile_id: str
@@ -33,7 +33,7 @@ class Candidate(Value):
     because: tuple[Because, ...]
 
 
-async def candidates(context: Reading, caller: Caller, process_id: str) -> list[Candidate]:
+async def candidates(context: Reading, caller: Caller, process_id: str) -> list[FoundCandidate]:
     """Each person once, those who would be taken first, in the order in which the field names them. Raises `NotFound`."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories, row = context.repositories, access.process
@@ -57,7 +57,7 @@ async def candidates(context: Reading, caller: Caller, process_id: str) -> list[
             for reason in row.reasons
         }
         shown.append(
-            Candidate(
+            FoundCandidate(
                 profile_id=person,
                 taken=person in nearest,
                 perspectives=tuple(row.perspective for row in rows),

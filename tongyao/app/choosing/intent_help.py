@@ -40,13 +40,15 @@ async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncI
     The engine is the one that will formulate the intent. It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
     known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.
     """
-    _check(caller, intent)
+    permit(caller, Action.START_PROCESS)
+    if len(intent) > MOST_CHARS:
+        raise BadInput("too_long", f"these are {len(intent):,} characters; at most {MOST_CHARS:,}", field="intent")
     if context.intent_reader is None:
         raise NotOffered("not_offered", "no model reads intents here before they are started")
     if not intent.strip():
         raise BadInput("intent_missing", "write what you want first, in your own words")
     await check_day_budget(context, caller, caller.person)
-    request = await _request(context, caller.person, intent)
+    request = _request(await _profile(context, caller.person), intent)
     return _each(context.intent_reader, request, caller.person)
 
 
@@ -72,9 +74,7 @@ async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Sugg
     if not profile:
         raise BadInput("no_profile", "there is no profile to read: introduce yourself first")
     await check_day_budget(context, caller, caller.person)
-    language: Literal["en", "zh"] = "zh" if language_of(profile) == "zh" else "en"
-    material = Material.whole(profile)
-    request = FormulationRequest(language=language, began=datetime.now(UTC).date(), intent="", material=material)
+    request = _request(profile, "")
     drafts = [draft async for draft in context.intent_reader.suggest(request, person=caller.person)]
     return _suggestions(drafts[-1], profile)
 
@@ -96,7 +96,7 @@ async def most_of_reading(context: AppContext, person: str, intent: str) -> Deci
     """US dollars that `ask_engine` can cost; None where it is not offered."""
     if context.intent_reader is None:
         return None
-    return context.intent_reader.most(await _request(context, person, intent))
+    return context.intent_reader.most(_request(await _profile(context, person), intent))
 
 
 async def _each(reader: IntentReader, request: FormulationRequest, person: str) -> AsyncIterator[list[Found]]:
@@ -104,16 +104,10 @@ async def _each(reader: IntentReader, request: FormulationRequest, person: str) 
         yield _found(draft, request)
 
 
-def _check(caller: Caller, intent: str) -> None:
-    permit(caller, Action.START_PROCESS)
-    if len(intent) > MOST_CHARS:
-        raise BadInput("too_long", f"these are {len(intent):,} characters; at most {MOST_CHARS:,}", field="intent")
-
-
-async def _request(context: AppContext, person: str, intent: str) -> FormulationRequest:
-    profile = await _profile(context, person)
+def _request(profile: str, intent: str) -> FormulationRequest:
+    """In the language of the intent, or of the profile where there is no intent."""
     material = Material.whole(profile) if profile else None
-    language: Literal["en", "zh"] = "zh" if language_of(intent) == "zh" else "en"
+    language: Literal["en", "zh"] = "zh" if language_of(intent or profile) == "zh" else "en"
     return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)
 
 

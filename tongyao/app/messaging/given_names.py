@@ -21,11 +21,8 @@ async def check_names(
 ) -> None:
     """Refuse a name that was not found, and is no name or stands nowhere in what the demander wrote or was shown.
 
-    Args:
-        names: what the demander wants to have hidden.
-        found: names that the tension had before. They stand.
-        texts: the intent and what the demander was shown of it.
-        tension: the tension that brings the names.
+    `names`: what the demander wants to have hidden. `found`: names that the tension had before. They stand. `texts`: the intent and
+    what the demander was shown of it. `tension`: brings the names.
 
     Raises `BadInput`, which says which name it is and what to do.
     """

@@ -23,7 +23,6 @@ from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.given_names import check_names, names_in
-from tongyao.app.messaging.refusal_details import in_detail
 from tongyao.app.messaging.wire import (
     AnswerPlanBody,
     ApproveResidualBody,
@@ -51,7 +50,7 @@ from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
 from tongyao.protocol.model.messages import MESSAGE, AnswerToAsk, ApproveResidual, ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.model.settings import to_proxy
+from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
@@ -109,8 +108,7 @@ async def send_message(
 async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
     """A plan is made anew once; one that would be the same is not made. Raises `BadInput`."""
     if not await takes_up_proposals(context.repositories, process_id):
-        en, zh = in_both("app", "refusal.proposals_not_used")
-        raise BadInput("proposals_not_used", en, field="proposals", zh=zh)
+        raise BadInput.worded("proposals_not_used", "refusal.proposals_not_used", field="proposals")
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:
@@ -319,16 +317,14 @@ def _alias(alias: str | None, access: ProcessAccess) -> str:
 async def _start_child_of_ended(context: AppContext, access: ProcessAccess, message: ApproveResidual) -> Receipt:
     """A process that has ended cannot start its children itself."""
     child = await start_child(context, access.process.id, message.residual, caller=access.caller)
-    en, zh = in_both("app", "receipt.child_started", child=child)
-    return Receipt(
-        id=child,
-        process_id=access.process.id,
-        kind=message.kind,
-        state="applied",
-        code="accepted",
-        en=en,
-        zh=zh,
-    )
+    return _child_receipt(access, message.kind, child)
+
+
+def _child_receipt(access: ProcessAccess, kind: str, child: str) -> Receipt:
+    """`child`: the process that was started; empty: none was, as decided."""
+    en, zh = in_both("app", "receipt.child_started" if child else "receipt.no_candidate", child=child)
+    id = child or access.process.id
+    return Receipt(id=id, process_id=access.process.id, kind=kind, state="applied", code="accepted", en=en, zh=zh)
 
 
 async def _answer_candidate(
@@ -339,9 +335,7 @@ async def _answer_candidate(
     child = await standing.answer_candidate(context, access, body.ask, begin=body.approve)
     if isinstance(child, SelectParticipantsBody):
         return await send_as(context, access, child, key=key, via=via)
-    en, zh = in_both("app", "receipt.child_started" if child else "receipt.no_candidate", child=child)
-    id = child or access.process.id
-    return Receipt(id=id, process_id=access.process.id, kind=body.kind, state="applied", code="accepted", en=en, zh=zh)
+    return _child_receipt(access, body.kind, child)
 
 
 async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:
@@ -407,3 +401,26 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
         key = "approve_residual" if stored.payload["approve"] else "no_child"
         values = {"child": child_id(stored.process_id, stored.payload["residual"])}
     return in_both("app", f"receipt.{key}", **values) if f"receipt.{key}" in catalogue("app") else ("", "")
+
+
+def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdict:
+    """The verdict in words that fit this message; as it is where there is nothing to add."""
+    match body:
+        case SubmitProjectionBody() if verdict.code == Refusal.TURN_OVER:
+            before = in_both("app", "refusal.round", round=body.round)
+            return _worded(verdict, before[0] + verdict.en, before[1] + verdict.zh)
+        case SelectParticipantsBody() if verdict.code == Refusal.NO_PARTICIPANTS:
+            needed = max(1, ProcessSettings.model_validate(process.settings).quorum)
+            return _too_few(verdict, len(body.participants), needed)
+        case DecideBody() if verdict.code == Refusal.NO_PARTICIPANTS:
+            return _too_few(verdict, len(body.participants), 1)
+    return verdict
+
+
+def _too_few(verdict: Verdict, named: int, needed: int) -> Verdict:
+    missing = needed - named
+    return _worded(verdict, *in_both("app", "refusal.too_few", named=named, needed=needed, missing=missing))
+
+
+def _worded(verdict: Verdict, en: str, zh: str) -> Verdict:
+    return verdict.model_copy(update={"en": en, "zh": zh})

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, Unavailable, not_valid
+from tongyao.app.errors import BadInput, Unavailable, validated
 from tongyao.app.messaging.wire import Body
 from tongyao.app.notifications import notification_texts
-from tongyao.app.notifications.notifier import NotSent, Outgoing
+from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import new_secret
 from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Value
@@ -26,8 +26,6 @@ _IN_AN_ADDRESS: Final = r"[^@?\s,;:<>()\[\]\\\"\x00-\x1f\x7f]"
 Email = Annotated[str, Field(max_length=254, pattern=rf"^{_IN_AN_ADDRESS}{{1,64}}@{_IN_AN_ADDRESS}{{1,189}}$")]
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
-
-BodyT = TypeVar("BodyT", bound=Body)
 _CODE_SECONDS: Final = 15.0
 LOG: Final = "log"
 """The notifier of people without a channel, and of operators: nobody has an address there."""
@@ -109,9 +107,9 @@ async def set_channel(
     Raises `BadInput` for a kind that is not there and for an address that its notifier does not take, and `Unavailable`.
     """
     if kind == "mail":
-        return await set_mail(context, caller, person, validated_body(MailBody, address=address), language=language)
+        return await set_mail(context, caller, person, validated(MailBody, {"address": address}), language=language)
     if kind == "webhook":
-        return await set_webhook(context, caller, person, validated_body(WebhookBody, url=address))
+        return await set_webhook(context, caller, person, validated(WebhookBody, {"url": address}))
     authorize_for_profile(caller, person, Action.CHANNELS)
     notifier = context.notifiers.get(kind)
     if notifier is None or kind == LOG:
@@ -119,33 +117,33 @@ async def set_channel(
         raise BadInput(
             "no_such_channel", f"{kind!r} is not a kind of channel here; the kinds are: {known}", field="kind"
         )
-    channel, code = Channel(person=person, kind=kind, address=address, secret=new_secret()), secrets.token_urlsafe(9)
-    async with writing(context.repositories, caller, person):
-        await context.repositories.notifications.set_channel(channel, code=code)
-    subject, text = notification_texts.code_mail(code, language)
+    channel = Channel(person=person, kind=kind, address=address, secret=new_secret())
     try:
-        async with asyncio.timeout(_CODE_SECONDS):
-            await notifier.send(
-                Outgoing(
-                    id=text_id("code", person, code), address=address, subject=subject, text=text,
-                    secret=SecretStr(channel.secret), data={"what": "code", "code": code},
-                )
-            )  # fmt: skip
+        await _send_signed_code(context, caller, channel, notifier, language=language)
     except NotSent as error:
         if error.permanent:
             raise BadInput("bad_address", f"this address cannot be used for {kind}: {error}", field="address") from None
         raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
-    except TimeoutError:
-        raise Unavailable(f"{kind}_away", "the code could not be sent; try again later") from None
     return _view(channel, secret=channel.secret)
 
 
-def validated_body(model: type[BodyT], **given: object) -> BodyT:
-    """Raises `BadInput` that says what is wrong with the address."""
+async def _send_signed_code(
+    context: AppContext, caller: Caller, channel: Channel, notifier: Notifier, *, language: str = "en"
+) -> None:
+    """Set an address that is not a mail address, not confirmed yet, and send a code to it. Raises `NotSent`."""
+    code = secrets.token_urlsafe(9)
+    async with writing(context.repositories, caller, channel.person):
+        await context.repositories.notifications.set_channel(channel, code=code)
+    subject, text = notification_texts.code_mail(code, language)
+    outgoing = Outgoing(
+        id=text_id("code", channel.person, code), address=channel.address, subject=subject, text=text,
+        secret=SecretStr(channel.secret), data={"what": "code", "code": code},
+    )  # fmt: skip
     try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise not_valid(error) from None
+        async with asyncio.timeout(_CODE_SECONDS):
+            await notifier.send(outgoing)
+    except TimeoutError:
+        raise NotSent("it took too long") from None
 
 
 async def confirm(context: AppContext, caller: Caller, person: str, kind: ChannelKind, body: CodeBody) -> ChannelView:
@@ -172,18 +170,9 @@ async def set_webhook(context: AppContext, caller: Caller, person: str, body: We
     if notifier is None:
         raise BadInput("no_webhooks", "this installation calls no webhooks: look into the inbox")
     channel = Channel(person=person, kind="webhook", address=body.url, secret=new_secret())
-    code = secrets.token_urlsafe(9)
-    async with writing(context.repositories, caller, person):
-        await context.repositories.notifications.set_channel(channel, code=code)
     try:
-        async with asyncio.timeout(_CODE_SECONDS):
-            await notifier.send(
-                Outgoing(
-                    id=text_id("code", person, code), address=body.url, subject="", text="",
-                    secret=SecretStr(channel.secret), data={"what": "code", "code": code},
-                )
-            )  # fmt: skip
-    except (NotSent, TimeoutError):
+        await _send_signed_code(context, caller, channel, notifier)
+    except NotSent:
         raise Unavailable(
             "webhook_away", "the webhook did not accept the code; check the address and try again"
         ) from None

@@ -43,25 +43,18 @@ async def resume_all(
     body = MESSAGE_BODY.validate_python({"kind": "resume"})
     done: list[Resumed] = []
     applied: list[str] = []
-    cursor: str | None = None
-    while True:
-        page = await context.repositories.processes.list(
-            open=True, suspended=True, cause=cause, scene=scene, limit=200, cursor=cursor
-        )
-        for row in page.rows:
-            if only not in (None, row.id):
-                continue
-            result = "would be resumed"
-            if not dry_run:
-                try:
-                    receipt = await send_message(context, caller, row.id, body, key=key, via=via)
-                    result = receipt.state
-                    applied += [receipt.id] if result == "applied" else []
-                except Problem as refused:  # it has gone on, or ended, meanwhile
-                    result = refused.code
-            done.append(Resumed(process_id=row.id, suspended=row.suspended, result=result))
-        if (cursor := page.next) is None:
-            break
+    async for row in context.repositories.processes.every(open=True, suspended=True, cause=cause, scene=scene):
+        if only not in (None, row.id):
+            continue
+        result = "would be resumed"
+        if not dry_run:
+            try:
+                receipt = await send_message(context, caller, row.id, body, key=key, via=via)
+                result = receipt.state
+                applied += [receipt.id] if result == "applied" else []
+            except Problem as refused:  # it has gone on, or ended, meanwhile
+                result = refused.code
+        done.append(Resumed(process_id=row.id, suspended=row.suspended, result=result))
     with suppress(TimeoutError):
         async with asyncio.timeout(context.options.answer_seconds):
             for message in applied:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from temporalio.client import Client
 
@@ -30,22 +29,17 @@ class RoleState(Value):
         return f"nobody polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"
 
 
-async def read_roles(
-    client: Client, queues: Sequence[str] = tuple(ROLES), *, now: datetime | None = None
-) -> list[RoleState]:
-    """The roles of these queues, in the order given.
+async def read_roles(client: Client, queues: Sequence[str] = tuple(ROLES)) -> list[RoleState]:
+    """The roles of these queues, in the order given. Raises `RPCError`.
 
     A worker counts where it asks for everything that its role does: steps, and on the process queue workflow tasks too.
-
-    Raises:
-        temporalio.service.RPCError: the server refuses, or does not answer.
     """
-    return [await _role(client, queue, now or datetime.now(UTC)) for queue in queues]
+    return [await _role(client, queue) for queue in queues]
 
 
-async def _role(client: Client, queue: str, now: datetime) -> RoleState:
+async def _role(client: Client, queue: str) -> RoleState:
     kinds = [ACTIVITIES, WORKFLOWS] if queue == PROCESS_QUEUE else [ACTIVITIES]
-    states = [await describe_queue(client, queue, kind, now=now) for kind in kinds]
+    states = [await describe_queue(client, queue, kind) for kind in kinds]
     whole = set.intersection(*(set(state.pollers) for state in states))
     return RoleState(
         role=ROLES[queue],

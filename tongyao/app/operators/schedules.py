@@ -24,6 +24,7 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from tongyao.app.errors import NotFound
+from tongyao.app.temporal_answers import if_known
 from tongyao.protocol.contracts.maintenance import MAINTENANCE, MAINTENANCE_QUEUE, PURPOSES, Duty, schedule_id
 from tongyao.protocol.contracts.process import Readable
 from tongyao.protocol.model.value import Value
@@ -50,20 +51,13 @@ class ScheduleLine(Value):
 async def ensure_schedules(client: Client, every: Mapping[Duty, timedelta]) -> list[Duty]:
     """Make the schedules of these duties, or bring them up to date; delete those of the others, and return these.
 
-    A schedule that an operator paused stays paused. Repeating it changes nothing.
-
-    Raises:
-        temporalio.service.RPCError: the server refuses, or does not answer.
+    A schedule that an operator paused stays paused. Repeating it changes nothing. Raises `RPCError`.
     """
     off = [duty for duty in Duty if duty not in every]
     for duty, interval in every.items():
         await _ensure(client, duty, interval)
     for duty in off:
-        try:
-            await client.get_schedule_handle(schedule_id(duty)).delete()
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
+        await if_known(client.get_schedule_handle(schedule_id(duty)).delete())
     return off
 
 
@@ -100,13 +94,9 @@ async def read_schedules(client: Client) -> list[ScheduleLine]:
     """Return the schedules that exist, by duty."""
     lines = []
     for duty in Duty:
-        try:
-            described = await client.get_schedule_handle(schedule_id(duty)).describe()
-        except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
-                raise
-            continue
-        lines.append(await _line(client, duty, described))
+        described = await if_known(client.get_schedule_handle(schedule_id(duty)).describe())
+        if described is not None:
+            lines.append(await _line(client, duty, described))
     return lines
 
 
@@ -131,13 +121,10 @@ async def _line(client: Client, duty: Duty, described: ScheduleDescription) -> S
 
 async def _status(client: Client, started: ScheduleActionExecutionStartWorkflow) -> str:
     handle = client.get_workflow_handle(started.workflow_id, first_execution_run_id=started.first_execution_run_id)
-    try:
-        status = (await handle.describe()).status
-    except RPCError as error:
-        if error.status is not RPCStatusCode.NOT_FOUND:
-            raise
+    described = await if_known(handle.describe())
+    if described is None:
         return "deleted"
-    return status.name.lower() if status is not None else ""
+    return described.status.name.lower() if described.status is not None else ""
 
 
 async def pause_schedule(client: Client, duty: Duty, *, paused: bool, login: str) -> None:

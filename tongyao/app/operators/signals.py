@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tongyao.app.authorization import Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound
+from tongyao.app.errors import BadInput
 from tongyao.app.people.acting import tell_spoken_for
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.contracts.signatures import LONGEST_SECONDS, SIGNED, SignalSignature
@@ -17,7 +17,7 @@ from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.messages import KINDS
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.announcements import START
-from tongyao.records.process.processes import ProcessRow, ProcessUnknown
+from tongyao.records.process.processes import ProcessRow
 
 DEFAULT_LIFETIME: Final = timedelta(hours=1)
 
@@ -33,7 +33,7 @@ async def signed_payload(
 ) -> dict[str, Any]:
     """`payload` with a signature under `signed`, good for one signal of this kind to this process.
 
-    Where processes trust every signal it is returned as it is. Whoever it speaks for is told. Raises `BadInput`, `NotFound`.
+    Where processes trust every signal it is returned as it is. Whoever it speaks for is told. Raises `BadInput`, `ProcessUnknown`.
     """
     if kind not in KINDS:
         raise BadInput("unknown_kind", f"{kind!r} is not a message; the messages are {', '.join(sorted(KINDS))}")
@@ -41,10 +41,7 @@ async def signed_payload(
         raise BadInput("signed_already", f"leave {SIGNED!r} out of the payload: it is added here")
     if not 0 < lifetime.total_seconds() < LONGEST_SECONDS:
         raise BadInput("lifetime", f"a signature is valid for {LONGEST_SECONDS // 3600} hours at most")
-    try:
-        row = await context.repositories.processes.get(process_id)
-    except ProcessUnknown:
-        raise NotFound("no_such_process", f"there is no process {process_id!r}") from None
+    row = await context.repositories.processes.get(process_id)
     start = ProcessInput.model_validate((await context.repositories.seats.manifest(row.id))[START])
     if not start.signal_key or context.signer is None:
         await tell_spoken_for(context, caller, await _speaker(context, row, payload), kind, process_id=row.id)

@@ -32,7 +32,6 @@ async def describe_queue(
     queue: str,
     kind: TaskQueueType.ValueType = ACTIVITIES,
     *,
-    now: datetime | None = None,
     seconds: float = 5.0,
 ) -> QueueState:
     """`seconds`: how long the server may take. Raises `temporalio.service.RPCError` where it refuses, or does not answer."""
@@ -40,16 +39,15 @@ async def describe_queue(
         namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind, report_stats=True
     )
     described = await client.workflow_service.describe_task_queue(request, timeout=timedelta(seconds=seconds))
-    at = now or datetime.now(UTC)
     return QueueState(
-        pollers={poller.identity: build_of(poller) for poller in described.pollers if polls(poller, at)},
+        pollers={poller.identity: build_of(poller) for poller in described.pollers if polls(poller)},
         waiting=described.stats.approximate_backlog_count,
         waiting_seconds=described.stats.approximate_backlog_age.ToTimedelta().total_seconds(),
     )
 
 
-def polls(poller: PollerInfo, now: datetime) -> bool:
-    return now - poller.last_access_time.ToDatetime(UTC) < POLLING
+def polls(poller: PollerInfo) -> bool:
+    return datetime.now(UTC) - poller.last_access_time.ToDatetime(UTC) < POLLING
 
 
 def build_of(poller: PollerInfo) -> str:

@@ -52,15 +52,8 @@ async def upgrade(
                     result = refused.code
         return Upgraded(process_id=process_id, phase=phase, result=result)
 
-    done: list[Upgraded] = []
-    cursor: str | None = None
-    while True:
-        page = await context.repositories.processes.list(open=True, limit=200, cursor=cursor)
-        done += await asyncio.gather(
-            *(upgrade_process(row.id, row.phase) for row in page.rows if only in (None, row.id))
-        )
-        if (cursor := page.next) is None:
-            return done
+    open_processes = [row async for row in context.repositories.processes.every(open=True) if only in (None, row.id)]
+    return list(await asyncio.gather(*(upgrade_process(row.id, row.phase) for row in open_processes)))
 
 
 def _result(verdict: Verdict | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from temporalio.client import Client
@@ -61,13 +60,9 @@ class Versions(Value):
     rules: tuple[Rules, ...]
 
 
-async def versions(client: Client, this_build: str, *, now: datetime | None = None) -> Versions:
-    """Ask Temporal which builds poll, and which open processes have tasks of them.
-
-    Raises:
-        temporalio.service.RPCError: the server refuses, or does not answer.
-    """
-    workers = await _workers(client, now or datetime.now(UTC))
+async def versions(client: Client, this_build: str) -> Versions:
+    """Ask Temporal which builds poll, and which open processes have tasks of them. Raises `RPCError`."""
+    workers = await _workers(client)
     touched: Counter[str] = Counter()
     alone: Counter[str] = Counter()
     async for execution in client.list_workflows(_OPEN, page_size=1_000):
@@ -99,12 +94,12 @@ async def versions(client: Client, this_build: str, *, now: datetime | None = No
     return Versions(this_build=this_build, builds=tuple(found_builds), rules=tuple(rules))
 
 
-async def _workers(client: Client, now: datetime) -> dict[str, Counter[str]]:
+async def _workers(client: Client) -> dict[str, Counter[str]]:
     """Build → task queue → workers that polled it lately."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for queue in ROLES:
         for kind in (WORKFLOWS, ACTIVITIES):
-            for identity, build in (await describe_queue(client, queue, kind, now=now)).pollers.items():
+            for identity, build in (await describe_queue(client, queue, kind)).pollers.items():
                 found[build][queue].add(identity)
     return defaultdict(
         Counter, {build: Counter({queue: len(who) for queue, who in queues.items()}) for build, queues in found.items()}

@@ -8,7 +8,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
-from tongyao.app.people.invitation import Invitation, invitation_to
+from tongyao.app.people.invitation import InvitationText, invitation_to
 from tongyao.app.reading import Reading
 from tongyao.app.writing import writing
 from tongyao.protocol.model.tension import Tension
@@ -19,7 +19,7 @@ from tongyao.records.process.inbox import InboxRow
 from tongyao.texts.catalogue import in_both
 
 
-class ConsentBody(Body):
+class SceneConsentBody(Body):
     """`ask`: I am asked each time. `allow`: a proxy may speak for me in this scene. `never`: it may not, and I am not asked."""
 
     consent: Consent
@@ -37,8 +37,8 @@ class ConsentView(Value):
 class ConsentQuestion(Value):
     """The question for consent, before the person has a seat: by whom, about which tension, and what of them others would get to read."""
 
-    invitation_en: Invitation
-    invitation_zh: Invitation
+    invitation_en: InvitationText
+    invitation_zh: InvitationText
     scene: str
     title: str = Field(default="", description="Of a child: what stayed open in its parent, in a line.")
     tension: Tension | None
@@ -58,7 +58,7 @@ async def read_consents(context: AppContext, caller: Caller, profile_id: str) ->
 
 
 async def set_consent(
-    context: AppContext, caller: Caller, profile_id: str, scene: str, body: ConsentBody
+    context: AppContext, caller: Caller, profile_id: str, scene: str, body: SceneConsentBody
 ) -> ConsentView:
     """Decide for one scene. `never` holds from the next call on, also in processes that run. Raises `SceneUnknown`."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)

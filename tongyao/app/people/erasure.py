@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 import structlog
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, invited_author
 from tongyao.app.context import AppContext
-from tongyao.app.histories import delete_history
+from tongyao.app.temporal_answers import delete_history, if_known
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.model.ids import invitation_of
@@ -167,7 +167,7 @@ async def _erase(context: AppContext, person: str, patience: float) -> Erased:
     )
 
 
-async def _leave(context: AppContext, seats: Sequence[erasure.Seat]) -> None:
+async def _leave(context: AppContext, seats: Sequence[erasure.SeatToErase]) -> None:
     for seat in seats:
         leave = Leave(key=f"erased/{seat.alias}", author=Author(role="operator"), alias=seat.alias)
         await context.relay.send(seat.process_id, leave, author_id="operator:erasure", via="erasure")
@@ -185,16 +185,11 @@ async def _wait_for_steps(client: Client, processes: Sequence[str], since: datet
 
 
 async def _running_steps(client: Client, process_id: str, since: datetime) -> int:
-    try:
-        description = await client.get_workflow_handle(process_id).describe()
-    except RPCError as error:
-        if error.status is RPCStatusCode.NOT_FOUND:
-            return 0
-        raise
+    description = await if_known(client.get_workflow_handle(process_id).describe())
     return sum(
         pending.state != PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
         and pending.last_started_time.ToDatetime(tzinfo=UTC) < since
-        for pending in description.raw_description.pending_activities
+        for pending in (description.raw_description.pending_activities if description is not None else ())
     )
 
 

@@ -12,7 +12,7 @@ from tongyao.records.repositories import Repositories
 from tongyao.texts.catalogue import Language, catalogue, worded
 
 
-class Invitation(Value):
+class InvitationText(Value):
     """The paragraphs, in this order. `who` describes the demander as far as they let it be known: the scene, and no name."""
 
     who: str
@@ -24,7 +24,7 @@ class Invitation(Value):
         return self.who, self.what, self.answer
 
 
-async def invitation_to(repositories: Repositories, process: ProcessRow, language: str) -> Invitation:
+async def invitation_to(repositories: Repositories, process: ProcessRow, language: str) -> InvitationText:
     """The invitation to a process, in `zh` or else in English."""
     chosen: Language = "zh" if language == "zh" else "en"
     title = ""
@@ -37,4 +37,4 @@ async def invitation_to(repositories: Repositories, process: ProcessRow, languag
     words = catalogue("app")
     who = worded(words, chosen, "invitation.who_in_scene" if title else "invitation.who", scene=title)
     what, answer = worded(words, chosen, "invitation.what"), worded(words, chosen, "invitation.answer")
-    return Invitation(who=who, what=what, answer=answer)
+    return InvitationText(who=who, what=what, answer=answer)

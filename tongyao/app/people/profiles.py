@@ -239,18 +239,13 @@ async def said_for(context: AppContext, caller: Caller, profile_id: str) -> dict
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
     found: dict[str, SaidIn] = {}
-    cursor: str | None = None
-    while True:
-        page = await repositories.processes.list(participant=profile_id, cursor=cursor)
-        for row in page.rows:
-            seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
-            own = read_access.own_words(
-                await repositories.record(row.id, own=[seat.alias], turns_of=[seat.alias]), seat.alias
-            )
-            answers = await _answers_of(repositories, row.id, seat.alias)
-            found[row.id] = SaidIn(version=seat.profile_version, turns=own, answers=answers)
-        if (cursor := page.next) is None:
-            return found
+    async for row in repositories.processes.every(participant=profile_id):
+        seat = next(one for one in await repositories.seats.seats(row.id) if one.person == profile_id)
+        record = await repositories.record(row.id, own=[seat.alias], turns_of=[seat.alias])
+        own = read_access.own_words(record, seat.alias)
+        answers = await _answers_of(repositories, row.id, seat.alias)
+        found[row.id] = SaidIn(version=seat.profile_version, turns=own, answers=answers)
+    return found
 
 
 async def _answers_of(repositories: Repositories, process_id: str, alias: str) -> tuple[EarlierAnswer, ...]:
@@ -314,13 +309,8 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
 async def _intents_of(context: AppContext, profile_id: str) -> dict[str, str]:
     """Return the intents of a person, by process, newest first; empty if erased."""
     repositories = context.repositories
-    wanted: dict[str, str] = {}
-    cursor: str | None = None
-    while True:
-        page = await repositories.processes.list(demander=profile_id, cursor=cursor)
-        wanted |= {row.id: row.intent_text_id for row in page.rows if row.intent_text_id}
-        if (cursor := page.next) is None:
-            break
+    processes = repositories.processes.every(demander=profile_id)
+    wanted = {row.id: row.intent_text_id async for row in processes if row.intent_text_id}
     texts = await repositories.texts.get_many(list(wanted.values()), erased="")
     return {pid: texts[text_id] for pid, text_id in wanted.items()}
 
@@ -343,13 +333,8 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
         await repositories.mandate_rows.put(
             profile_id, may_speak=body.may_speak, text_id=text_id, answerers=body.answerers
         )
-    cursor: str | None = None
-    while True:
-        page = await repositories.processes.list(participant=profile_id, open=True, cursor=cursor)
-        for row in page.rows:
-            await _note_mandate(context, caller, row.id, text_id)
-        if (cursor := page.next) is None:
-            break
+    async for row in repositories.processes.every(participant=profile_id, open=True):
+        await _note_mandate(context, caller, row.id, text_id)
     return await repositories.mandate(profile_id)
 
 

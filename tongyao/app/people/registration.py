@@ -80,11 +80,11 @@ def _read(text: str, profile_id: str, max_chars: int) -> tuple[str, str, str]:
     return clean, grade_profile(clean).value, language_of(clean)
 
 
-def checked_name(name: str, *, where: str = "the name") -> str:
+def checked_name(name: str) -> str:
     """`name` in canonical form; empty when blank. Raises `BadInput` where it cannot be a person's name (docs/protocol.md §6.3)."""
     clean = " ".join(normalized("NFC", name).split())
     if clean and (problem := problem_with(clean)):
-        raise BadInput("bad_name", f"{where}, {clean[:80]!r}, cannot be the name of a person: {problem}", field="name")
+        raise BadInput("bad_name", f"the name, {clean[:80]!r}, cannot be the name of a person: {problem}", field="name")
     return clean
 
 

@@ -12,7 +12,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
 from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Value
-from tongyao.records.people.scenes import Scene, SceneUnknown
+from tongyao.records.people.scenes import SceneRow, SceneUnknown
 
 Public = tuple[Literal["name"], ...]
 
@@ -65,7 +65,7 @@ async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneB
     return _view(await scenes.get(id))
 
 
-def _view(scene: Scene) -> SceneView:
+def _view(scene: SceneRow) -> SceneView:
     settings = scene.settings
     return SceneView(
         id=scene.id,

@@ -32,7 +32,7 @@ class SearchBody(Body):
         return self
 
 
-class Reason(Value):
+class MatchReason(Value):
     """`part` of the query (T, I, B1 …, E, or need) matches this facet of the person."""
 
     part: str
@@ -52,7 +52,7 @@ class Card(Value):
     name: str | None = None
     perspective: Literal["relevance", "resonance", "complement", "interference"] | None = None
     score: float | None = None
-    reasons: tuple[Reason, ...] | None = None
+    reasons: tuple[MatchReason, ...] | None = None
 
 
 async def list_people(
@@ -126,12 +126,12 @@ def _match(found: FoundPerson) -> dict[str, object]:
     """Return the score of a match, and the sides of the person that match."""
     return {
         "score": found.score,
-        "reasons": tuple(Reason.model_validate(_labels(reason)) for reason in found.reasons),
+        "reasons": tuple(MatchReason.model_validate(_labels(reason)) for reason in found.reasons),
     }
 
 
 def _labels(reason: dict[str, object]) -> dict[str, object]:
-    return {name: reason[name] for name in Reason.model_fields}
+    return {name: reason[name] for name in MatchReason.model_fields}
 
 
 async def _shown(context: AppContext, scene: str, versions: Sequence[ProfileVersion]) -> list[Card]:

@@ -11,7 +11,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import NotAllowed, Unauthenticated
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.writing import writing
-from tongyao.records.people.tokens import Issued, Token
+from tongyao.records.people.tokens import Issued, Token, Tokens
 
 MOST_DAYS: Final = 30
 """A session ends after so long, however often it is used."""
@@ -43,15 +43,19 @@ async def issue_link(context: AppContext, caller: Caller, person: str | None) ->
         if person:
             await tell_acted_for(context, caller, person, "token_made")
         await tokens.revoke_links(person, label=LINK)
-        root = await tokens.root(caller.id)
-        return await tokens.issue(
-            "person" if person else "operator",
-            person=person,
-            label=LINK,
-            lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
-            kind="link",
-            opened_by=root.id if root else None,
-        )
+        return await new_link(tokens, person, LINK, await tokens.root(caller.id))
+
+
+async def new_link(tokens: Tokens, person: str | None, label: str, root: Token | None) -> Issued:
+    """A link that lasts `LINK_DAYS`, and no longer than the token with which it is made (`root`)."""
+    return await tokens.issue(
+        "person" if person else "operator",
+        person=person,
+        label=label,
+        lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
+        kind="link",
+        opened_by=root.id if root else None,
+    )
 
 
 async def open_session(context: AppContext, secret: str, *, place: str) -> Issued:

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from tongyao.app import forks, processes, start
-from tongyao.app.choosing.candidates import Candidate, candidates
+from tongyao.app.choosing.candidates import FoundCandidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
-from tongyao.app.feedback import Feedback, FeedbackGiven, give_own_feedback
+from tongyao.app.feedback import FeedbackGiven, FeedbackReceipt, give_own_feedback
 from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import Caller, Context, Key
@@ -75,7 +75,7 @@ async def read_process(process_id: Id, context: Context, caller: Caller) -> Part
 
 
 @router.get("/{process_id}/candidates")
-async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[Candidate]:
+async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[FoundCandidate]:
     """The people found before the rounds, each once, with what of theirs is near which part of the tension."""
     return await candidates(context, caller, process_id)
 
@@ -87,7 +87,7 @@ async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
 
 
 @router.put("/{process_id}/feedback")
-async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> Feedback:
+async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> FeedbackReceipt:
     """Your feedback on the plan, also long after the end. It replaces your earlier feedback on the same plan."""
     return await give_own_feedback(context, caller, process_id, body)
 

@@ -77,7 +77,7 @@ async def read_consents(profile_id: Id, context: Context, caller: Caller) -> lis
 
 @router.put("/{profile_id}/consents/{scene}")
 async def set_consent(
-    profile_id: Id, scene: Id, body: consents.ConsentBody, context: Context, caller: Caller
+    profile_id: Id, scene: Id, body: consents.SceneConsentBody, context: Context, caller: Caller
 ) -> consents.ConsentView:
     """Whether a proxy may speak for you in a scene: `ask` each time, `allow`, or `never`."""
     return await consents.set_consent(context, caller, profile_id, scene, body)

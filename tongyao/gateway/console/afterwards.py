@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Role
@@ -15,7 +14,7 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
 from tongyao.app.choosing.open_residuals import Closed, closed_because, holes, open_residuals
 from tongyao.app.contacts import ContactGiven, give_contact
-from tongyao.app.errors import not_valid
+from tongyao.app.errors import validated
 from tongyao.app.feedback import FeedbackGiven, give_own_feedback, read_feedback
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.model.plan import Plan, Residual
@@ -141,24 +140,16 @@ async def answered_until(visit: Visit, process_id: str) -> datetime | None:
 
 async def tell_those_who_commit(visit: Visit, process_id: str, form: FormData) -> None:
     """Keep how others reach the visitor, and what they tell them. Raises `BadInput` and other `Problem`s."""
-    try:
-        body = ContactGiven.model_validate({"text": text_in(form, "contact")})
-    except ValidationError as error:
-        raise not_valid(error) from None
+    body = validated(ContactGiven, {"text": text_in(form, "contact")})
     await give_contact(visit.context, visit.caller, process_id, body)
 
 
 async def say_what_came(visit: Visit, process_id: str, form: FormData) -> None:
     """Keep what the form says of what came of the plan. Raises `BadInput` and other `Problem`s."""
     words = text_in(form, "words")
-    try:
-        body = FeedbackGiven.model_validate(
-            {
-                "outcome": text_in(form, "outcome") or None,
-                "text": words,
-                "to_profile": text_in(form, "to_profile") == "yes" and bool(words.strip()),
-            }
-        )
-    except ValidationError as error:
-        raise not_valid(error) from None
-    await give_own_feedback(visit.context, visit.caller, process_id, body)
+    given = {
+        "outcome": text_in(form, "outcome") or None,
+        "text": words,
+        "to_profile": text_in(form, "to_profile") == "yes" and bool(words.strip()),
+    }
+    await give_own_feedback(visit.context, visit.caller, process_id, validated(FeedbackGiven, given))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from tongyao.app.action_permissions import Action
-from tongyao.app.authorization import ProcessAccess, authorize_in_process
+from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.child_cost import ChildCost, child_cost
-from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, not_valid
+from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, validated
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
-from tongyao.app.messaging.messages import Receipt, send_message
+from tongyao.app.messaging.messages import Receipt, message_state, send_message
 from tongyao.app.messaging.own_words import Preview
 from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.scenes import SceneView, list_scenes
@@ -26,7 +24,7 @@ from tongyao.protocol.model.events import Ask as AskName
 from tongyao.protocol.model.events import EventKind, Waiting
 from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.projection import Projection
-from tongyao.records.privacy.drafts import Draft
+from tongyao.records.privacy.drafts import KeptDraft
 
 PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
 """Asks that are answered on a page of their process; the others are answered in the inbox itself."""
@@ -47,7 +45,7 @@ class Answering:
     concerning: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     words: str = ""
-    draft: Draft | None = None
+    draft: KeptDraft | None = None
     preview: Preview | None = None
     problem: Problem | None = None
     leaving: bool = False
@@ -59,7 +57,8 @@ class Answering:
 
     @property
     def id(self) -> str:
-        return draft_id(self.ask)
+        """The id of the ask in the records."""
+        return f"{self.ask.process_id}/{self.ask.id}"
 
     @property
     def path(self) -> str:
@@ -81,11 +80,6 @@ def _path(ask: Ask) -> str:
     return f"/asks/{ask.process_id}/{ask.id}"
 
 
-def draft_id(ask: Ask) -> str:
-    """The id of the ask in the records."""
-    return f"{ask.process_id}/{ask.id}"
-
-
 async def waiting(visit: Visit) -> tuple[list[Answering], int]:
     """Return the open asks to the visitor, the most urgent first, at most `SHOWN`, and their total number."""
     asks = await inbox(visit.context, visit.caller, with_view=True, most=SHOWN)
@@ -102,10 +96,16 @@ async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
     raise NotFound("not_waiting", "this question is not open for you, or no longer")
 
 
+async def waiting_in(visit: Visit, process_id: str, kind: str = "") -> Ask | None:
+    """The most urgent open ask to the visitor in a process, of this kind where one is named."""
+    asks = await inbox(visit.context, visit.caller)
+    return next((ask for ask in asks if ask.process_id == process_id and kind in ("", ask.ask)), None)
+
+
 async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
     """A turn of the visitor's own that they have answered and may correct: in the round that goes on; None if there is none."""
     try:
-        access = await authorize_in_process(visit.context.repositories, visit.caller, process_id, Action.READ_PROCESS)
+        access = await visit.access(process_id)
     except (NotFound, NotAllowed):
         return None
     view = await party_view(visit.context, access)
@@ -156,10 +156,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         if answering.cause == "quorum" and _enough(ask):
             answering.cause = "silence"  # also when nobody spoke, a round has too few voices
     if ask.ask in ("residual", "hole"):
-        access = await authorize_in_process(
-            visit.context.repositories, visit.caller, ask.process_id, Action.READ_PROCESS
-        )
-        answering.cost = await child_cost(visit.context, access)
+        answering.cost = await child_cost(visit.context, await visit.access(ask.process_id))
     if ask.ask in SAID and visit.caller.person:
         answering.draft = await visit.context.repositories.drafts.get(visit.caller.person, answering.id)
         if answering.draft is not None:
@@ -207,15 +204,20 @@ def projection_message(answering: Answering) -> dict[str, Any]:
     return {"kind": "submit_projection", "round": answering.ask.round, "text": answering.words}
 
 
+async def receipt_of(visit: Visit, message_id: str) -> Receipt | None:
+    """None without an id, and for a message that is not the visitor's."""
+    try:
+        return await message_state(visit.context, visit.caller, message_id) if message_id else None
+    except Problem:
+        return None
+
+
 async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
     """Send a message under the key of its form, so that a form sent twice is one message.
 
     Raises `Problem`s: `BadInput` also for what is no message.
     """
-    try:
-        body = MESSAGE_BODY.validate_python(message)
-    except ValidationError as error:
-        raise not_valid(error) from None
+    body = validated(MESSAGE_BODY, message)
     return await send_message(
         visit.context, visit.caller, process_id, body, key=text_in(form, "key") or None, via="console"
     )

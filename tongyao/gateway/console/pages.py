@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from tongyao.app.action_permissions import Role
-from tongyao.app.errors import Problem
+from tongyao.app.errors import Problem, Refused
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.console import dates
 from tongyao.gateway.console.texts import Language, known, say
@@ -106,7 +106,9 @@ def shared_page(visit: Visit, template: str, /, **values: Any) -> SharedPage:
 
 
 def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page of this visitor."""
+    """A page of this visitor. With a `problem` its status is that of a form that was not taken."""
+    if (problem := values.get("problem")) is not None:
+        status = 409 if isinstance(problem, Refused) else 422
     return shared_page(visit, template, visit=visit, **values).of(visit, status=status)
 
 

@@ -24,7 +24,7 @@ _LEAST: Final = 2
 
 
 @dataclass(frozen=True)
-class Reason:
+class FoundReason:
     """`part` (T, B1, …) of the tension, with its first words, is near what this `facet` of the person says.
 
     `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty. `read`: whether
@@ -46,7 +46,7 @@ class Person:
 
     number: int
     id: str
-    sides: Mapping[str, tuple[Reason, ...]]
+    sides: Mapping[str, tuple[FoundReason, ...]]
 
     @property
     def open(self) -> bool:
@@ -68,7 +68,7 @@ class Person:
         """Whether what may be read of them shares hardly a telling word with the tension."""
         return self.open and len(self.shared) <= _WEAK
 
-    def _reasons(self) -> Iterator[Reason]:
+    def _reasons(self) -> Iterator[FoundReason]:
         return (reason for reasons in self.sides.values() for reason in reasons)
 
 
@@ -102,12 +102,12 @@ def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes
 
 def _reasons(
     row: CandidateRow, parts: Mapping[str, str], quotes: Mapping[Span, str], shown: set[str]
-) -> Iterable[Reason]:
+) -> Iterable[FoundReason]:
     """`shown`: sentences of this person that stand on the page already; those given here are added."""
     for reason in row.reasons[:_MOST_REASONS]:
         part = str(reason.get("part", ""))
         quote = quotes.get((row.profile_id, int(reason.get("start", 0)), int(reason.get("end", 0)), part), "")
-        yield Reason(
+        yield FoundReason(
             part=part,
             words=_begins(parts.get(part, "")),
             facet=str(reason.get("facet", "")),

@@ -38,7 +38,7 @@ _STEP_OF: Final = {
 
 
 @dataclass(frozen=True)
-class Source:
+class CitedSource:
     """A source: an id with its words, as far as the reader may see it. `text` is empty for what is not open yet."""
 
     id: str
@@ -97,24 +97,24 @@ def unanswered(view: PartyView) -> list[str]:
     return [note.text for note in notes if note.kind is NoteKind.IGNORED and view.you not in note.about][-_UNANSWERED:]
 
 
-def sources_of(view: PartyView) -> dict[str, Source]:
+def sources_of(view: PartyView) -> dict[str, CitedSource]:
     """Everything that may be cited and that this reader may read, by id."""
-    found: dict[str, Source] = {}
+    found: dict[str, CitedSource] = {}
     if view.tension is not None:
         for name, text in view.tension.targets().items():
-            found[f"T/{name}"] = Source(f"T/{name}", DEMANDER, 0, text)
+            found[f"T/{name}"] = CitedSource(f"T/{name}", DEMANDER, 0, text)
     for said in (*(view.projections or ()), *(view.own or ())):
         for item in said.items:
-            found[item.id] = Source(item.id, said.alias, said.round, item.text)
+            found[item.id] = CitedSource(item.id, said.alias, said.round, item.text)
     for observation in view.observations or ():
         for id, text in observation.texts().items():
-            found[id] = Source(id, "catalyst", observation.round, text)
+            found[id] = CitedSource(id, "catalyst", observation.round, text)
     return found
 
 
-def cited(ids: tuple[str, ...], sources: Mapping[str, Source]) -> list[Source]:
+def cited(ids: tuple[str, ...], sources: Mapping[str, CitedSource]) -> list[CitedSource]:
     """Return the sources of these ids; one that is not open yet is named without its text."""
-    return [sources.get(id) or Source(id, speaker_of(id), round_of(id), "") for id in ids]
+    return [sources.get(id) or CitedSource(id, speaker_of(id), round_of(id), "") for id in ids]
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,13 @@ GROUPS: Final = ("pairs", "lines", *(kind.value for kind in NoteKind))
 """The groups in which relations and notes are shown, in reading order."""
 
 
-class _Footnotes:
+class _NumberedStatements:
     """Relations and notes in groups, with the numbers of their footnotes."""
 
     def __init__(self, view: PartyView) -> None:
         self._sources = sources_of(view)
         self._asked = view.stands.asked if view.stands is not None else {}
-        self.notes: list[list[Source]] = []
+        self.notes: list[list[CitedSource]] = []
 
     def groups(self, statements: Iterable[Statement]) -> dict[str, list[ShownStatement]]:
         found: dict[str, list[ShownStatement]] = {name: [] for name in GROUPS}
@@ -196,7 +196,7 @@ class Observed:
     none: tuple[tuple[str, str], ...]
     ended: list[Fallen]
     lapsed: list[Fallen]
-    notes: list[list[Source]]
+    notes: list[list[CitedSource]]
 
     @property
     def empty(self) -> bool:
@@ -210,7 +210,7 @@ def observations(view: PartyView) -> list[Observed]:
     lapsed = view.stands.lapsed if view.stands is not None else {}
     found = []
     for observation in seen:
-        footnotes = _Footnotes(view)
+        footnotes = _NumberedStatements(view)
         found.append(
             Observed(
                 round=observation.round,
@@ -233,14 +233,14 @@ class ShownTable:
 
     round: int
     groups: dict[str, list[ShownStatement]]
-    notes: list[list[Source]]
+    notes: list[list[CitedSource]]
 
 
 def table(view: PartyView) -> ShownTable | None:
     """Return the matrix of relations; None before the first observation."""
     if view.stands is None or not view.observations:
         return None
-    footnotes = _Footnotes(view)
+    footnotes = _NumberedStatements(view)
     to_lines = (relation for relation in view.stands.relations if not relation.of_participants)
     groups = footnotes.groups((*to_lines, *view.stands.notes))
     return ShownTable(view.observations[-1].round, groups, footnotes.notes)
@@ -290,14 +290,14 @@ def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, in
     return aliases, [(number, [turns.get((number, alias), ("", 0)) for alias in aliases]) for number in rounds]
 
 
-class _Event(Protocol):
+class _ToldEvent(Protocol):
     @property
     def kind(self) -> EventKind: ...
     @property
     def data(self) -> Mapping[str, Any]: ...
 
 
-def consents(events: Iterable[_Event]) -> tuple[int, int] | None:
+def consents(events: Iterable[_ToldEvent]) -> tuple[int, int] | None:
     """Return how many people were asked for consent last, and how many gave it; None where nobody was asked, or not all have answered."""
     closed = [event.data for event in events if event.kind is EventKind.CONSENT_CLOSED]
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None

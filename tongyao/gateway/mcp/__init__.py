@@ -1,3 +1,1 @@
-"""The MCP server (docs/mcp.md). Public: `server`. `account` and `calls` have groups of tools,
-`answers` the asks as an MCP client reads them.
-"""
+"""The MCP server (docs/mcp.md). Public: `server`. `account` and `calls` have groups of tools."""

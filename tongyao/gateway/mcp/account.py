@@ -13,7 +13,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
-from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, as_json
+from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, all_as_json, as_json
 
 Kind = Annotated[
     str,
@@ -29,11 +29,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def consents(ctx: Context, token: Token = "") -> Any:
         """Your consent to a proxy, scene by scene."""
         caller = await callers.authenticate(token, ctx)
-        return {
-            "consents": [
-                as_json(consent) for consent in await own_consents.read_consents(context, caller, caller.person)
-            ]
-        }
+        return {"consents": all_as_json(await own_consents.read_consents(context, caller, caller.person))}
 
     async def set_consent(
         ctx: Context,
@@ -48,7 +44,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     ) -> Any:
         """Decide whether a proxy may speak for you in a scene."""
         caller = await callers.authenticate(token, ctx)
-        body = own_consents.ConsentBody.model_validate({"consent": consent})
+        body = own_consents.SceneConsentBody.model_validate({"consent": consent})
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def standing(ctx: Context, token: Token = "") -> Any:
@@ -73,16 +69,8 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         token: Token = "",
     ) -> Any:
         """Have what stayed open in your process wait in its scene until somebody comes for it."""
-        body = standing_tensions.KeepLookingBody.model_validate(
-            {
-                "residual": residual,
-                "looking": looking,
-                "visible": visible,
-                "days": days,
-                "per_week": per_week,
-                "tension": tension,
-            }
-        )
+        given = {"residual": residual, "looking": looking, "visible": visible, "days": days, "per_week": per_week}
+        body = standing_tensions.KeepLookingBody.model_validate({**given, "tension": tension})
         caller = await callers.authenticate(token, ctx)
         return as_json(await standing_tensions.keep_looking(context, caller, process_id, body))
 
@@ -98,12 +86,7 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     async def channels(ctx: Context, token: Token = "") -> Any:
         """Your channels of notifications."""
         caller = await callers.authenticate(token, ctx)
-        return {
-            "channels": [
-                as_json(channel)
-                for channel in await notification_channels.list_channels(context, caller, caller.person)
-            ]
-        }
+        return {"channels": all_as_json(await notification_channels.list_channels(context, caller, caller.person))}
 
     async def set_channel(
         ctx: Context,
@@ -127,11 +110,8 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
     ) -> Any:
         """Confirm that the address is yours, with the code that was sent there."""
         caller = await callers.authenticate(token, ctx)
-        return as_json(
-            await notification_channels.confirm(
-                context, caller, caller.person, kind, notification_channels.CodeBody(code=code)
-            )
-        )
+        body = notification_channels.CodeBody(code=code)
+        return as_json(await notification_channels.confirm(context, caller, caller.person, kind, body))
 
     async def remove_channel(ctx: Context, kind: Kind, token: Token = "") -> Any:
         """Send no more notifications to this address."""

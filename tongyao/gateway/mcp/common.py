@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
@@ -55,6 +56,10 @@ class Callers:
 
 def as_json(model: BaseModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_none=True)
+
+
+def all_as_json(models: Iterable[BaseModel]) -> list[dict[str, Any]]:
+    return [as_json(model) for model in models]
 
 
 def address_of(ctx: Context) -> str:

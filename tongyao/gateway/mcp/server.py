@@ -23,9 +23,9 @@ from tongyao.app.people.scenes import list_scenes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account, calls
-from tongyao.gateway.mcp.answers import with_answers
-from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, as_json
+from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, all_as_json, as_json
 from tongyao.gateway.mcp.tool_arguments import ToolServer
+from tongyao.protocol.life.asks import Body, helps
 from tongyao.protocol.rules.consent import Origin
 
 P = ParamSpec("P")
@@ -36,6 +36,12 @@ INSTRUCTIONS: Final = (
     "`join` a scene with a self-introduction to get one. `demand` starts a process; `pending` lists what waits for you; `respond`, "
     "`decide` and `consent` answer it. Nothing blocks: look again with `status`. If you are to answer model calls, begin with the "
     "prompt `answer_calls`."
+)
+
+
+_CONSENT_FIRST = (
+    "First show your person `consent.invitation_en` or `_zh`: it states who asks, what this is and what each answer does. "
+    "“I” in `consent.tension` means the person who asks. "
 )
 
 
@@ -55,7 +61,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def scenes(ctx: Context, token: Token = "") -> Any:
         """The scenes there are: places in which people can be found."""
         permit(await callers.authenticate(token, ctx), Action.LIST_SCENES)
-        return {"scenes": [as_json(scene) for scene in await list_scenes(context)]}
+        return {"scenes": all_as_json(await list_scenes(context))}
 
     async def agents(
         ctx: Context,
@@ -70,7 +76,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         found = await people_search.list_people(
             context, await callers.authenticate(token, ctx), scene, limit=max(1, min(limit, 200)), after=after
         )
-        return {"people": [as_json(person) for person in found]}
+        return {"people": all_as_json(found)}
 
     async def search(
         ctx: Context,
@@ -95,7 +101,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         caller = await callers.authenticate(token, ctx)
         await callers.count_search(caller)
         found = await people_search.search_people(context, caller, scene, body)
-        return {"people": [as_json(agent) for agent in found]}
+        return {"people": all_as_json(found)}
 
     async def join(
         ctx: Context,
@@ -137,15 +143,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         token: Token = "",
     ) -> Any:
         """Start a process, with the people named or with those found in the scene. Returns its id at once."""
-        body = StartProcessBody.model_validate(
-            {
-                "intent": intent,
-                "scene": scene,
-                "participants": participants or (),
-                "tension": tension,
-                "settings": settings or {},
-            }
-        )
+        given = {"intent": intent, "scene": scene, "tension": tension, "settings": settings or {}}
+        body = StartProcessBody.model_validate({**given, "participants": participants or ()})
         return {"process_id": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
     async def status(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
@@ -282,3 +281,32 @@ def _text(problem: Problem) -> str:
     said = problem.worded if isinstance(problem, Refused) else str(problem)
     stands = f"; the process is at `{phase}`" if phase else ""
     return f"{problem.code}: {said}{stands}"
+
+
+def with_answers(ask: inbox.Ask) -> dict[str, Any]:
+    """An ask as `pending` returns it. `asked`: what it asks. `answer_with`: calls that answer it, the usual one first.
+
+    Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
+    """
+    shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages", "en", "zh"})
+    shown["asked"] = f"{ask.en[:1].upper()}{ask.en[1:]}. {helps(ask, 'en')}"
+    if ask.consent is not None:
+        shown["asked"] = _CONSENT_FIRST + shown["asked"]
+    shown["answer_with"] = []
+    for message in ask.messages:
+        tool, arguments = _call(message)
+        call = {"process_id": ask.process_id, "key": "<key>", **arguments}
+        shown["answer_with"].append({"tool": tool, "arguments": call})
+    return shown
+
+
+def _call(message: Body) -> tuple[str, dict[str, Any]]:
+    """The tool that sends a message, and its arguments."""
+    fields = {name: field for name, field in message.items() if name != "kind"}
+    match message["kind"]:
+        case "submit_projection":
+            return "respond", fields
+        case "consent":
+            return "consent", fields
+        case _:
+            return "decide", {"message": message}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -21,7 +21,7 @@ from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notices import STALE, create_notices
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.people.invitation import invitation_to
-from tongyao.app.people.sessions import LINK_DAYS, LINK_IN_MAIL, link_address, no_longer_than
+from tongyao.app.people.sessions import LINK_IN_MAIL, link_address, new_link
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
 from tongyao.protocol.model.events import Ask, EventKind
@@ -52,6 +52,7 @@ class NotificationSender(Deliveries[Notification]):
 
     async def deliver(self, notification: Notification) -> None:
         records, over = self._library.notifications, notification.attempts >= ATTEMPTS
+        which = {"id": notification.id, "channel": notification.channel}
         links: list[str] = []
         try:
             outgoing = await self._outgoing(notification, links)
@@ -62,26 +63,12 @@ class NotificationSender(Deliveries[Notification]):
             async with asyncio.timeout(SECONDS):
                 await notifier.send(outgoing)
         except TimeoutError:
-            log.warning(
-                "notification not sent",
-                id=notification.id,
-                channel=notification.channel,
-                why="it took too long",
-                over=over,
-            )
+            log.warning("notification not sent", **which, why="it took too long", over=over)
         except NotSent as failed:
             over = over or failed.permanent
-            log.warning(
-                "notification not sent", id=notification.id, channel=notification.channel, why=str(failed), over=over
-            )
+            log.warning("notification not sent", **which, why=str(failed), over=over)
         except Exception as error:  # an implementation from outside may raise anything
-            log.error(
-                "notifier failed",
-                id=notification.id,
-                channel=notification.channel,
-                error=type(error).__name__,
-                over=over,
-            )
+            log.error("notifier failed", **which, error=type(error).__name__, over=over)
         else:
             await records.ended(notification.id, "sent")
             return
@@ -142,14 +129,7 @@ class NotificationSender(Deliveries[Notification]):
         root = await self._library.tokens.root(channel.set_with)
         try:
             async with writing(self._library, Caller(person=notification.person, id=channel.set_with)):
-                issued = await self._library.tokens.issue(
-                    "person",
-                    person=notification.person,
-                    label=LINK_IN_MAIL,
-                    lasts=no_longer_than(root, timedelta(days=LINK_DAYS)),
-                    kind="link",
-                    opened_by=root.id if root else None,
-                )
+                issued = await new_link(self._library.tokens, notification.person, LINK_IN_MAIL, root)
         except (Unauthenticated, Gone):
             return self._public_url
         links.append(issued.token.id)

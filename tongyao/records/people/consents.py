@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent, Origin, SceneConsent, standing
-from tongyao.records.database import Pool, reading, session, transaction
+from tongyao.records.database import Repository, transaction
 
 
 class ConsentQuotas(BaseModel):
@@ -42,11 +42,8 @@ class ConsentRow(Value):
     updated_at: datetime
 
 
-class Consents:
+class Consents(Repository):
     """Decisions of people about their proxies. Every question is a row of the inbox, so they are counted there."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(self, profile_id: str, scene_id: str, consent: Consent) -> None:
         """Replace the decision for one scene. Whoever takes a `never` back is held against the standing tensions anew."""
@@ -66,32 +63,28 @@ class Consents:
 
     async def put_first(self, profile_id: str, scene_id: str, consent: Consent) -> None:
         """Store a decision where there is none yet."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-                [profile_id, scene_id, consent.value],
-            )
+        await self._run(
+            "INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
+            [profile_id, scene_id, consent.value],
+        )
 
     async def of_person(self, profile_id: str) -> list[ConsentRow]:
         """What they decided, by scene."""
-        async with reading(self._pool, ConsentRow) as cursor:
-            await cursor.execute(
-                "SELECT scene_id, consent, updated_at FROM consents WHERE profile_id = %s ORDER BY scene_id",
-                [profile_id],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            ConsentRow,
+            "SELECT scene_id, consent, updated_at FROM consents WHERE profile_id = %s ORDER BY scene_id",
+            [profile_id],
+        )
 
     async def standing(self, profile_ids: Sequence[str], scene_id: str) -> dict[str, SceneConsent]:
         """What holds for each of these in a scene; empty: in the profile's own. Deleted and unknown profiles are left out."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT p.id, p.origin, c.consent, COALESCE(NULLIF(%(scene)s, ''), p.scene_id) = p.scene_id AS at_home
-                   FROM profiles p LEFT JOIN consents c
-                     ON c.profile_id = p.id AND c.scene_id = COALESCE(NULLIF(%(scene)s, ''), p.scene_id)
-                   WHERE p.id = ANY(%(ids)s) AND p.deleted_at IS NULL""",
-                {"ids": list(profile_ids), "scene": scene_id},
-            )
-            rows = await cursor.fetchall()
+        rows = await self._rows(
+            """SELECT p.id, p.origin, c.consent, COALESCE(NULLIF(%(scene)s, ''), p.scene_id) = p.scene_id AS at_home
+               FROM profiles p LEFT JOIN consents c
+                 ON c.profile_id = p.id AND c.scene_id = COALESCE(NULLIF(%(scene)s, ''), p.scene_id)
+               WHERE p.id = ANY(%(ids)s) AND p.deleted_at IS NULL""",
+            {"ids": list(profile_ids), "scene": scene_id},
+        )
         return {
             row["id"]: standing(
                 row["id"],
@@ -107,15 +100,12 @@ class Consents:
 
         A later no takes it back. A yes in the origin of a fork holds in the fork.
         """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(_SAID_YES, {"process": process_id, "ids": list(profile_ids)})
-            return {row["person"] for row in await cursor.fetchall() if row["yes"]}
+        rows = await self._rows(_SAID_YES, {"process": process_id, "ids": list(profile_ids)})
+        return {row["person"] for row in rows if row["yes"]}
 
     async def over_quota(self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas) -> tuple[str, ...]:
         """Who of these was asked too often today, or named too often by this demander."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(_COUNTS, {"demander": demander, "ids": list(profile_ids)})
-            rows = await cursor.fetchall()
+        rows = await self._rows(_COUNTS, {"demander": demander, "ids": list(profile_ids)})
         return tuple(
             row["person"]
             for row in rows
@@ -131,11 +121,7 @@ class Consents:
 
         Only processes that somebody else started over the network count. `announced`: also those that have not seated anybody yet.
         """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                _CHOSEN, {"demander": demander, "ids": list(profile_ids), "announced": announced}
-            )
-            rows = await cursor.fetchall()
+        rows = await self._rows(_CHOSEN, {"demander": demander, "ids": list(profile_ids), "announced": announced})
         return tuple(
             row["person"]
             for row in rows
@@ -146,10 +132,7 @@ class Consents:
 
     async def asked_by(self, demander: str) -> int:
         """How many questions of this demander were asked in the last day."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(_ASKED_BY_DEMANDER, [demander])
-            row = await cursor.fetchone()
-        return int(row["n"]) if row else 0
+        return int(await self._value(_ASKED_BY_DEMANDER, [demander]))
 
 
 _SAID_YES = """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Repository
 
 
 class MandateRow(Value):
@@ -18,35 +18,27 @@ class MandateRow(Value):
     updated_at: datetime | None = None
 
 
-class MandateRows:
+class MandateRows(Repository):
     """Whether each proxy may speak, by profile id; their words are in `texts`."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def get(self, profile_id: str) -> MandateRow:
-        """The mandate as it stands now; one that allows everything when the person never set one."""
-        return (await self.get_many([profile_id]))[profile_id]
-
     async def get_many(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
-        """As `get`, of each of these."""
-        async with reading(self._pool, MandateRow) as cursor:
-            await cursor.execute(
-                "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
-                [list(profile_ids)],
-            )
-            said = {row.profile_id: row for row in await cursor.fetchall()}
+        """The mandates as they stand now; one that allows everything for a person who never set one."""
+        rows = await self._all(
+            MandateRow,
+            "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
+            [list(profile_ids)],
+        )
+        said = {row.profile_id: row for row in rows}
         return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
 
     async def put(
         self, profile_id: str, *, may_speak: bool, text_id: str | None = None, answerers: Sequence[str] = ()
     ) -> None:
         """Replace the mandate; it applies from the next call on. `answerers`: names (`tongyao.records.waiting_calls`)."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO mandates (profile_id, may_speak, text_id, answerers) VALUES (%s, %s, %s, %s)
-                   ON CONFLICT (profile_id) DO UPDATE
-                   SET may_speak = excluded.may_speak, text_id = excluded.text_id, answerers = excluded.answerers,
-                       updated_at = now()""",
-                [profile_id, may_speak, text_id, list(answerers)],
-            )
+        await self._run(
+            """INSERT INTO mandates (profile_id, may_speak, text_id, answerers) VALUES (%s, %s, %s, %s)
+               ON CONFLICT (profile_id) DO UPDATE
+               SET may_speak = excluded.may_speak, text_id = excluded.text_id, answerers = excluded.answerers,
+                   updated_at = now()""",
+            [profile_id, may_speak, text_id, list(answerers)],
+        )

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, session, transaction
 from tongyao.records.privacy.sealed_values import Stored, open_values, seal_value
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.events import EventCursor, RecordedEvent
@@ -73,11 +73,8 @@ class Notification(Value):
     ended_at: datetime | None
 
 
-class Notifications:
+class Notifications(Repository):
     """Channels, and everything that is told through them."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def set_channel(self, channel: Channel, *, code: str = "") -> None:
         """Tell this person there, from now on. With a `code`, only after `confirm`. Raises `TextErased` for who was erased."""
@@ -95,18 +92,16 @@ class Notifications:
 
     async def confirm(self, person: str, kind: ChannelKind, code: str) -> None:
         """The address is theirs: they could read the code sent to it. Raises `WrongCode`."""
-        async with session(self._pool) as connection:
-            done = await connection.execute(
-                """UPDATE channels SET confirmed = true, code_sha256 = ''
-                   WHERE person = %s AND kind = %s AND code_sha256 <> '' AND code_sha256 = %s""",
-                [person, kind, _hash(code)],
-            )
-        if not done.rowcount:
+        confirmed = await self._run(
+            """UPDATE channels SET confirmed = true, code_sha256 = ''
+               WHERE person = %s AND kind = %s AND code_sha256 <> '' AND code_sha256 = %s""",
+            [person, kind, _hash(code)],
+        )
+        if not confirmed:
             raise WrongCode("this code confirms nothing: ask for a new one by setting the address again")
 
     async def remove_channel(self, person: str, kind: ChannelKind) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute("DELETE FROM channels WHERE person = %s AND kind = %s", [person, kind])
+        await self._run("DELETE FROM channels WHERE person = %s AND kind = %s", [person, kind])
 
     async def channels(self, person: str) -> list[Channel]:
         """By kind."""
@@ -166,18 +161,17 @@ class Notifications:
 
         Those whose rows were last written before `within` are passed over: their events are not told any more.
         """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return [
+            (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"]))
+            for row in await self._rows(
                 """SELECT p.id AS process_id, COALESCE(n.epoch, 0) AS epoch, COALESCE(n.seq, 0) AS seq
-                   FROM processes p LEFT JOIN notified n ON n.process_id = p.id
-                   WHERE p.updated_at > now() - %s AND (p.seq > COALESCE(n.seq, 0) OR EXISTS (SELECT 1 FROM epochs e
-                       WHERE e.process_id = p.id AND e.epoch > n.epoch AND e.first_seq <= n.seq))
-                   ORDER BY p.updated_at DESC LIMIT %s""",
+               FROM processes p LEFT JOIN notified n ON n.process_id = p.id
+               WHERE p.updated_at > now() - %s AND (p.seq > COALESCE(n.seq, 0) OR EXISTS (SELECT 1 FROM epochs e
+                   WHERE e.process_id = p.id AND e.epoch > n.epoch AND e.first_seq <= n.seq))
+               ORDER BY p.updated_at DESC LIMIT %s""",
                 [within, limit],
             )
-            return [
-                (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"])) for row in await cursor.fetchall()
-            ]
+        ]
 
     async def from_events(self, process_id: str, events: Sequence[RecordedEvent], notices: Sequence[Notice]) -> int:
         """Keep these notices and move the cursor behind `events`, or neither; returns how many notifications are new."""
@@ -207,46 +201,38 @@ class Notifications:
 
         Nobody else gets them for `lease` seconds. `of_one`: at most so many of one person, those included that are under way (`running`, by person).
         """
-        async with reading(self._pool, Notification) as cursor:
-            await cursor.execute(
+        return sorted(
+            await self._all(
+                Notification,
                 """WITH ranked AS (
-                       SELECT id, row_number() OVER (PARTITION BY person ORDER BY created_at, id)
-                           + COALESCE((%(running)s ->> person)::int, 0) AS place
-                       FROM notifications WHERE state = 'pending' AND next_attempt_at <= now()),
-                   chosen AS (
-                       SELECT n.id FROM notifications n JOIN ranked r ON r.id = n.id
-                       WHERE r.place <= %(of_one)s AND n.state = 'pending' AND n.next_attempt_at <= now()
-                       ORDER BY r.place, n.created_at LIMIT %(limit)s FOR UPDATE OF n SKIP LOCKED)
-                   UPDATE notifications SET
-                       attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease)s)
-                   WHERE id IN (SELECT id FROM chosen)
-                   RETURNING *""",
+                   SELECT id, row_number() OVER (PARTITION BY person ORDER BY created_at, id)
+                       + COALESCE((%(running)s ->> person)::int, 0) AS place
+                   FROM notifications WHERE state = 'pending' AND next_attempt_at <= now()),
+               chosen AS (
+                   SELECT n.id FROM notifications n JOIN ranked r ON r.id = n.id
+                   WHERE r.place <= %(of_one)s AND n.state = 'pending' AND n.next_attempt_at <= now()
+                   ORDER BY r.place, n.created_at LIMIT %(limit)s FOR UPDATE OF n SKIP LOCKED)
+               UPDATE notifications SET
+                   attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => %(lease)s)
+               WHERE id IN (SELECT id FROM chosen)
+               RETURNING *""",
                 {"lease": lease, "limit": limit, "of_one": of_one, "running": Jsonb(dict(running or {}))},
-            )
-            return sorted(await cursor.fetchall(), key=lambda one: (one.created_at, one.id))
+            ),
+            key=lambda one: (one.created_at, one.id),
+        )
 
     async def ended(self, id: str, state: Literal["sent", "failed", "dropped"]) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE notifications SET state = %s, ended_at = now() WHERE id = %s AND state = 'pending'", [state, id]
-            )
+        await self._run(
+            "UPDATE notifications SET state = %s, ended_at = now() WHERE id = %s AND state = 'pending'", [state, id]
+        )
 
     async def postpone(self, id: str, seconds: float) -> None:
         """It could not be sent: again in so many seconds."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE notifications SET next_attempt_at = now() + make_interval(secs => %s)
-                   WHERE id = %s AND state = 'pending'""",
-                [seconds, id],
-            )
-
-    async def of_process(self, process_id: str) -> list[Notification]:
-        """Everything anybody was told about a process, oldest first."""
-        async with reading(self._pool, Notification) as cursor:
-            await cursor.execute(
-                "SELECT * FROM notifications WHERE process_id = %s ORDER BY created_at, id", [process_id]
-            )
-            return await cursor.fetchall()
+        await self._run(
+            """UPDATE notifications SET next_attempt_at = now() + make_interval(secs => %s)
+               WHERE id = %s AND state = 'pending'""",
+            [seconds, id],
+        )
 
 
 async def _put(connection: Connection, notice: Notice) -> int:

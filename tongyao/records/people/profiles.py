@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, Final, LiteralString
 
-from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.identity.names import identities_of
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Origin
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, rows_of, session, transaction
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.sealed_values import IDENTITY, Stored, opened, seal_value, stored_value
 from tongyao.records.privacy.texts import NewText, put_first_texts, put_text, secret_of, text_id
+
+_COLUMNS: Final = "v.profile_id, v.version, v.text_id, v.chars, v.grade, v.language, v.sha256, v.created_at"
 
 
 class ProfileUnknown(RecordsError):
@@ -25,14 +26,6 @@ class ProfileUnknown(RecordsError):
 
 class ProfileKnown(RecordsError):
     """A profile that should be new is there already, or was deleted."""
-
-
-class Section(Value):
-    """Characters `start` to `end` of a profile; `name` is a label of ours, not words of theirs."""
-
-    name: str
-    start: int
-    end: int
 
 
 class Profile(Value):
@@ -46,7 +39,7 @@ class Profile(Value):
 
 
 class ProfileVersion(Value):
-    """One frozen text of a profile; `chars` and sections count characters, `grade` is A, B or C."""
+    """One frozen text of a profile; `chars` counts characters, `grade` is A, B or C."""
 
     profile_id: str
     version: int
@@ -54,7 +47,6 @@ class ProfileVersion(Value):
     chars: int
     grade: str
     language: str
-    sections: tuple[Section, ...]
     sha256: str
     created_at: datetime
 
@@ -85,11 +77,8 @@ class ProfileSummary(Value):
     erased: bool = False
 
 
-class Profiles:
+class Profiles(Repository):
     """Everything known of people, by ids; their words are in `texts`, owned by the profile's id."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def save(
         self,
@@ -103,7 +92,6 @@ class Profiles:
         contact: dict[str, Any] | None = None,
         origin: Origin = Origin.API,
         file_digest: str | None = None,
-        sections: Sequence[Section] = (),
     ) -> ProfileVersion:
         """Store a profile: a new version if its text differs from the current one; name and contact always.
 
@@ -143,12 +131,12 @@ class Profiles:
                     connection, profile_id, "profile", text, id=profile_text_id(profile_id, version)
                 )
                 await cursor.execute(
-                    """INSERT INTO profile_versions
-                       (profile_id, version, text_id, chars, grade, language, sections, sha256)
-                       VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING *""",
-                    [profile_id, version, stored, len(text), grade, language,
-                     Jsonb([section.model_dump() for section in sections]), digest],
-                )  # fmt: skip
+                    """INSERT INTO profile_versions AS v
+                       (profile_id, version, text_id, chars, grade, language, sha256)
+                       VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING """
+                    + _COLUMNS,
+                    [profile_id, version, stored, len(text), grade, language, digest],
+                )
                 new = await cursor.fetchone()
             await connection.execute("UPDATE profiles SET current_version = %s WHERE id = %s", [version, profile_id])
         assert new is not None
@@ -183,8 +171,8 @@ class Profiles:
             if added.rowcount != len(new):
                 raise ProfileKnown("one of these profiles is there already, or was deleted")
             await connection.execute(
-                """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sections, sha256)
-                   SELECT id, 1, text_id, chars, grade, language, '[]', sha256
+                """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sha256)
+                   SELECT id, 1, text_id, chars, grade, language, sha256
                    FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[])
                      AS t (id, text_id, chars, grade, language, sha256)""",
                 [ids, texts, [len(one.text) for one in new], [one.grade for one in new],
@@ -218,39 +206,29 @@ class Profiles:
 
     async def known(self, profile_ids: Sequence[str]) -> dict[str, int]:
         """The current version of each of `profile_ids` that exists and is not deleted; nothing is decrypted for it."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL",
-                [list(profile_ids)],
-            )
-            return {row["id"]: row["current_version"] for row in await cursor.fetchall()}
+        return await self._mapping(
+            "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
+        )
 
     async def of_file(self, file_digest: str) -> dict[str, str]:
         """Ids of the profiles that were given as this file, one for each scene, with their scenes."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT id, scene_id FROM profiles WHERE file_digest = %s AND deleted_at IS NULL ORDER BY id",
-                [file_digest],
-            )
-            return {row["id"]: row["scene_id"] for row in await cursor.fetchall()}
+        return await self._mapping(
+            "SELECT id, scene_id FROM profiles WHERE file_digest = %s AND deleted_at IS NULL ORDER BY id", [file_digest]
+        )
 
     async def was_given(self, profile_id: str) -> bool:
         """Whether a profile has this id, or had it before it was deleted: nobody else gets it."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT 1 FROM profiles WHERE id = %s", [profile_id])
-            return await cursor.fetchone() is not None
+        return bool(await self._value("SELECT 1 FROM profiles WHERE id = %s", [profile_id]))
 
-    async def ids_like(self, part: str, *, limit: int = 20) -> list[str]:
+    async def ids_like(self, part: str) -> list[str]:
         """Ids that begin with this or end with it behind a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""
         escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT id FROM profiles
-                   WHERE deleted_at IS NULL AND (id LIKE %(begins)s OR id LIKE %(hyphen)s OR id LIKE %(dot)s)
-                   ORDER BY id LIMIT %(limit)s""",
-                {"begins": f"{escaped}%", "hyphen": f"%-{escaped}", "dot": f"%.{escaped}", "limit": limit},
-            )
-            return [row["id"] for row in await cursor.fetchall()]
+        return await self._column(
+            """SELECT id FROM profiles
+               WHERE deleted_at IS NULL AND (id LIKE %(begins)s OR id LIKE %(hyphen)s OR id LIKE %(dot)s)
+               ORDER BY id LIMIT 20""",
+            {"begins": f"{escaped}%", "hyphen": f"%-{escaped}", "dot": f"%.{escaped}"},
+        )
 
     async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
         """The current version of every profile of a scene that is not deleted, by profile id."""
@@ -265,23 +243,22 @@ class Profiles:
         return await self._current(scene_id, "p.id = ANY(%s) ORDER BY p.id", [list(profile_ids)])
 
     async def _current(self, scene_id: str, which: LiteralString, values: Sequence[object]) -> list[ProfileVersion]:
-        async with reading(self._pool, ProfileVersion) as cursor:
-            await cursor.execute(
-                f"""SELECT v.* FROM profiles p JOIN profile_versions v
-                   ON v.profile_id = p.id AND v.version = p.current_version
-                   WHERE p.scene_id = %s AND p.deleted_at IS NULL AND {which}""",
-                [scene_id, *values],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            ProfileVersion,
+            f"""SELECT {_COLUMNS} FROM profiles p JOIN profile_versions v
+               ON v.profile_id = p.id AND v.version = p.current_version
+               WHERE p.scene_id = %s AND p.deleted_at IS NULL AND {which}""",
+            [scene_id, *values],
+        )
 
     async def anybody(self, scene_id: str, *, beside: str = "") -> bool:
         """Whether somebody is in a scene, `beside` this profile."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return bool(
+            await self._value(
                 "SELECT 1 FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND id <> %s LIMIT 1",
                 [scene_id, beside],
             )
-            return await cursor.fetchone() is not None
+        )
 
     async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
         """One version (None: the current one), of deleted profiles too: processes froze them.
@@ -292,14 +269,12 @@ class Profiles:
 
     async def versions(self, wanted: Sequence[tuple[str, int | None]]) -> list[ProfileVersion]:
         """As `version`, of each (profile id, version), in the same order."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT w.version AS wanted, v.* FROM unnest(%s::text[], %s::int[]) AS w (id, version)
-                   JOIN profiles p ON p.id = w.id
-                   JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
-                [[id for id, _ in wanted], [version for _, version in wanted]],
-            )
-            rows = await cursor.fetchall()
+        rows = await self._rows(
+            f"""SELECT w.version AS wanted, {_COLUMNS} FROM unnest(%s::text[], %s::int[]) AS w (id, version)
+               JOIN profiles p ON p.id = w.id
+               JOIN profile_versions v ON v.profile_id = p.id AND v.version = COALESCE(w.version, p.current_version)""",
+            [[id for id, _ in wanted], [version for _, version in wanted]],
+        )
         found = {(row["profile_id"], row.pop("wanted")): ProfileVersion(**row) for row in rows}
         for id, version in wanted:
             if (id, version) not in found:
@@ -335,27 +310,9 @@ class Profiles:
             for row, (name, contact) in zip(rows, identities, strict=True)
         }
 
-    async def identities(self, profile_id: str) -> list[str]:
-        """What names this person: the display name, then every string in their contact, without repeats.
-
-        Deleted profiles are answered too: who left is still not to be named. Raises `ProfileUnknown`.
-        """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                f"SELECT p.id, p.identity, p.identity_sealed, {_KEY} WHERE p.id = %s", [profile_id]
-            )
-            found = _identities(connection, await cursor.fetchall())
-        if not found:
-            raise ProfileUnknown(f"there is no profile {profile_id!r}")
-        name, contact = found[0]
-        return list(identities_of(name, contact))
-
     async def delete(self, profile_id: str) -> None:
         """Take the profile out of its scene. Its versions stay for the processes that froze them."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id]
-            )
+        await self._run("UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id])
 
 
 def _identity(display_name: str, contact: dict[str, Any] | None) -> dict[str, Any]:
@@ -380,5 +337,5 @@ def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[
 
 _KEY: LiteralString = """k.id AS key_id, k.wrapped, k.master_id
     FROM profiles p LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL"""
-_VERSION = """SELECT * FROM profile_versions v WHERE v.profile_id = %s
+_VERSION: LiteralString = f"""SELECT {_COLUMNS} FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""

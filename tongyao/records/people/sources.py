@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from psycopg.types.json import Jsonb
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, RecordsError, reading, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, session, transaction
 from tongyao.records.privacy.sealed_values import Stored, open_values, seal_value
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
@@ -66,11 +66,8 @@ _WAITS = """SELECT i.process_id, i.alias, i.round, i.person FROM inbox i
 """Turns of seats an agent speaks for, where nobody has said anything yet: what a person said, no source corrects."""
 
 
-class Sources:
+class Sources(Repository):
     """All agents that can be asked."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(self, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]) -> None:
         """Register, or replace, a person's agent."""
@@ -102,25 +99,22 @@ class Sources:
             if changed != stored:
                 await self._keep(agent, changed)
         finally:
-            async with session(self._pool) as connection:
-                await connection.execute(
-                    "UPDATE sources SET renewing_until = NULL WHERE (person, created_at) = (%s, %s)",
-                    [agent.person, agent.created_at],
-                )
+            await self._run(
+                "UPDATE sources SET renewing_until = NULL WHERE (person, created_at) = (%s, %s)",
+                [agent.person, agent.created_at],
+            )
 
     async def _lease(self, agent: SourceRow) -> str | None:
         """The id of the credentials where they are the caller's to renew now. Raises `SourceUnknown` where this agent is no longer there."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """UPDATE sources SET renewing_until = now() + make_interval(secs => %s)
-                   WHERE (person, created_at) = (%s, %s) AND COALESCE(renewing_until <= now(), true)
-                   RETURNING credentials_text_id AS id""",
-                [RENEWAL_SECONDS, agent.person, agent.created_at],
-            )
-            leased = await cursor.fetchone()
+        leased: str | None = await self._value(
+            """UPDATE sources SET renewing_until = now() + make_interval(secs => %s)
+               WHERE (person, created_at) = (%s, %s) AND COALESCE(renewing_until <= now(), true)
+               RETURNING credentials_text_id""",
+            [RENEWAL_SECONDS, agent.person, agent.created_at],
+        )
         if leased is None and (await self.get(agent.person)).created_at != agent.created_at:
             raise SourceUnknown(f"the agent of {agent.person} was replaced")
-        return leased["id"] if leased else None
+        return leased
 
     async def _keep(self, agent: SourceRow, credentials: dict[str, str]) -> None:
         async with transaction(self._pool) as connection:
@@ -170,57 +164,54 @@ class Sources:
 
         `of_one`: at most so many of one person, those included that are under way (`running`, by person).
         """
-        async with reading(self._pool, SourceTurn) as cursor:
-            await cursor.execute(
-                f"""INSERT INTO source_turns AS old (process_id, alias, round, person, next_attempt_at)
-                    SELECT r.process_id, r.alias, r.round, r.person, now() + make_interval(secs => %(lease)s) FROM (
-                        SELECT w.*, row_number() OVER (PARTITION BY w.person ORDER BY w.process_id, w.alias)
-                            + COALESCE((%(running)s ->> w.person)::int, 0) AS place
-                        FROM ({_WAITS}) w
-                        WHERE NOT EXISTS (SELECT 1 FROM source_turns t
-                            WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
-                              AND (t.state <> 'pending' OR t.next_attempt_at > now()))) AS r
-                    WHERE r.place <= %(of_one)s ORDER BY r.place LIMIT %(limit)s
-                    ON CONFLICT (process_id, alias, round) DO UPDATE SET
-                        attempts = old.attempts + 1, next_attempt_at = excluded.next_attempt_at
-                        WHERE old.state = 'pending' AND old.next_attempt_at <= now()
-                    RETURNING *""",
-                {"lease": lease, "limit": limit, "of_one": of_one, "running": Jsonb(dict(running or {}))},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            SourceTurn,
+            f"""INSERT INTO source_turns AS old (process_id, alias, round, person, next_attempt_at)
+                SELECT r.process_id, r.alias, r.round, r.person, now() + make_interval(secs => %(lease)s) FROM (
+                    SELECT w.*, row_number() OVER (PARTITION BY w.person ORDER BY w.process_id, w.alias)
+                        + COALESCE((%(running)s ->> w.person)::int, 0) AS place
+                    FROM ({_WAITS}) w
+                    WHERE NOT EXISTS (SELECT 1 FROM source_turns t
+                        WHERE (t.process_id, t.alias, t.round) = (w.process_id, w.alias, w.round)
+                          AND (t.state <> 'pending' OR t.next_attempt_at > now()))) AS r
+                WHERE r.place <= %(of_one)s ORDER BY r.place LIMIT %(limit)s
+                ON CONFLICT (process_id, alias, round) DO UPDATE SET
+                    attempts = old.attempts + 1, next_attempt_at = excluded.next_attempt_at
+                    WHERE old.state = 'pending' AND old.next_attempt_at <= now()
+                RETURNING *""",
+            {"lease": lease, "limit": limit, "of_one": of_one, "running": Jsonb(dict(running or {}))},
+        )
 
     async def still_waits(self, turn: SourceTurn) -> bool:
         """Whether nobody has said anything in this turn since."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return bool(
+            await self._value(
                 f"{_WAITS} AND (i.process_id, i.alias, i.round) = (%s, %s, %s)",
                 [turn.process_id, turn.alias, turn.round],
             )
-            return await cursor.fetchone() is not None
+        )
 
     async def ended(self, turn: SourceTurn, state: SourceState, why: str = "") -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE source_turns SET state = %s, why = %s WHERE (process_id, alias, round) = (%s, %s, %s)",
-                [state, why, turn.process_id, turn.alias, turn.round],
-            )
+        await self._run(
+            "UPDATE source_turns SET state = %s, why = %s WHERE (process_id, alias, round) = (%s, %s, %s)",
+            [state, why, turn.process_id, turn.alias, turn.round],
+        )
 
     async def postpone(self, turn: SourceTurn, seconds: float, why: str) -> None:
         """It did not answer: asked again in so many seconds."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE source_turns SET next_attempt_at = now() + make_interval(secs => %s), why = %s
-                   WHERE (process_id, alias, round) = (%s, %s, %s) AND state = 'pending'""",
-                [seconds, why, turn.process_id, turn.alias, turn.round],
-            )
+        await self._run(
+            """UPDATE source_turns SET next_attempt_at = now() + make_interval(secs => %s), why = %s
+               WHERE (process_id, alias, round) = (%s, %s, %s) AND state = 'pending'""",
+            [seconds, why, turn.process_id, turn.alias, turn.round],
+        )
 
-    async def turns(self, person: str, limit: int = 20) -> list[SourceTurn]:
+    async def turns(self, person: str) -> list[SourceTurn]:
         """The last turns this person's agent was asked for, newest first."""
-        async with reading(self._pool, SourceTurn) as cursor:
-            await cursor.execute(
-                "SELECT * FROM source_turns WHERE person = %s ORDER BY next_attempt_at DESC LIMIT %s", [person, limit]
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            SourceTurn,
+            "SELECT * FROM source_turns WHERE person = %s ORDER BY next_attempt_at DESC LIMIT 20",
+            [person],
+        )
 
 
 async def _forget(connection: Connection, person: str, of: datetime | None = None) -> bool:

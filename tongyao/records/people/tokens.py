@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, fetch_one, reading, session, transaction
+from tongyao.records.database import RecordsError, Repository, transaction
 
 PREFIX: Final = "ty_"
 """Every token begins so: secret scanners can look for it."""
@@ -60,11 +60,8 @@ _COLUMNS = """id, kind, role, person, process_id, alias, step, label,
     COALESCE(expires_at <= now(), false) AS expired"""
 
 
-class Tokens:
+class Tokens(Repository):
     """All tokens."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def issue(
         self,
@@ -81,25 +78,24 @@ class Tokens:
     ) -> Issued:
         """A new token. `lasts`: from now; None: until it is revoked. `opened_by`: the token whose end is this one's too."""
         secret = PREFIX + secrets.token_urlsafe(32)
-        async with reading(self._pool, Token) as cursor:
-            await cursor.execute(
-                f"""INSERT INTO tokens (id, sha256, kind, opened_by, role, person, process_id, alias, step, label, expires_at)
-                    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
-                [
-                    f"t-{secrets.token_hex(8)}",
-                    _hash(secret),
-                    kind,
-                    opened_by,
-                    role,
-                    person,
-                    process_id,
-                    alias,
-                    step,
-                    label,
-                    lasts,
-                ],
-            )
-            token = await cursor.fetchone()
+        token = await self._one(
+            Token,
+            f"""INSERT INTO tokens (id, sha256, kind, opened_by, role, person, process_id, alias, step, label, expires_at)
+                VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, now() + %s) RETURNING {_COLUMNS}""",
+            [
+                f"t-{secrets.token_hex(8)}",
+                _hash(secret),
+                kind,
+                opened_by,
+                role,
+                person,
+                process_id,
+                alias,
+                step,
+                label,
+                lasts,
+            ],
+        )
         assert token is not None
         return Issued(token=token, secret=secret)
 
@@ -108,20 +104,16 @@ class Tokens:
 
         Notes its first use.
         """
-        token = await fetch_one(
-            self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s AND kind = %s", [_hash(secret), kind]
+        token = await self._one(
+            Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s AND kind = %s", [_hash(secret), kind]
         )
         if token is not None and token.used_at is None:
-            async with session(self._pool) as connection:
-                await connection.execute(
-                    "UPDATE tokens SET used_at = now() WHERE id = %s AND used_at IS NULL", [token.id]
-                )
+            await self._run("UPDATE tokens SET used_at = now() WHERE id = %s AND used_at IS NULL", [token.id])
         return token
 
     async def spend(self, secret: str) -> Token | None:
         """The link with this secret, which from now on opens nothing; None when there is none, or it is no longer good."""
-        return await fetch_one(
-            self._pool,
+        return await self._one(
             Token,
             f"""UPDATE tokens SET used_at = now(), revoked_at = now()
                 WHERE sha256 = %s AND kind = 'link' AND revoked_at IS NULL AND COALESCE(expires_at > now(), true)
@@ -134,26 +126,24 @@ class Tokens:
 
         One that is over or was revoked stays so. Raises `TokenUnknown`.
         """
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE tokens AS t SET expires_at = greatest(t.expires_at, least(now() + %s, t.created_at + %s,
-                       (SELECT o.expires_at FROM tokens o WHERE o.id = t.opened_by AND o.kind = 'bearer')))
-                   WHERE t.id = %s AND t.revoked_at IS NULL AND t.expires_at > now()""",
-                [lasts, most, id],
-            )
+        await self._run(
+            """UPDATE tokens AS t SET expires_at = greatest(t.expires_at, least(now() + %s, t.created_at + %s,
+                   (SELECT o.expires_at FROM tokens o WHERE o.id = t.opened_by AND o.kind = 'bearer')))
+               WHERE t.id = %s AND t.revoked_at IS NULL AND t.expires_at > now()""",
+            [lasts, most, id],
+        )
         return await self.get(id)
 
     async def get(self, id: str) -> Token:
         """Raises `TokenUnknown`."""
-        token = await fetch_one(self._pool, Token, f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
+        token = await self._one(Token, f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
         if token is None:
             raise TokenUnknown(f"there is no token {id!r}")
         return token
 
     async def root(self, id: str) -> Token | None:
         """The bearer token that this one stands on: itself, or the one that opened the session or made the link; None: there is none."""
-        return await fetch_one(
-            self._pool,
+        return await self._one(
             Token,
             f"""SELECT {_COLUMNS} FROM tokens
                 WHERE kind = 'bearer' AND id IN (%s, (SELECT opened_by FROM tokens WHERE id = %s))""",
@@ -164,26 +154,24 @@ class Tokens:
         """The token and the one that opened it, locked until the transaction ends: neither is revoked before. Returns the first that is
         over, else the token itself; None when there is none. A link that was spent on a session is not over for it.
         """
-        async with reading(self._pool, Token) as cursor:
-            await cursor.execute(
-                f"""SELECT {_COLUMNS} FROM tokens
-                    WHERE id = %(id)s OR (kind = 'bearer' AND id = (SELECT opened_by FROM tokens WHERE id = %(id)s))
-                    ORDER BY id FOR SHARE""",
-                {"id": id},
-            )
-            held = await cursor.fetchall()
+        held = await self._all(
+            Token,
+            f"""SELECT {_COLUMNS} FROM tokens
+                WHERE id = %(id)s OR (kind = 'bearer' AND id = (SELECT opened_by FROM tokens WHERE id = %(id)s))
+                ORDER BY id FOR SHARE""",
+            {"id": id},
+        )
         own = next((token for token in held if token.id == id), None)
         return next((token for token in held if token.over), own)
 
     async def list(self, *, person: str | None = None) -> list[Token]:
         """Those of one person, or all; newest first."""
-        async with reading(self._pool, Token) as cursor:
-            await cursor.execute(
-                f"""SELECT {_COLUMNS} FROM tokens WHERE %(person)s::text IS NULL OR person = %(person)s
-                    ORDER BY created_at DESC, id""",
-                {"person": person},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            Token,
+            f"""SELECT {_COLUMNS} FROM tokens WHERE %(person)s::text IS NULL OR person = %(person)s
+                ORDER BY created_at DESC, id""",
+            {"person": person},
+        )
 
     async def revoke(self, id: str) -> Token:
         """From now on it opens nothing, nor do the sessions opened with it. Again is harmless. Raises `TokenUnknown`."""
@@ -197,21 +185,18 @@ class Tokens:
 
     async def revoke_links(self, person: str | None, *, label: str | None = None) -> None:
         """The personal links that nobody has used yet: of a person, or of operators (None); those with this label, or all."""
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE tokens SET revoked_at = now()
-                   WHERE person IS NOT DISTINCT FROM %(person)s AND label = COALESCE(%(label)s, label)
-                     AND kind = 'link' AND revoked_at IS NULL""",
-                {"person": person, "label": label},
-            )
+        await self._run(
+            """UPDATE tokens SET revoked_at = now()
+               WHERE person IS NOT DISTINCT FROM %(person)s AND label = COALESCE(%(label)s, label)
+                 AND kind = 'link' AND revoked_at IS NULL""",
+            {"person": person, "label": label},
+        )
 
     async def revoke_all(self, person: str) -> int:
         """Every token of a person; returns how many were still good."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "UPDATE tokens SET revoked_at = now() WHERE person = %s AND revoked_at IS NULL", [person]
-            )
-        return cursor.rowcount
+        return await self._run(
+            "UPDATE tokens SET revoked_at = now() WHERE person = %s AND revoked_at IS NULL", [person]
+        )
 
 
 def _hash(secret: str) -> str:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, session, transaction
+from tongyao.records.database import Repository, transaction
 from tongyao.records.privacy.keys import seal, unseal
 from tongyao.records.privacy.texts import data_key
 
 
-class Draft(Value):
+class KeptDraft(Value):
     text: str
     kept_at: datetime
 
 
-class Drafts:
+class Drafts(Repository):
     """One draft per owner and ask; a new one takes the place of the old one."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def keep(self, owner: str, ask: str, text: str) -> None:
         """Raises `TextErased` for an owner who was erased."""
@@ -33,7 +30,7 @@ class Drafts:
                 [owner, ask, body, key is not None],
             )
 
-    async def get(self, owner: str, ask: str) -> Draft | None:
+    async def get(self, owner: str, ask: str) -> KeptDraft | None:
         """None where there is none."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute("SELECT * FROM drafts WHERE owner = %s AND ask = %s", [owner, ask])
@@ -42,14 +39,13 @@ class Drafts:
                 return None
             body = bytes(row["body"])
             if not row["sealed"]:
-                return Draft(text=body.decode("utf-8"), kept_at=row["updated_at"])
+                return KeptDraft(text=body.decode("utf-8"), kept_at=row["updated_at"])
             key = await data_key(connection, owner)
             assert key is not None
-            return Draft(text=unseal(key, body, _context(owner, ask)), kept_at=row["updated_at"])
+            return KeptDraft(text=unseal(key, body, _context(owner, ask)), kept_at=row["updated_at"])
 
     async def remove(self, owner: str, ask: str) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute("DELETE FROM drafts WHERE owner = %s AND ask = %s", [owner, ask])
+        await self._run("DELETE FROM drafts WHERE owner = %s AND ask = %s", [owner, ask])
 
 
 def _context(owner: str, ask: str) -> str:

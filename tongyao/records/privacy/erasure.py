@@ -20,11 +20,8 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import (
     Connection,
-    Pool,
     RecordsError,
-    fetch_one,
-    reading,
-    session,
+    Repository,
     transaction,
     wait_for_others,
 )
@@ -53,7 +50,7 @@ class Tombstone(Value):
     report: dict[str, int] = Field(default_factory=dict)
 
 
-class Seat(Value):
+class SeatToErase(Value):
     process_id: str
     root_id: str
     alias: str
@@ -62,13 +59,10 @@ class Seat(Value):
     """The process may not know yet that they have the seat."""
 
 
-class Erasing:
+class Erasing(Repository):
     """The part of erasure that changes tables. `tongyao.app.erasure` calls it."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    async def begin(self, person: str) -> list[Seat]:
+    async def begin(self, person: str) -> list[SeatToErase]:
         """Remove the person from what others can find; returns their seats. Idempotent.
 
         Raises `PersonUnknown`.
@@ -86,46 +80,42 @@ class Erasing:
 
     async def erased(self, person: str) -> bool:
         """Whether the erasure of this person has begun."""
-        async with session(self._pool) as connection:
-            return bool((await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [person])).rowcount)
+        return bool(await self._value("SELECT 1 FROM tombstones WHERE owner = %s", [person]))
 
     async def knows(self, person: str) -> bool:
         """Whether anything is stored for a person of this id."""
-        async with session(self._pool) as connection:
-            return bool((await connection.execute(_KNOWN, {"who": person})).rowcount)
+        return bool(await self._value(_KNOWN, {"who": person}))
 
-    async def seats(self, person: str) -> list[Seat]:
+    async def seats(self, person: str) -> list[SeatToErase]:
         """Every process in which they have a seat or are the demander, oldest first."""
-        async with reading(self._pool, Seat) as cursor:
-            await cursor.execute(
-                """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open,
-                          p.ended_at IS NULL AND p.phase = 'consenting' AS seating
-                   FROM processes p JOIN seats s ON s.process_id = p.id WHERE s.profile_id = %(who)s
-                   UNION SELECT id, root_id, %(demander)s, ended_at IS NULL, false FROM processes WHERE demander = %(who)s
-                   ORDER BY 1""",
-                {"who": person, "demander": DEMANDER},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            SeatToErase,
+            """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open,
+                      p.ended_at IS NULL AND p.phase = 'consenting' AS seating
+               FROM processes p JOIN seats s ON s.process_id = p.id WHERE s.profile_id = %(who)s
+               UNION SELECT id, root_id, %(demander)s, ended_at IS NULL, false FROM processes WHERE demander = %(who)s
+               ORDER BY 1""",
+            {"who": person, "demander": DEMANDER},
+        )
 
     async def questions(self, person: str) -> list[tuple[str, str]]:
         """(process id, `invited/<n>`) of questions for their consent in processes that still wait for answers."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return [
+            (row["process_id"], row["alias"])
+            for row in await self._rows(
                 """SELECT i.process_id, i.alias FROM inbox i JOIN processes p ON p.id = i.process_id
-                   WHERE i.person = %s AND i.ask = 'consent' AND p.phase = 'consenting' ORDER BY 1, 2""",
+               WHERE i.person = %s AND i.ask = 'consent' AND p.phase = 'consenting' ORDER BY 1, 2""",
                 [person],
             )
-            return [(row["process_id"], row["alias"]) for row in await cursor.fetchall()]
+        ]
 
     async def open_in_trees(self, processes: Sequence[str]) -> list[str]:
         """Open processes in the trees of these. Their steps may have read the texts before they were hidden."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT id FROM processes WHERE ended_at IS NULL
-                   AND root_id IN (SELECT root_id FROM processes WHERE id = ANY(%s)) ORDER BY id""",
-                [list(processes)],
-            )
-            return [row["id"] for row in await cursor.fetchall()]
+        return await self._column(
+            """SELECT id FROM processes WHERE ended_at IS NULL
+               AND root_id IN (SELECT root_id FROM processes WHERE id = ANY(%s)) ORDER BY id""",
+            [list(processes)],
+        )
 
     async def rewrite(self, person: str) -> None:
         """Remove what others read of them, and what rests on it alone. Repeating it handles what is new since."""
@@ -156,40 +146,26 @@ class Erasing:
 
     async def tombstone(self, person: str) -> Tombstone:
         """Raises `PersonUnknown` when nobody of this id was erased."""
-        found = await fetch_one(self._pool, Tombstone, "SELECT * FROM tombstones WHERE owner = %s", [person])
+        found = await self._one(Tombstone, "SELECT * FROM tombstones WHERE owner = %s", [person])
         if found is None:
             raise PersonUnknown(f"{person!r} was not erased here")
         return found
 
     async def unfinished(self) -> list[str]:
         """Ids of people whose erasure has begun and is not finished, by the time of their last try."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY tried_at, owner"
-            )
-            return [row["owner"] for row in await cursor.fetchall()]
+        return await self._column("SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY tried_at, owner")
 
     async def histories(self) -> list[str]:
         """Ended processes whose Temporal history must be deleted."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT h.process_id FROM history_deletions h JOIN processes p ON p.id = h.process_id
-                   WHERE h.deleted_at IS NULL AND p.ended_at IS NOT NULL ORDER BY h.asked_at, h.process_id"""
-            )
-            return [row["process_id"] for row in await cursor.fetchall()]
+        return await self._column("""SELECT h.process_id FROM history_deletions h JOIN processes p ON p.id = h.process_id
+               WHERE h.deleted_at IS NULL AND p.ended_at IS NOT NULL ORDER BY h.asked_at, h.process_id""")
 
     async def histories_waiting(self) -> int:
         """Number of histories that must be deleted when their processes end."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT count(*) AS n FROM history_deletions WHERE deleted_at IS NULL")
-            row = await cursor.fetchone()
-        return int(row["n"]) if row else 0
+        return int(await self._value("SELECT count(*) AS n FROM history_deletions WHERE deleted_at IS NULL"))
 
     async def history_deleted(self, process_id: str) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "UPDATE history_deletions SET deleted_at = now() WHERE process_id = %s", [process_id]
-            )
+        await self._run("UPDATE history_deletions SET deleted_at = now() WHERE process_id = %s", [process_id])
 
 
 async def _add(connection: Connection, person: str, counts: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
 from tongyao.protocol.model.events import SignalledText
-from tongyao.records.database import Connection, Pool, RecordsError, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, session, transaction
 from tongyao.records.privacy.keys import KeyMissing, new_data_key, seal, unseal
 
 _NAMESPACE: Final = UUID("5d1f0f2e-8f0b-5b0a-9c55-746f6e677961")
@@ -55,11 +55,8 @@ def text_id(*parts: object) -> str:
     return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
 
 
-class Texts:
+class Texts(Repository):
     """Stored texts, append-only."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(self, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
         """Store `text` and return its id. With `id` given (see `text_id`), repeating it changes nothing.
@@ -74,17 +71,13 @@ class Texts:
 
         For what a step that is tried again may come to otherwise. Raises as `put`.
         """
-        return (await self.first_many([NewText(id, owner, kind, text)]))[id]
-
-    async def first_many(self, texts: Sequence[NewText]) -> dict[str, str]:
-        """As `first`, of several texts by id, in two statements."""
-        stand = await self.first_of_those_left(texts)
-        if len(stand) < len(texts):
+        stand = await self.first_of_those_left([NewText(id, owner, kind, text)])
+        if id not in stand:
             raise TextErased(GONE)
-        return stand
+        return stand[id]
 
     async def first_of_those_left(self, texts: Sequence[NewText]) -> dict[str, str]:
-        """As `first_many`, without the texts that were erased and those of owners who were. Raises `TextConflict`."""
+        """As `first`, of several by id, without the texts that were erased and those of owners who were. Raises `TextConflict`."""
         if not texts:
             return {}
         async with transaction(self._pool) as connection:
@@ -130,12 +123,11 @@ class Texts:
 
     async def stored_chars(self, owner: str) -> int:
         """Characters that are kept of this owner."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return int(
+            await self._value(
                 "SELECT COALESCE(sum(chars), 0) AS chars FROM texts WHERE owner = %s AND body IS NOT NULL", [owner]
             )
-            row = await cursor.fetchone()
-        return int(row["chars"]) if row else 0
+        )
 
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
@@ -241,13 +233,14 @@ async def get_texts(
     *,
     erased: str | None = None,
     known: Iterable[str] = (),
-    gone: bool = False,
 ) -> dict[str, str]:
-    """`Texts.get_many`, inside the caller's transaction. `gone`: return texts of erased owners too that are not destroyed yet; erasure alone sets it."""
+    """`Texts.get_many`, inside the caller's transaction."""
     wanted, perhaps = list(dict.fromkeys(ids)), list(dict.fromkeys(known))
     if not wanted and not perhaps:
         return {}
-    read = await _texts_of(connection, [*wanted, *perhaps], gone=gone)
+    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [[*wanted, *perhaps]])
+    rows = await cursor.fetchall()
+    read = {row["asked"]: None if row["gone"] else _text_of(connection, row) for row in rows}
     found = {id: text for id in perhaps if (text := read.get(id))}
     for id in wanted:
         if id not in read:
@@ -257,14 +250,6 @@ async def get_texts(
             raise TextErased(f"text {id} was erased by its owner")
         found[id] = erased if text is None and erased is not None else text or ""
     return found
-
-
-async def _texts_of(connection: Connection, ids: list[str], *, gone: bool = False) -> dict[str, str | None]:
-    """Those of the texts that exist, by id; None for an erased one."""
-    cursor = await connection.execute(_READ + " WHERE o.id = ANY(%s::uuid[])", [ids])
-    return {
-        row["asked"]: _text_of(connection, row) if gone or not row["gone"] else None for row in await cursor.fetchall()
-    }
 
 
 async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.records.database import Pool, RecordsError, transaction
+from tongyao.records.database import RecordsError, Repository, transaction
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 
@@ -11,11 +11,8 @@ class NobodyThere(RecordsError):
     """Nobody sits under this alias in the process."""
 
 
-class Contacts:
+class Contacts(Repository):
     """Contacts in all processes. Each belongs to who gave it."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(self, process_id: str, alias: str, words: str) -> None:
         """Keep what `alias` tells those who committed, in the place of what they told before; empty words take it back.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Repository
 
 
 class EventCursor(Value):
@@ -33,11 +33,8 @@ class RecordedEvent(Event):
         return Event(seq=self.seq, kind=self.kind, at=self.at, data=self.data)
 
 
-class Events:
+class Events(Repository):
     """What happened in each process, by `seq`: per process, from 1, without holes. No global order exists."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def events(self, process_id: str, after: EventCursor = START, limit: int = 100) -> list[RecordedEvent]:
         """The events that directly follow `after`, at most `limit`, in order.
@@ -46,44 +43,40 @@ class Events:
         on from the last one they saw misses none. Where events that they saw were superseded since, the reader gets what stands
         in their place.
         """
-        async with reading(self._pool, RecordedEvent) as cursor:
-            await cursor.execute(
-                f"""WITH from_seq AS ({_FROM}),
-                    lost AS (SELECT e.* FROM events e, from_seq f WHERE e.process_id = %(process)s AND NOT e.superseded
-                             AND e.seq > f.after AND e.seq <= f.complete_to ORDER BY e.seq LIMIT %(limit)s),
-                    next AS (SELECT e.*, greatest(f.after, f.complete_to) + row_number() OVER (ORDER BY e.seq) AS place
-                             FROM from_seq f, LATERAL (SELECT * FROM events e WHERE e.process_id = %(process)s
-                                 AND NOT e.superseded AND e.seq > greatest(f.after, f.complete_to)
-                                 ORDER BY e.seq LIMIT %(limit)s) AS e)
-                    SELECT epoch, seq, kind, at, data FROM lost
-                    UNION ALL SELECT epoch, seq, kind, at, data FROM next WHERE seq = place
-                    ORDER BY seq LIMIT %(limit)s""",
-                {"process": process_id, "epoch": after.epoch, "seq": after.seq, "limit": limit},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            RecordedEvent,
+            f"""WITH from_seq AS ({_FROM}),
+                lost AS (SELECT e.* FROM events e, from_seq f WHERE e.process_id = %(process)s AND NOT e.superseded
+                         AND e.seq > f.after AND e.seq <= f.complete_to ORDER BY e.seq LIMIT %(limit)s),
+                next AS (SELECT e.*, greatest(f.after, f.complete_to) + row_number() OVER (ORDER BY e.seq) AS place
+                         FROM from_seq f, LATERAL (SELECT * FROM events e WHERE e.process_id = %(process)s
+                             AND NOT e.superseded AND e.seq > greatest(f.after, f.complete_to)
+                             ORDER BY e.seq LIMIT %(limit)s) AS e)
+                SELECT epoch, seq, kind, at, data FROM lost
+                UNION ALL SELECT epoch, seq, kind, at, data FROM next WHERE seq = place
+                ORDER BY seq LIMIT %(limit)s""",
+            {"process": process_id, "epoch": after.epoch, "seq": after.seq, "limit": limit},
+        )
 
     async def superseded_from(self, process_id: str, epoch: int) -> int | None:
         """The first `seq` that a reader of this epoch must read again, as newer epochs begin there; None when there is no newer one.
 
         Epoch 0 has read nothing.
         """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "SELECT min(first_seq) AS first FROM epochs WHERE process_id = %s AND epoch > %s AND %s > 0",
-                [process_id, epoch, epoch],
-            )
-            row = await cursor.fetchone()
-        return row["first"] if row else None
+        first: int | None = await self._value(
+            "SELECT min(first_seq) AS first FROM epochs WHERE process_id = %s AND epoch > %s AND %s > 0",
+            [process_id, epoch, epoch],
+        )
+        return first
 
     async def of_kind(self, process_id: str, *kinds: EventKind) -> list[RecordedEvent]:
         """The events of these kinds that are written so far, in order."""
-        async with reading(self._pool, RecordedEvent) as cursor:
-            await cursor.execute(
-                """SELECT epoch, seq, kind, at, data FROM events
-                   WHERE process_id = %s AND kind = ANY(%s) AND NOT superseded ORDER BY seq""",
-                [process_id, [kind.value for kind in kinds]],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            RecordedEvent,
+            """SELECT epoch, seq, kind, at, data FROM events
+               WHERE process_id = %s AND kind = ANY(%s) AND NOT superseded ORDER BY seq""",
+            [process_id, [kind.value for kind in kinds]],
+        )
 
 
 _FROM = """SELECT least(%(seq)s::bigint, COALESCE(

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, reading, transaction
+from tongyao.records.database import RecordsError, Repository, transaction
 from tongyao.records.privacy.shared_texts import shared_text_id
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
@@ -32,11 +32,8 @@ class FeedbackRow(Value):
     at: datetime | None = None
 
 
-class Feedback:
+class Feedback(Repository):
     """Feedback on all plans. Its words belong to who said them."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(self, process_id: str, row: FeedbackRow, *, words: str = "") -> FeedbackRow:
         """Keep what `row.alias` says of a revision, with `words` of their own if there are any.
@@ -74,13 +71,12 @@ class Feedback:
 
     async def of_process(self, process_id: str) -> list[FeedbackRow]:
         """By revision, then alias."""
-        async with reading(self._pool, FeedbackRow) as cursor:
-            await cursor.execute(
-                """SELECT alias, revision, usefulness, outcome, text_id, person, at FROM feedback
-                   WHERE process_id = %s ORDER BY revision, alias""",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            FeedbackRow,
+            """SELECT alias, revision, usefulness, outcome, text_id, person, at FROM feedback
+               WHERE process_id = %s ORDER BY revision, alias""",
+            [process_id],
+        )
 
     async def words(self, process_id: str, alias: str, revision: int, *, shared: bool = False) -> str:
         """What they said in their own words, or as others may read it; empty when nothing, or when it was erased."""

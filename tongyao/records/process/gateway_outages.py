@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tongyao.records.database import Pool, session
+from tongyao.records.database import Repository, session
 
 BEAT_SECONDS: Final = 5.0
 """How often a gateway tells that it is open."""
@@ -17,30 +17,25 @@ SHUT_AFTER_SECONDS: Final = 30.0
 Interval = tuple[datetime, datetime]
 
 
-class Door:
+class Door(Repository):
     """When this installation could accept messages: open as long as any of its gateways is."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def beat(self) -> timedelta | None:
         """Tell that a gateway is open; returns the length of the outage that ends with this, if one does."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """WITH known AS (SELECT last_open FROM door WHERE id = 1 FOR UPDATE),
-                    outage AS (
-                       INSERT INTO door_outages (shut_at, opened_at)
-                       SELECT last_open, clock_timestamp() FROM known
-                       WHERE clock_timestamp() - last_open > make_interval(secs => %(gap)s)
-                       ON CONFLICT DO NOTHING RETURNING opened_at - shut_at AS length),
-                    beat AS (
-                       INSERT INTO door AS d (id, last_open) SELECT 1, clock_timestamp() FROM (SELECT count(*) FROM known) AS k
-                       ON CONFLICT (id) DO UPDATE SET last_open = greatest(d.last_open, excluded.last_open))
-                   SELECT length FROM outage""",
-                {"gap": SHUT_AFTER_SECONDS},
-            )
-            row = await cursor.fetchone()
-        return row["length"] if row else None
+        outage: timedelta | None = await self._value(
+            """WITH known AS (SELECT last_open FROM door WHERE id = 1 FOR UPDATE),
+                outage AS (
+                   INSERT INTO door_outages (shut_at, opened_at)
+                   SELECT last_open, clock_timestamp() FROM known
+                   WHERE clock_timestamp() - last_open > make_interval(secs => %(gap)s)
+                   ON CONFLICT DO NOTHING RETURNING opened_at - shut_at AS length),
+                beat AS (
+                   INSERT INTO door AS d (id, last_open) SELECT 1, clock_timestamp() FROM (SELECT count(*) FROM known) AS k
+                   ON CONFLICT (id) DO UPDATE SET last_open = greatest(d.last_open, excluded.last_open))
+               SELECT length FROM outage""",
+            {"gap": SHUT_AFTER_SECONDS},
+        )
+        return outage
 
     async def shut_seconds(self, process_id: str, since: datetime) -> float:
         """For how many seconds since then no message could be handed in, while the process was not suspended.

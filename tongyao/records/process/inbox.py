@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from tongyao.protocol.model.events import Ask, Snapshot
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Connection, Pool, fetch_all, fetch_one, reading
+from tongyao.records.database import Connection, Repository
 
 _ANSWERED: Final[LiteralString] = """EXISTS (
     SELECT 1 FROM messages m
@@ -56,45 +56,39 @@ class InboxRow(Value):
         return self.id.removeprefix(f"{self.process_id}/")
 
 
-class Inbox:
+class Inbox(Repository):
     """The inboxes of everybody."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def get(self, process_id: str, ask_id: str) -> InboxRow | None:
         """One ask; None where it never waited."""
-        return await fetch_one(self._pool, InboxRow, "SELECT * FROM inbox WHERE id = %s", [f"{process_id}/{ask_id}"])
+        return await self._one(InboxRow, "SELECT * FROM inbox WHERE id = %s", [f"{process_id}/{ask_id}"])
 
     async def of_person(self, person: str) -> list[InboxRow]:
         """What waits for this person in all processes; the most urgent first, what has no deadline last."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute(
-                f"""SELECT * FROM inbox WHERE person = %s AND closed_at IS NULL AND NOT {_ANSWERED}
-                   ORDER BY due_at NULLS LAST, opened_at, id""",
-                [person],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            InboxRow,
+            f"""SELECT * FROM inbox WHERE person = %s AND closed_at IS NULL AND NOT {_ANSWERED}
+               ORDER BY due_at NULLS LAST, opened_at, id""",
+            [person],
+        )
 
     async def of_operators(self) -> list[InboxRow]:
         """What waits for an operator: everything open that is asked of no single person."""
-        return await fetch_all(
-            self._pool, InboxRow, "SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id"
+        return await self._all(
+            InboxRow, "SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id"
         )
 
     async def received(self, process_id: str, alias: str) -> list[InboxRow]:
         """What was asked of a seat and answered, where the process has not written yet that it is."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute(
-                f"SELECT * FROM inbox WHERE process_id = %s AND alias = %s AND closed_at IS NULL AND {_ANSWERED}",
-                [process_id, alias],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            InboxRow,
+            f"SELECT * FROM inbox WHERE process_id = %s AND alias = %s AND closed_at IS NULL AND {_ANSWERED}",
+            [process_id, alias],
+        )
 
     async def invitation(self, process_id: str, person: str, number: int | None = None) -> InboxRow | None:
         """The last question, or that of this number, whether a proxy may speak for somebody in a process; answered or not."""
-        return await fetch_one(
-            self._pool,
+        return await self._one(
             InboxRow,
             """SELECT * FROM inbox WHERE process_id = %(process)s AND person = %(person)s AND ask = %(consent)s
                AND (%(number)s::int IS NULL OR round = %(number)s) ORDER BY round DESC LIMIT 1""",
@@ -103,23 +97,21 @@ class Inbox:
 
     async def open_in(self, process_ids: Sequence[str]) -> list[InboxRow]:
         """What waits for anybody in these processes, oldest first."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute(
-                f"""SELECT * FROM inbox WHERE process_id = ANY(%s) AND closed_at IS NULL AND NOT {_ANSWERED}
-                   ORDER BY opened_at, id""",
-                [list(process_ids)],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            InboxRow,
+            f"""SELECT * FROM inbox WHERE process_id = ANY(%s) AND closed_at IS NULL AND NOT {_ANSWERED}
+               ORDER BY opened_at, id""",
+            [list(process_ids)],
+        )
 
     async def of_process(self, process_id: str, *, open_only: bool = False) -> list[InboxRow]:
         """Everything that waits, or ever waited, for anybody in a process, oldest first."""
-        async with reading(self._pool, InboxRow) as cursor:
-            await cursor.execute(
-                f"""SELECT * FROM inbox WHERE process_id = %s AND (closed_at IS NULL AND NOT {_ANSWERED} OR NOT %s)
-                   ORDER BY opened_at, id""",
-                [process_id, open_only],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            InboxRow,
+            f"""SELECT * FROM inbox WHERE process_id = %s AND (closed_at IS NULL AND NOT {_ANSWERED} OR NOT %s)
+               ORDER BY opened_at, id""",
+            [process_id, open_only],
+        )
 
 
 async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:

@@ -8,7 +8,7 @@ from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind, Outbox
 from tongyao.records.budgets import settle
-from tongyao.records.database import Connection, Pool, session, transaction
+from tongyao.records.database import Connection, Repository, transaction
 from tongyao.records.process import event_projections
 from tongyao.records.process.children import tell_parent
 from tongyao.records.process.epochs import Position, begin_epoch, first_difference, write_events
@@ -17,11 +17,8 @@ from tongyao.records.process.messages import send_again
 from tongyao.records.process.processes import ProcessUnknown
 
 
-class Journal:
+class Journal(Repository):
     """Where outboxes arrive, even twice or out of order: nothing is lost, nothing goes backwards but when the workflow did."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def write(self, outbox: Outbox, run_id: str) -> bool:
         """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that tells it.
@@ -66,13 +63,13 @@ class Journal:
 
     async def knows(self, process_id: str, run_id: str) -> bool:
         """Whether this run has written before, or nobody has: then nothing can be ahead of it."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return bool(
+            await self._value(
                 """SELECT 1 FROM processes p WHERE p.id = %(id)s AND (p.run_id = %(run)s OR p.seq = 0
-                       OR EXISTS (SELECT 1 FROM epochs e WHERE e.process_id = p.id AND e.run_id = %(run)s))""",
+                   OR EXISTS (SELECT 1 FROM epochs e WHERE e.process_id = p.id AND e.run_id = %(run)s))""",
                 {"id": process_id, "run": run_id},
             )
-            return await cursor.fetchone() is not None
+        )
 
     async def project_again(self, state: State, run_id: str) -> int:
         """Make the records follow a whole state: after a reset, or a restore of either server.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Pool, Repository, session
 from tongyao.records.privacy.texts import get_texts
 from tongyao.records.process.processes import SELECT_PROCESSES, Processes, ProcessRow
 
@@ -22,50 +22,46 @@ class ProcessTree(Value):
         return (self.process, *(row for child in self.children for row in child.all()))
 
 
-class Lineage:
+class ProcessLineage(Repository):
     """Parents and children."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._processes = Processes(pool)
 
     async def children(self, process_id: str) -> list[ProcessRow]:
         """The processes made of this one's residuals, oldest first."""
-        async with reading(self._pool, ProcessRow) as cursor:
-            await cursor.execute(
-                SELECT_PROCESSES + " WHERE p.parent_id = %s ORDER BY p.created_at, p.id",
-                [process_id],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            ProcessRow, SELECT_PROCESSES + " WHERE p.parent_id = %s ORDER BY p.created_at, p.id", [process_id]
+        )
 
     async def asked_in(self, process_id: str) -> frozenset[str]:
         """Profiles of everybody who was asked to take part in a process, whatever they answered.
 
         Who said no is among them: nobody is to learn that from who is asked again.
         """
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return frozenset(
+            await self._column(
                 """SELECT profile_id FROM seats WHERE process_id = %(process)s AND profile_id IS NOT NULL
-                   UNION SELECT chosen ->> 'profile_id' FROM messages m, jsonb_array_elements(m.payload -> 'participants') chosen
-                         WHERE m.process_id = %(process)s AND m.kind IN ('select_participants', 'decide')
-                           AND (m.verdict ->> 'accepted')::boolean
-                   UNION SELECT named ->> 'profile_id' FROM manifests f, jsonb_array_elements(f.body -> 'participants') named
-                         WHERE f.process_id = %(process)s AND f.part = 'start'
-                   UNION SELECT c.profile_id FROM candidates c JOIN processes p ON p.id = c.process_id
-                         WHERE c.process_id = %(process)s AND c.round = 0 AND p.settings ->> 'auto_start' = 'true'""",
+               UNION SELECT chosen ->> 'profile_id' FROM messages m, jsonb_array_elements(m.payload -> 'participants') chosen
+                     WHERE m.process_id = %(process)s AND m.kind IN ('select_participants', 'decide')
+                       AND (m.verdict ->> 'accepted')::boolean
+               UNION SELECT named ->> 'profile_id' FROM manifests f, jsonb_array_elements(f.body -> 'participants') named
+                     WHERE f.process_id = %(process)s AND f.part = 'start'
+               UNION SELECT c.profile_id FROM candidates c JOIN processes p ON p.id = c.process_id
+                     WHERE c.process_id = %(process)s AND c.round = 0 AND p.settings ->> 'auto_start' = 'true'""",
                 {"process": process_id},
             )
-            return frozenset([row["profile_id"] for row in await cursor.fetchall()])
+        )
 
     async def tree(self, process_id: str) -> ProcessTree:
         """The branch that begins with this process; of a root, the whole tree. Raises `ProcessUnknown`."""
         top = await self._processes.get(process_id)
-        async with reading(self._pool, ProcessRow) as cursor:
-            await cursor.execute(
-                SELECT_PROCESSES + " WHERE p.root_id = %s AND p.depth > %s ORDER BY p.created_at, p.id",
-                [top.root_id, top.depth],
-            )
-            below = await cursor.fetchall()
+        below = await self._all(
+            ProcessRow,
+            SELECT_PROCESSES + " WHERE p.root_id = %s AND p.depth > %s ORDER BY p.created_at, p.id",
+            [top.root_id, top.depth],
+        )
         return _branch(top, below)
 
     async def tensions(self, root_id: str) -> dict[str, Tension]:

@@ -25,7 +25,7 @@ from tongyao.protocol.model.messages import (
 )
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.refusals import Verdict
-from tongyao.records.database import Connection, Pool, RecordsError, reading, rows_of, session, transaction
+from tongyao.records.database import Connection, RecordsError, Repository, reading, rows_of, transaction
 from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
 
@@ -98,11 +98,8 @@ def message_text_id(process_id: str, author_id: str, key: str) -> str:
     return text_id("words", process_id, author_id, key)
 
 
-class Messages:
+class Messages(Repository):
     """All messages to all processes."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put(
         self,
@@ -114,21 +111,13 @@ class Messages:
         login: str = "",
         text: MessageText | None = None,
     ) -> StoredMessage:
-        """Store a message with its text (under `message_text_id`); the same key again finds the same message.
+        """Store a message with its text (under `message_text_id`); the same key again finds the same message, with its verdict.
 
-        Args:
-            author_id: who sends, outside the process too (a person's id); keys are theirs.
-            via: where it came in: `api`, `mcp`, `cli`, `mail`, …
-            login: which operator sends.
+        `author_id`: who sends, outside the process too (a person's id); keys are theirs. `via`: where it came in: `api`, `mcp`, `cli`,
+        `mail`, … `login`: which operator sends.
 
-        Returns:
-            What is stored, with its verdict if there is one already.
-
-        Raises:
-            KeyReused: the key stands for another message, or for another text.
-            ProcessUnknown: there is no such process.
-            TooManyMessages: the lane is full. Operators, children and `CONTROL_KINDS` are exempt.
-            TextErased: the text was stored before and has been erased.
+        Raises `KeyReused` where the key stands for another message or text, `ProcessUnknown`, `TooManyMessages` where the lane is full
+        (operators, children and `CONTROL_KINDS` are exempt), `TextErased` where the text was stored before and has been erased.
         """
         try:
             async with transaction(self._pool) as connection:
@@ -152,57 +141,45 @@ class Messages:
 
     async def get(self, id: str) -> StoredMessage:
         """Raises `MessageUnknown`."""
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute("SELECT * FROM messages WHERE id = %s", [id])
-            found = await cursor.fetchone()
+        found = await self._one(StoredMessage, "SELECT * FROM messages WHERE id = %s", [id])
         if found is None:
             raise MessageUnknown(f"there is no message {id}")
         return found
-
-    async def pending(self, process_id: str) -> Sequence[StoredMessage]:
-        """The pending messages of a process, oldest first, leased or not."""
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute(
-                "SELECT * FROM messages WHERE process_id = %s AND state = 'pending' ORDER BY created_at, id",
-                [process_id],
-            )
-            return await cursor.fetchall()
 
     async def said_last(self, process_id: str, lane: str, round_number: int) -> StoredMessage | None:
         """What came last by this lane for a round, where it was not refused; None where nothing was said for it.
 
         Words that came late count in the round that their verdict names.
         """
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute(
-                """SELECT * FROM messages
-                   WHERE process_id = %s AND lane = %s AND kind = 'submit_projection'
-                     AND COALESCE(NULLIF((verdict ->> 'round')::int, 0), (payload ->> 'round')::int) = %s
-                     AND COALESCE((verdict ->> 'accepted')::boolean, true)
-                   ORDER BY number DESC LIMIT 1""",
-                [process_id, lane, round_number],
-            )
-            return await cursor.fetchone()
+        return await self._one(
+            StoredMessage,
+            """SELECT * FROM messages
+               WHERE process_id = %s AND lane = %s AND kind = 'submit_projection'
+                 AND COALESCE(NULLIF((verdict ->> 'round')::int, 0), (payload ->> 'round')::int) = %s
+                 AND COALESCE((verdict ->> 'accepted')::boolean, true)
+               ORDER BY number DESC LIMIT 1""",
+            [process_id, lane, round_number],
+        )
 
     async def refused_residuals(self, process_id: str) -> frozenset[str]:
         """Residuals for which the demander said that no process is started."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return frozenset(
+            await self._column(
                 """SELECT payload ->> 'residual' AS residual FROM messages WHERE process_id = %s AND kind = 'approve_residual'
-                     AND payload ->> 'approve' = 'false' AND (verdict ->> 'accepted')::boolean""",
+                 AND payload ->> 'approve' = 'false' AND (verdict ->> 'accepted')::boolean""",
                 [process_id],
             )
-            return frozenset([row["residual"] for row in await cursor.fetchall()])
+        )
 
     async def undelivered(self, process_id: str, lanes: Sequence[str]) -> bool:
         """Whether a message of one of these lanes has no verdict yet and was not set aside."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return bool(
+            await self._value(
                 """SELECT 1 FROM messages WHERE process_id = %s AND lane = ANY(%s)
-                       AND state = 'pending' AND set_aside_at IS NULL LIMIT 1""",
+                   AND state = 'pending' AND set_aside_at IS NULL LIMIT 1""",
                 [process_id, list(lanes)],
             )
-            return await cursor.fetchone() is not None
+        )
 
     async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
         """Lease up to `limit` messages for `lease` seconds, oldest first.
@@ -228,14 +205,10 @@ class Messages:
 
     async def next_due(self) -> float | None:
         """In how many seconds the next message may be due by itself: its next try, or the end of its lease; None: there is none."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT extract(epoch FROM min(at) - now())::float AS seconds
-                   FROM (SELECT greatest(next_attempt_at, leased_until) AS at FROM messages WHERE state = 'pending') AS m
-                   WHERE at > now()"""
-            )
-            row = await cursor.fetchone()
-        return row["seconds"] if row else None
+        seconds: float | None = await self._value("""SELECT extract(epoch FROM min(at) - now())::float AS seconds
+               FROM (SELECT greatest(next_attempt_at, leased_until) AS at FROM messages WHERE state = 'pending') AS m
+               WHERE at > now()""")
+        return seconds
 
     async def take(self, id: str, *, lease: float = LEASE_SECONDS) -> StoredMessage | None:
         """Lease one message, if nothing of its lane goes before it; None if something does, or if it has a verdict."""
@@ -258,34 +231,31 @@ class Messages:
 
         `failed`: the process has answered, and it was no verdict. `set_aside`: later ones of the lane may go first.
         """
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %(seconds)s), leased_until = NULL,
-                       trouble = %(trouble)s, failures = failures + %(failed)s::int,
-                       set_aside_at = CASE WHEN %(set_aside)s THEN COALESCE(set_aside_at, now()) ELSE set_aside_at END
-                   WHERE id = %(id)s AND state = 'pending'""",
-                {"id": id, "seconds": seconds, "trouble": trouble, "failed": failed, "set_aside": set_aside},
-            )
+        await self._run(
+            """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %(seconds)s), leased_until = NULL,
+                   trouble = %(trouble)s, failures = failures + %(failed)s::int,
+                   set_aside_at = CASE WHEN %(set_aside)s THEN COALESCE(set_aside_at, now()) ELSE set_aside_at END
+               WHERE id = %(id)s AND state = 'pending'""",
+            {"id": id, "seconds": seconds, "trouble": trouble, "failed": failed, "set_aside": set_aside},
+        )
 
     async def set_aside_before(self, message: StoredMessage) -> Sequence[StoredMessage]:
         """Earlier ones of its lane that were set aside and have no verdict."""
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute(
-                """SELECT * FROM messages WHERE process_id = %s AND lane = %s AND number < %s
-                       AND state = 'pending' AND set_aside_at IS NOT NULL ORDER BY number""",
-                [message.process_id, message.lane, message.number],
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            StoredMessage,
+            """SELECT * FROM messages WHERE process_id = %s AND lane = %s AND number < %s
+                   AND state = 'pending' AND set_aside_at IS NOT NULL ORDER BY number""",
+            [message.process_id, message.lane, message.number],
+        )
 
     async def verdict(self, id: str, verdict: Verdict) -> StoredMessage:
         """Store the verdict, unless there is one; return the message. Raises `MessageUnknown`."""
-        async with reading(self._pool, StoredMessage) as cursor:
-            await cursor.execute(
-                """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now(), leased_until = NULL
-                   WHERE id = %s AND state = 'pending' RETURNING *""",
-                [Jsonb(verdict.model_dump(mode="json")), id],
-            )
-            decided = await cursor.fetchone()
+        decided = await self._one(
+            StoredMessage,
+            """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now(), leased_until = NULL
+               WHERE id = %s AND state = 'pending' RETURNING *""",
+            [Jsonb(verdict.model_dump(mode="json")), id],
+        )
         return decided or await self.get(id)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, reading, session
+from tongyao.records.database import Repository
 
 Act = Literal["project_again"]
 """What operators do to a process that is no message to it."""
@@ -29,43 +29,37 @@ class OperatorAct(Value):
     times: int = 1
 
 
-class OperatorLog:
+class OperatorLog(Repository):
     """Messages of operators stand in `messages`; only what is no message is written here."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
     async def note(self, process_id: str, act: Act, *, login: str, via: str) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                "INSERT INTO operator_acts (process_id, act, login, via) VALUES (%s, %s, %s, %s)",
-                [process_id, act, login, via],
-            )
+        await self._run(
+            "INSERT INTO operator_acts (process_id, act, login, via) VALUES (%s, %s, %s, %s)",
+            [process_id, act, login, via],
+        )
 
     async def note_decoded(self, payloads: int, *, login: str, via: str) -> None:
         """Payloads of Temporal were decoded. What one operator decodes within a minute is one row: pages ask again and again."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """UPDATE operator_acts SET times = times + %s
-                   WHERE act = %s AND login = %s AND via = %s AND at > now() - interval '1 minute'""",
-                [payloads, DECODED, login, via],
+        known = await self._run(
+            """UPDATE operator_acts SET times = times + %s
+               WHERE act = %s AND login = %s AND via = %s AND at > now() - interval '1 minute'""",
+            [payloads, DECODED, login, via],
+        )
+        if not known:
+            await self._run(
+                "INSERT INTO operator_acts (act, times, login, via) VALUES (%s, %s, %s, %s)",
+                [DECODED, payloads, login, via],
             )
-            if cursor.rowcount == 0:
-                await connection.execute(
-                    "INSERT INTO operator_acts (act, times, login, via) VALUES (%s, %s, %s, %s)",
-                    [DECODED, payloads, login, via],
-                )
 
     async def acts(
         self, *, process_id: str | None = None, login: str | None = None, limit: int = 100
     ) -> list[OperatorAct]:
         """What operators did, the newest first; of one process, of one operator."""
-        async with reading(self._pool, OperatorAct) as cursor:
-            await cursor.execute(
-                _ACTS + " ORDER BY at DESC, process_id LIMIT %(limit)s",
-                {"process": process_id, "login": login, "limit": limit},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            OperatorAct,
+            _ACTS + " ORDER BY at DESC, process_id LIMIT %(limit)s",
+            {"process": process_id, "login": login, "limit": limit},
+        )
 
 
 _ACTS: Final = """SELECT * FROM (

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, fetch_all, reading, session
+from tongyao.records.database import Repository
 
 
 class PlanRow(Value):
@@ -68,28 +68,24 @@ ANSWERS: Final = """SELECT revision, alias, decision, text_id, at
     FROM answers WHERE process_id = %(process)s ORDER BY revision, alias"""
 
 
-class Plans:
+class Plans(Repository):
     """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
     async def put_plan(self, process_id: str, row: PlanRow) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO plans
-                       (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
-                   VALUES (%(process)s, %(revision)s, %(text_id)s, %(markdown_text_id)s, %(reduced)s, %(claims)s, %(supported)s)
-                   ON CONFLICT (process_id, revision) DO UPDATE SET
-                       text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
-                       reduced = excluded.reduced, claims = excluded.claims, supported = excluded.supported,
-                       at = now()""",
-                {"process": process_id, **row.model_dump(exclude={"at"})},
-            )
+        await self._run(
+            """INSERT INTO plans
+                   (process_id, revision, text_id, markdown_text_id, reduced, claims, supported)
+               VALUES (%(process)s, %(revision)s, %(text_id)s, %(markdown_text_id)s, %(reduced)s, %(claims)s, %(supported)s)
+               ON CONFLICT (process_id, revision) DO UPDATE SET
+                   text_id = excluded.text_id, markdown_text_id = excluded.markdown_text_id,
+                   reduced = excluded.reduced, claims = excluded.claims, supported = excluded.supported,
+                   at = now()""",
+            {"process": process_id, **row.model_dump(exclude={"at"})},
+        )
 
     async def plans(self, process_id: str) -> list[PlanRow]:
         """Every revision, oldest first."""
-        return await fetch_all(self._pool, PlanRow, PLANS, {"process": process_id})
+        return await self._all(PlanRow, PLANS, {"process": process_id})
 
     async def latest(self, process_id: str) -> PlanRow | None:
         """The revision that holds; None before there is a plan."""
@@ -97,60 +93,52 @@ class Plans:
         return plans[-1] if plans else None
 
     async def put_deliveries(self, process_id: str, rows: Sequence[DeliveryRow]) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO deliveries (process_id, revision, alias, text_id, language)
-                   SELECT %s, d.* FROM jsonb_to_recordset(%s)
-                       AS d (revision int, alias text, text_id uuid, language text)
-                   ON CONFLICT (process_id, revision, alias) DO UPDATE
-                   SET text_id = excluded.text_id, language = excluded.language, at = now()""",
-                [process_id, Jsonb([row.model_dump(mode="json", exclude={"at"}) for row in rows])],
-            )
-
-    async def deliveries(self, process_id: str) -> list[DeliveryRow]:
-        """By revision, then alias."""
-        return await fetch_all(self._pool, DeliveryRow, DELIVERIES, {"process": process_id})
+        await self._run(
+            """INSERT INTO deliveries (process_id, revision, alias, text_id, language)
+               SELECT %s, d.* FROM jsonb_to_recordset(%s)
+                   AS d (revision int, alias text, text_id uuid, language text)
+               ON CONFLICT (process_id, revision, alias) DO UPDATE
+               SET text_id = excluded.text_id, language = excluded.language, at = now()""",
+            [process_id, Jsonb([row.model_dump(mode="json", exclude={"at"}) for row in rows])],
+        )
 
     async def answers(self, process_id: str) -> list[AnswerRow]:
         """By revision, then alias."""
-        return await fetch_all(self._pool, AnswerRow, ANSWERS, {"process": process_id})
+        return await self._all(AnswerRow, ANSWERS, {"process": process_id})
 
     async def decisions(self, process_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """What was answered to the plans that hold, by process and alias."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT process_id, alias, decision FROM answers a
-                   WHERE process_id = ANY(%s)
-                     AND revision = (SELECT max(revision) FROM plans p WHERE p.process_id = a.process_id)
-                   ORDER BY process_id, alias""",
-                [list(process_ids)],
-            )
-            found: dict[str, dict[str, str]] = {}
-            for row in await cursor.fetchall():
-                found.setdefault(row["process_id"], {})[row["alias"]] = row["decision"]
-            return found
+        found: dict[str, dict[str, str]] = {}
+        for row in await self._rows(
+            """SELECT process_id, alias, decision FROM answers a
+               WHERE process_id = ANY(%s)
+                 AND revision = (SELECT max(revision) FROM plans p WHERE p.process_id = a.process_id)
+               ORDER BY process_id, alias""",
+            [list(process_ids)],
+        ):
+            found.setdefault(row["process_id"], {})[row["alias"]] = row["decision"]
+        return found
 
     async def acceptance(
         self, *, process_id: str | None = None, scene: str | None = None, since: datetime | None = None
     ) -> Acceptance:
         """Answers to the latest revision of each plan: of one process, of a scene, of plans made since then, or of all."""
-        async with reading(self._pool, Acceptance) as cursor:
-            await cursor.execute(
-                """WITH held AS (
-                       SELECT DISTINCT ON (q.process_id) q.process_id, q.revision
-                       FROM plans q JOIN processes p ON p.id = q.process_id
-                       WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
-                         AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)
-                         AND (%(since)s::timestamptz IS NULL OR q.at >= %(since)s)
-                       ORDER BY q.process_id, q.revision DESC)
-                   SELECT count(*) AS asked,
-                       count(*) FILTER (WHERE a.decision = 'commit') AS commit,
-                       count(*) FILTER (WHERE a.decision = 'decline') AS decline,
-                       count(*) FILTER (WHERE a.decision = 'propose') AS propose
-                   FROM held JOIN deliveries d USING (process_id, revision)
-                   LEFT JOIN answers a USING (process_id, revision, alias)""",
-                {"process": process_id, "scene": scene, "since": since},
-            )
-            found = await cursor.fetchone()
+        found = await self._one(
+            Acceptance,
+            """WITH held AS (
+                   SELECT DISTINCT ON (q.process_id) q.process_id, q.revision
+                   FROM plans q JOIN processes p ON p.id = q.process_id
+                   WHERE (%(process)s::text IS NULL OR p.id = %(process)s)
+                     AND (%(scene)s::text IS NULL OR p.scene_id = %(scene)s)
+                     AND (%(since)s::timestamptz IS NULL OR q.at >= %(since)s)
+                   ORDER BY q.process_id, q.revision DESC)
+               SELECT count(*) AS asked,
+                   count(*) FILTER (WHERE a.decision = 'commit') AS commit,
+                   count(*) FILTER (WHERE a.decision = 'decline') AS decline,
+                   count(*) FILTER (WHERE a.decision = 'propose') AS propose
+               FROM held JOIN deliveries d USING (process_id, revision)
+               LEFT JOIN answers a USING (process_id, revision, alias)""",
+            {"process": process_id, "scene": scene, "since": since},
+        )
         assert found is not None
         return found

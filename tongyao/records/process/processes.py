@@ -5,7 +5,7 @@ Only `journal` writes what a workflow decides (phase, round, …); here a proces
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, RecordsError, RowT, fetch_one, reading, session, transaction
+from tongyao.records.database import RecordsError, Repository, RowT, transaction
 from tongyao.records.people.scenes import SceneUnknown
 
 MAX_PAGE = 200
@@ -139,18 +139,15 @@ _AT_STEP: Final = SELECT_PROCESSES.replace(
 )
 
 
-class Page(Value):
+class ProcessPage(Value):
     """Processes, newest first; `next` is the cursor of the following page, None at the end."""
 
     rows: list[ProcessRow]
     next: str | None
 
 
-class Processes:
+class Processes(Repository):
     """All processes."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def create(self, new: NewProcess) -> ProcessRow:
         """Announce a process: the row first, then the workflow. The same once more changes nothing.
@@ -171,47 +168,39 @@ class Processes:
 
     async def mark_started(self, process_id: str) -> None:
         """The workflow exists. Raises `ProcessUnknown`."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                "UPDATE processes SET started = true, updated_at = now() WHERE id = %s", [process_id]
-            )
-        if not cursor.rowcount:
+        if not await self._run("UPDATE processes SET started = true, updated_at = now() WHERE id = %s", [process_id]):
             await self.get(process_id)
 
     async def get(self, process_id: str) -> ProcessRow:
         """Raises `ProcessUnknown`."""
-        return await self._one(ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", process_id)
+        return await self._known(ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", process_id)
 
     async def at_step(self, process_id: str) -> StepRow:
         """Raises `ProcessUnknown`."""
-        return await self._one(StepRow, _AT_STEP, process_id)
+        return await self._known(StepRow, _AT_STEP, process_id)
 
-    async def _one(self, kind: type[RowT], query: str, process_id: str) -> RowT:
-        row = await fetch_one(self._pool, kind, query, [process_id])
+    async def _known(self, kind: type[RowT], query: str, process_id: str) -> RowT:
+        row = await self._one(kind, query, [process_id])
         if row is None:
             raise ProcessUnknown(f"there is no process {process_id!r}")
         return row
 
-    async def ids_like(self, beginning: str, *, limit: int = 20) -> Sequence[str]:
+    async def ids_like(self, beginning: str) -> Sequence[str]:
         """Ids that begin with this, with or without the `c-` before it; the newest process first."""
         escaped = beginning.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s ORDER BY created_at DESC, id LIMIT %s""",
-                [f"{escaped}%", f"c-{escaped}%", limit],
-            )
-            return [row["id"] for row in await cursor.fetchall()]
+        return await self._column(
+            """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s ORDER BY created_at DESC, id LIMIT 20""",
+            [f"{escaped}%", f"c-{escaped}%"],
+        )
 
     async def usual_cost(self) -> Decimal | None:
         """US dollars: half of the last hundred completed processes cost no more. None for fewer than three."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) AS usual, count(*) AS ended FROM (
-                       SELECT cost FROM processes WHERE outcome = 'completed' AND parent_id IS NULL
-                       ORDER BY ended_at DESC LIMIT 100) AS last"""
-            )
-            row = await cursor.fetchone()
-        return row["usual"] if row and row["ended"] >= 3 else None
+        usual: Decimal | None = await self._value(
+            """SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM (
+                   SELECT cost FROM processes WHERE outcome = 'completed' AND parent_id IS NULL
+                   ORDER BY ended_at DESC LIMIT 100) AS last HAVING count(*) >= 3"""
+        )
+        return usual
 
     async def list(
         self,
@@ -232,7 +221,7 @@ class Processes:
         until: datetime | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page:
+    ) -> ProcessPage:
         """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
 
         `cause` is the code of a cause of a suspension. `participant` is a profile id: forks are not among their processes. `origin`: only its forks. `person` is either side: the demander, or somebody in the room. `since` is
@@ -261,29 +250,37 @@ class Processes:
         }
         wanted = [condition for condition, value in conditions.items() if value is not None]
         where = " WHERE " + " AND ".join(wanted) if wanted else ""
-        async with reading(self._pool, ProcessRow) as found:
-            await found.execute(
-                SELECT_PROCESSES + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
-                {
-                    "scene": scene, "phases": phases and list(phases), "demander": demander,
-                    "participant": participant, "root": root, "parent": parent, "origin": origin, "waiting": waiting,
-                    "suspended": suspended, "cause": cause, "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
-                },
-            )  # fmt: skip
-            rows = await found.fetchall()
+        rows = await self._all(
+            ProcessRow,
+            SELECT_PROCESSES + where + " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
+            {
+                "scene": scene, "phases": phases and list(phases), "demander": demander,
+                "participant": participant, "root": root, "parent": parent, "origin": origin, "waiting": waiting,
+                "suspended": suspended, "cause": cause, "person": person, "since": since, "until": until, "open": open, "before": before, "before_id": before_id, "limit": limit + 1,
+            },
+        )  # fmt: skip
         more = len(rows) > limit
         rows = rows[:limit]
-        return Page(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
+        return ProcessPage(rows=rows, next=f"{rows[-1].created_at.isoformat()}~{rows[-1].id}" if more else None)
+
+    async def every(self, **filters: Any) -> AsyncIterator[ProcessRow]:
+        """As `list`, page by page to the end."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(**filters, limit=MAX_PAGE, cursor=cursor)
+            for row in page.rows:
+                yield row
+            if (cursor := page.next) is None:
+                return
 
     async def count_open(self, demander: str) -> int:
         """How many processes of this demander have not ended; children are not counted."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
+        return int(
+            await self._value(
                 "SELECT count(*) AS open FROM processes WHERE demander = %s AND ended_at IS NULL AND parent_id IS NULL",
                 [demander],
             )
-            row = await cursor.fetchone()
-        return int(row["open"]) if row else 0
+        )
 
     async def _insert(self, new: NewProcess) -> None:
         async with transaction(self._pool) as connection:

@@ -13,7 +13,7 @@ from pydantic import Field
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, fetch_all, session, transaction
+from tongyao.records.database import Repository, transaction
 
 
 class ProjectionRow(Value):
@@ -52,11 +52,8 @@ OBSERVATIONS: Final = """SELECT round, verdict, text_id, chars, struck, guards, 
     FROM observations WHERE process_id = %(process)s ORDER BY round"""
 
 
-class Rounds:
+class Rounds(Repository):
     """Projections and observations of processes. Writing a turn or a round again replaces it."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def put_projections(
         self,
@@ -105,23 +102,22 @@ class Rounds:
             )
 
     async def put_observation(self, process_id: str, row: ObservationRow) -> None:
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO observations
-                       (process_id, round, verdict, text_id, chars, struck, guards, seconds)
-                   VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-                   ON CONFLICT (process_id, round) DO UPDATE SET
-                       verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
-                       struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
-                       at = now()""",
-                [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
-                 Jsonb(row.guards), row.seconds],
-            )  # fmt: skip
+        await self._run(
+            """INSERT INTO observations
+                   (process_id, round, verdict, text_id, chars, struck, guards, seconds)
+               VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+               ON CONFLICT (process_id, round) DO UPDATE SET
+                   verdict = excluded.verdict, text_id = excluded.text_id, chars = excluded.chars,
+                   struck = excluded.struck, guards = excluded.guards, seconds = excluded.seconds,
+                   at = now()""",
+            [process_id, row.round, row.verdict.value, row.text_id, row.chars, row.struck,
+             Jsonb(row.guards), row.seconds],
+        )  # fmt: skip
 
     async def projections(self, process_id: str) -> list[ProjectionRow]:
         """All turns, by round, then alias."""
-        return await fetch_all(self._pool, ProjectionRow, PROJECTIONS, {"process": process_id, "aliases": None})
+        return await self._all(ProjectionRow, PROJECTIONS, {"process": process_id, "aliases": None})
 
     async def observations(self, process_id: str) -> list[ObservationRow]:
         """By round."""
-        return await fetch_all(self._pool, ObservationRow, OBSERVATIONS, {"process": process_id})
+        return await self._all(ObservationRow, OBSERVATIONS, {"process": process_id})

@@ -11,7 +11,7 @@ from pydantic import Field
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, fetch_all, reading, session, transaction, wait_for_others
+from tongyao.records.database import Repository, transaction, wait_for_others
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import TextErased
 
@@ -69,11 +69,8 @@ SEATS: Final = """SELECT s.alias, COALESCE(s.profile_id, p.demander) AS person, 
     FROM seats s JOIN processes p ON p.id = s.process_id WHERE s.process_id = %(process)s ORDER BY s.alias"""
 
 
-class Seats:
+class Seats(Repository):
     """Seats, manifests and candidates of processes."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
 
     async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
         """Seat these people, or change how they are seated; who sits under an alias never changes.
@@ -101,7 +98,7 @@ class Seats:
 
     async def seats(self, process_id: str) -> list[SeatRow]:
         """Everybody who ever sat there, in alias order."""
-        return await fetch_all(self._pool, SeatRow, SEATS, {"process": process_id})
+        return await self._all(SeatRow, SEATS, {"process": process_id})
 
     async def spoke_for_themselves(self, process_id: str) -> dict[str, EndpointKind]:
         """Profile ids of those for whom no proxy spoke at the end, with what did: they themselves, or their agent."""
@@ -116,22 +113,19 @@ class Seats:
 
         The part of an alias under which nobody was seated is written anew.
         """
-        async with session(self._pool) as connection:
-            await connection.execute(
-                """INSERT INTO manifests (process_id, part, body)
-                   SELECT %s, * FROM unnest(%s::text[], %s::jsonb[])
-                   ON CONFLICT (process_id, part) DO UPDATE SET body = excluded.body
-                       WHERE manifests.part ~ '^P[0-9]+$' AND NOT EXISTS (SELECT 1 FROM seats s
-                           WHERE (s.process_id, s.alias) = (manifests.process_id, manifests.part))""",
-                [process_id, list(parts), [Jsonb(body) for body in parts.values()]],
-            )
+        await self._run(
+            """INSERT INTO manifests (process_id, part, body)
+               SELECT %s, * FROM unnest(%s::text[], %s::jsonb[])
+               ON CONFLICT (process_id, part) DO UPDATE SET body = excluded.body
+                   WHERE manifests.part ~ '^P[0-9]+$' AND NOT EXISTS (SELECT 1 FROM seats s
+                       WHERE (s.process_id, s.alias) = (manifests.process_id, manifests.part))""",
+            [process_id, list(parts), [Jsonb(body) for body in parts.values()]],
+        )
         return await self.manifest(process_id)
 
     async def manifest(self, process_id: str) -> dict[str, dict[str, Any]]:
         """The manifest by part; empty before the start."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
-            return {row["part"]: row["body"] for row in await cursor.fetchall()}
+        return await self._mapping("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
 
     async def find(self, process_id: str, candidates: Sequence[CandidateRow], *, round_number: int = 0) -> None:
         """Replace those found for a process before the rounds, or after one of them, by these."""
@@ -148,14 +142,13 @@ class Seats:
 
     async def candidates(self, process_id: str, *, round_number: int | None = None) -> list[CandidateRow]:
         """By round, perspective and rank; of one round only where it is given."""
-        async with reading(self._pool, CandidateRow) as cursor:
-            await cursor.execute(
-                """SELECT c.perspective, c.rank, c.profile_id, c.score, c.round,
-                       CASE WHEN d.consent = 'never' THEN '[]' ELSE c.reasons END AS reasons
-                   FROM candidates c JOIN processes p ON p.id = c.process_id
-                   LEFT JOIN consents d ON d.profile_id = c.profile_id AND d.scene_id = p.scene_id
-                   WHERE c.process_id = %(process)s AND (%(round)s::int IS NULL OR c.round = %(round)s)
-                   ORDER BY c.round, c.perspective, c.rank""",
-                {"process": process_id, "round": round_number},
-            )
-            return await cursor.fetchall()
+        return await self._all(
+            CandidateRow,
+            """SELECT c.perspective, c.rank, c.profile_id, c.score, c.round,
+                   CASE WHEN d.consent = 'never' THEN '[]' ELSE c.reasons END AS reasons
+               FROM candidates c JOIN processes p ON p.id = c.process_id
+               LEFT JOIN consents d ON d.profile_id = c.profile_id AND d.scene_id = p.scene_id
+               WHERE c.process_id = %(process)s AND (%(round)s::int IS NULL OR c.round = %(round)s)
+               ORDER BY c.round, c.perspective, c.rank""",
+            {"process": process_id, "round": round_number},
+        )

@@ -44,12 +44,9 @@ VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "of
 
 
 class LocalPostgres:
-    """The PostgreSQL of one home directory: data in ``<home>/postgres``, log in ``<home>/logs/postgres.log``.
+    """The PostgreSQL of one home directory, which is made when missing: data in `<home>/postgres`, log in `<home>/logs/postgres.log`.
 
-    Args:
-        home: the directory of all local state; made when missing.
-        database: the database that :meth:`start` creates when missing and names in its URL.
-        durable: False for tests: nothing is flushed to disk, a power cut may lose everything.
+    `database`: created by `start` when missing, and named in its URL. `durable`: False for tests: nothing is flushed to disk.
     """
 
     def __init__(self, home: Path, *, database: str = "tongyao", durable: bool = True) -> None:
@@ -63,11 +60,7 @@ class LocalPostgres:
     def start(self, timeout: float = 600.0) -> str:
         """Brings the server up, after a crash too, and returns the URL of its database.
 
-        Returns:
-            ``postgresql://postgres@/<database>?host=<socket directory>&port=5432``
-
-        Raises:
-            LocalServiceError: another process runs it, or it did not come up within ``timeout`` seconds.
+        Raises `LocalServiceError`: another process runs it, or it did not come up within `timeout` seconds.
         """
         settings = {**SETTINGS, "unix_socket_directories": str(self.socket_directory)}
         if not self._durable:
@@ -153,12 +146,7 @@ class LocalPostgres:
                 psycopg.connect(self.url("postgres"), connect_timeout=2).close()
                 return
             except psycopg.OperationalError as error:
-                if server.exit_code is not None:
-                    raise server.ended_error() from None
-                if time.monotonic() > until:
-                    raise LocalServiceError(
-                        f"PostgreSQL did not come up in time: {error}. The end of {server.log}:\n{server.log_tail()}"
-                    ) from None
+                server.still_starting(error, until)
                 time.sleep(0.02)
 
     def _ensure_database(self) -> None:

@@ -124,11 +124,8 @@ class ServerProcess:
     def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
         """Starts the supervisor, which starts the server. Returns before the server is ready.
 
-        Waits up to ``lock_wait`` seconds for an earlier one that is being stopped. ``prepare`` runs once the
-        lock is taken, so that no two processes do it at the same time.
-
-        Raises:
-            LocalServiceError: another process keeps this server running.
+        Waits up to `lock_wait` seconds for an earlier one that is being stopped. `prepare` runs once the lock is taken, so that no two
+        processes do it at the same time. Raises `LocalServiceError`: another process keeps this server running.
         """
         self.lock.parent.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -180,17 +177,20 @@ class ServerProcess:
         """The server's pid now: another one after a restart."""
         return read_pid(self.lock)
 
-    def log_tail(self, lines: int = 12) -> str:
+    def log_tail(self) -> str:
         """The last lines of the log, for an error message."""
         if not self.log.exists():
             return ""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-12:])
 
-    def ended_error(self) -> LocalServiceError:
-        """The error to raise when the server ended before it was ready."""
-        return LocalServiceError(
-            f"{self.name} ended at its start (exit code {self.exit_code}). The end of {self.log}:\n{self.log_tail()}"
-        )
+    def still_starting(self, error: Exception, until: float) -> None:
+        """It did not answer yet. Raises `LocalServiceError` where it has ended, or `until` (monotonic seconds) is over."""
+        why = f"ended at its start (exit code {self.exit_code})"
+        if self.exit_code is None:
+            if time.monotonic() <= until:
+                return
+            why = f"did not come up in time: {error}"
+        raise LocalServiceError(f"{self.name} {why}. The end of {self.log}:\n{self.log_tail()}") from None
 
     def _take_lock(self, wait: float) -> int:
         """An open, locked file descriptor. The lock lives as long as any process holds a copy of it."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from datetime import timedelta
 from pathlib import Path
 
-from google.protobuf.duration_pb2 import Duration
 from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
 from temporalio.client import Client
@@ -24,9 +22,9 @@ from tongyao.runtime.local.processes import (
     port_is_taken,
 )
 from tongyao.runtime.local.temporal_binary import ensure_binary
+from tongyao.runtime.temporal.namespaces import retention
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
-RETENTION = timedelta(days=90)  # how long ended processes stay visible; the dev server's own default is one day
 FAIRNESS = "matching.enableFairness=true"  # priorities and fairness keys count where tasks wait
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
 UI_PORTS_TRIED = 20
@@ -36,15 +34,11 @@ PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time 
 class LocalTemporal:
     """The dev server of one home: database ``<home>/temporal.db``, log in ``<home>/logs/temporal.log``.
 
-    Args:
-        home: the directory of all local state; made when missing.
-        binary: the ``temporal`` program; by default whatever the ladder finds (``temporal_binary``).
-        port: of the gRPC front end; None: any free one.
-        ui_port: of the Web UI, which is then at 127.0.0.1; None: one of a loopback address that nobody can guess, because the UI
-            answers whatever host name it is called by, and has no login. Both are chosen once for a home and kept in
-            ``<home>/run/temporal-ui``; where the port is taken, the next free one is used.
-        namespace: made at the start when it is not there.
-        persistent: False for tests: everything is in memory and gone with the server.
+    `binary`: the `temporal` program; by default what `temporal_binary` finds. `port`: of the gRPC front end; None: any free one.
+    `ui_port`: of the Web UI, which is then at 127.0.0.1; None: one of a loopback address that nobody can guess, because the UI
+    answers whatever host name it is called by, and has no login. Both are chosen once for a home and kept in `<home>/run/temporal-ui`;
+    where the port is taken, the next free one is used. `namespace`: made at the start when it is not there. `persistent`: False for
+    tests: everything is in memory.
     """
 
     def __init__(
@@ -85,11 +79,8 @@ class LocalTemporal:
     async def start(self, timeout: float = 600.0) -> str:
         """Brings the server up, with the search attributes registered, and returns its address.
 
-        May take minutes the first time on a machine, when the server has to be built.
-
-        Raises:
-            LocalServiceError: no server program, a fixed port is taken, another process runs this server, or
-                it did not come up within ``timeout`` seconds (the build not counted).
+        May take minutes the first time on a machine, when the server has to be built. Raises `LocalServiceError`: no server program, a
+        fixed port is taken, another process runs this server, or it did not come up within `timeout` seconds (the build not counted).
         """
         binary = await in_thread(ensure_binary, self.home, self._binary)
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -176,21 +167,13 @@ class LocalTemporal:
                 await _keep_ended_workflows(client)
                 return
             except (RPCError, RuntimeError) as error:  # what the SDK raises while nobody listens yet
-                if server.exit_code is not None:
-                    raise server.ended_error() from None
-                if time.monotonic() > until:
-                    raise LocalServiceError(
-                        f"The Temporal server did not come up in time: {error}. "
-                        f"The end of {server.log}:\n{server.log_tail()}"
-                    ) from None
+                server.still_starting(error, until)
                 await asyncio.sleep(0.05)
 
 
 async def _keep_ended_workflows(client: Client) -> None:
-    retention = Duration()
-    retention.FromTimedelta(RETENTION)
     await client.workflow_service.update_namespace(
         UpdateNamespaceRequest(
-            namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention)
+            namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention())
         )
     )

@@ -53,8 +53,7 @@ def cache_directory() -> Path:
 def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | None:
     """The first rung that is there without fetching or building, with where it was found (`named`, `on_path`, `built`); or None.
 
-    Raises:
-        LocalServiceError: ``named`` is given and is not a program.
+    Raises `LocalServiceError`: `named` is given and is not a program.
     """
     if named is not None:
         found = shutil.which(str(named))
@@ -80,8 +79,7 @@ def built_path() -> Path:
 def ensure_binary(home: Path, named: Path | None = None) -> Path:
     """Climbs the ladder. The last rung takes minutes, once on a machine, and shows a progress line.
 
-    Raises:
-        LocalServiceError: no rung holds; the message names each and what would mend it.
+    Raises `LocalServiceError`: no rung holds; the message names each and what would mend it.
     """
     present = present_binary(home, named)
     if present is not None:

@@ -18,11 +18,7 @@ INDEXED: dict[str, IndexedValueType.ValueType] = {
 
 
 async def missing_search_attributes(client: Client) -> list[str]:
-    """The names that the client's namespace lacks, or has with another type; sorted.
-
-    Raises:
-        temporalio.service.RPCError: the server refuses the question, or does not answer.
-    """
+    """The names that the client's namespace lacks, or has with another type; sorted. Raises `RPCError`."""
     known = await client.operator_service.list_search_attributes(
         ListSearchAttributesRequest(namespace=client.namespace)
     )
@@ -30,12 +26,7 @@ async def missing_search_attributes(client: Client) -> list[str]:
 
 
 async def register_search_attributes(client: Client) -> None:
-    """Adds what is missing in the client's namespace; does nothing when all are there.
-
-    Raises:
-        temporalio.service.RPCError: the server refuses: a name is taken with another type, or this user may
-        not.
-    """
+    """Adds what is missing in the client's namespace. Raises `RPCError`: a name is taken with another type, or this user may not."""
     missing = await missing_search_attributes(client)
     if missing:
         await client.operator_service.add_search_attributes(

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from tongyao.app import calls
-from tongyao.app.errors import BadInput, NotFound, Problem, not_valid
+from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 
@@ -40,10 +39,8 @@ async def answer(visit: SignedIn, call_id: CallId, form: Form) -> Response:
         if text_in(form, "give_back"):
             await calls.give_back_call(visit.context, visit.caller, call_id)
             return go_to("/calls")
-        body = calls.AnswerCallBody(text=written)
+        body = validated(calls.AnswerCallBody, {"text": written})
         await calls.answer_call(visit.context, visit.caller, call_id, body)
-    except ValidationError as error:
-        return await _call_page(visit, call_id, written=written, problem=not_valid(error))
     except BadInput as problem:
         return await _call_page(visit, call_id, written=written, problem=problem)
     return go_to(f"/calls?answered={call_id}")
@@ -54,5 +51,4 @@ async def _call_page(visit: Visit, call_id: str, *, written: str = "", problem: 
     found = (await calls.next_call(visit.context, visit.caller, body)).call
     if found is None:
         raise NotFound("no_such_call", "this call was answered, somebody else took it, or it may not be shown to you")
-    status = 422 if problem else 200
-    return page(visit, "call.html", status=status, call=found, written=written, problem=problem)
+    return page(visit, "call.html", call=found, written=written, problem=problem)

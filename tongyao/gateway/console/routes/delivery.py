@@ -9,7 +9,6 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Action
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.feedback import read_feedback
-from tongyao.app.messaging.inbox import inbox
 from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.gateway.console import asks, reading
@@ -72,14 +71,12 @@ async def _page(
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     access = await visit.access(process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)
-    waiting = await inbox(visit.context, visit.caller)
-    ask = next((ask for ask in waiting if (ask.process_id, ask.ask) == (process_id, "answer")), None)
+    ask = await asks.waiting_in(visit, process_id, "answer")
     answers = await visit.context.repositories.plans.answers(process_id)
     mine = [given for given in answers if (given.alias, given.revision) == (access.alias, delivery.plan_revision)]
     return page(
         visit,
         "delivery.html",
-        status=422 if problem else 200,
         view=view,
         delivery=delivery,
         title=reading.title_of(view),

@@ -7,9 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
-from tongyao.app.errors import BadInput, Problem, Unauthenticated, not_valid
+from tongyao.app.errors import BadInput, Problem, Unauthenticated, validated
 from tongyao.app.people.profiles import RegisterBody, people_by_scene, register
 from tongyao.app.people.sessions import MOST_DAYS, close_session, open_session
 from tongyao.gateway.access.authentication import SESSION, caller_of, place_of
@@ -51,13 +50,12 @@ async def _way_in(
     problem: Problem | None = None,
 ) -> Response:
     """`failed`: a link or key that is not good. Whoever has one has joined before."""
-    status = 401 if failed else 422 if problem else 200
     scenes = await scenes_there(visit) if visit.context.registration_open and not failed else []
     people = await people_by_scene(visit.context) if scenes else {}
     return page(
         visit,
         "enter.html",
-        status=status,
+        status=401 if failed else 200,
         link=link,
         done=done,
         failed=failed,
@@ -85,10 +83,8 @@ async def join(visit: AnyVisit, form: Form) -> Response:
     await visit.count_registration()
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
-        body = RegisterBody.model_validate({**given, "email": given["email"] or None})
+        body = validated(RegisterBody, {**given, "email": given["email"] or None})
         made = await register(visit.context, visit.caller, body, key=text_in(form, "key") or None, origin=Origin.API)
-    except ValidationError as error:
-        return await _way_in(visit, given=given, problem=not_valid(error))
     except BadInput as problem:
         return await _way_in(visit, given=given, problem=problem)
     if made.token is None:  # the form was sent twice, and the first session has begun already

@@ -16,7 +16,7 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.messaging.own_words import preview
 from tongyao.app.messaging.wire import Id
-from tongyao.app.people.consents import ConsentBody, set_consent
+from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
@@ -36,7 +36,7 @@ _NEW: Final = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Entry:
+class HomeEntry:
     """One process of the visitor's. `page`: of the process, below its address; empty for the process itself. `by_proxy`: all
     that was said for the visitor so far, their proxy said. `left`: the visitor takes no part in it any more.
     `paused`: it is suspended; known to whoever asked.
@@ -56,8 +56,8 @@ class Entry:
 class Home:
     """`plans`: written, the newest first; `running`: without one yet. `newcomer`: has no process at all."""
 
-    plans: tuple[Entry, ...]
-    running: tuple[Entry, ...]
+    plans: tuple[HomeEntry, ...]
+    running: tuple[HomeEntry, ...]
     newcomer: bool
 
 
@@ -137,7 +137,7 @@ async def _answer_other(visit: Visit, form: FormData, process_id: str, answering
     try:
         message = _choice(answering, form)
         if text_in(form, "do") == "scene" and answering.ask.consent is not None:
-            allow = ConsentBody(consent=Consent.ALLOW)
+            allow = SceneConsentBody(consent=Consent.ALLOW)
             await set_consent(visit.context, visit.caller, visit.caller.person, answering.ask.consent.scene, allow)
         receipt = await asks.send(visit, process_id, message, form)
     except (BadInput, Refused) as problem:
@@ -226,7 +226,7 @@ def _replan(answering: Answering) -> dict[str, Any]:
 def _again(visit: Visit, answering: Answering, problem: Problem, form: FormData) -> Response:
     """The same page with what was wrong; nothing that was written is lost."""
     answering.problem = problem
-    return page(visit, "ask.html", status=409 if isinstance(problem, Refused) else 422, one=answering, written=form)
+    return page(visit, "ask.html", one=answering, written=form, problem=problem)
 
 
 async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
@@ -254,12 +254,12 @@ def _is_recent(process: ProcessSummary) -> bool:
     return process.ended_at is None or datetime.now(UTC) - process.ended_at < _NEW
 
 
-async def _entry(visit: Visit, process: ProcessSummary) -> Entry:
+async def _entry(visit: Visit, process: ProcessSummary) -> HomeEntry:
     access = await visit.access(process.id)
     view = await party_view(visit.context, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
-    return Entry(
+    return HomeEntry(
         process.id, reading.title_of(view), process.phase, asked, page, by_proxy, view.left, bool(process.suspended)
     )

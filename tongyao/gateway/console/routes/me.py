@@ -9,15 +9,14 @@ from weakref import WeakValueDictionary
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_for_profile
-from tongyao.app.errors import BadInput, NotFound, Problem, not_valid
+from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
-from tongyao.app.people.consents import ConsentBody, read_consents, set_consent
+from tongyao.app.people.consents import SceneConsentBody, read_consents, set_consent
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.gateway.access.authentication import SESSION, place_of
 from tongyao.gateway.console.asks import scene_titles
@@ -61,8 +60,6 @@ async def change(visit: SignedIn, form: Form) -> Response:
         done = await _write_profile(visit, form) if do == "profile" else await _change(visit, do, form)
     except BadInput as problem:
         return await _page(visit, problem=problem, refused=form)
-    except ValidationError as error:
-        return await _page(visit, problem=not_valid(error), refused=form)
     return go_to(f"/me?done={done}")
 
 
@@ -78,7 +75,9 @@ async def _write_profile(visit: Visit, form: FormData) -> str:
             return "same"
         if text_in(form, "version") != str(kept.version):
             raise BadInput("profile_older", "another version was saved after this form was opened", field="version")
-        written = await profiles.write_profile(context, caller, me, profiles.ProfileBody(text=text, name=name or None))
+        written = await profiles.write_profile(
+            context, caller, me, validated(profiles.ProfileBody, {"text": text, "name": name or None})
+        )
     return "profile" if written.version != kept.version else "name"
 
 
@@ -88,14 +87,15 @@ async def _change(visit: Visit, do: str, form: FormData) -> str:
         case "mandate":
             await profiles.set_mandate(context, caller, me, _mandate(form))
         case "consent":
-            said = ConsentBody.model_validate({"consent": text_in(form, "consent")})
+            said = validated(SceneConsentBody, {"consent": text_in(form, "consent")})
             await set_consent(context, caller, me, text_in(form, "scene"), said)
         case "mail":
             await visit.count_registration()
-            address = channels.MailBody(address=text_in(form, "address").strip())
+            address = validated(channels.MailBody, {"address": text_in(form, "address").strip()})
             await channels.set_mail(context, caller, me, address, language=visit.language)
         case "code":
-            await channels.confirm(context, caller, me, "mail", channels.CodeBody(code=text_in(form, "code").strip()))
+            code = validated(channels.CodeBody, {"code": text_in(form, "code").strip()})
+            await channels.confirm(context, caller, me, "mail", code)
         case "no_mail":
             await channels.remove_channel(context, caller, me, "mail")
         case "no_agent":
@@ -108,15 +108,9 @@ async def _change(visit: Visit, do: str, form: FormData) -> str:
 
 
 def _mandate(form: FormData) -> profiles.MandateBody:
-    return profiles.MandateBody.model_validate(
-        {
-            "may_speak": text_in(form, "may_speak") == "yes",
-            "topics": lines_in(form, "topics"),
-            "never": lines_in(form, "never"),
-            "addition": text_in(form, "addition"),
-            "answerers": lines_in(form, "answerers"),
-        }
-    )
+    lists = {name: lines_in(form, name) for name in ("topics", "never", "answerers")}
+    given = {"may_speak": text_in(form, "may_speak") == "yes", "addition": text_in(form, "addition"), **lists}
+    return validated(profiles.MandateBody, given)
 
 
 async def _erase(visit: Visit, form: FormData) -> Response:
@@ -155,7 +149,6 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, 
     return page(
         visit,
         "me.html",
-        status=422 if problem else 200,
         profile=await profiles.read_profile(context, caller, me),
         versions=await _versions(visit),
         most_versions=_MOST_VERSIONS,

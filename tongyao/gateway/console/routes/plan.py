@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.errors import BadInput, NotFound, Problem, Refused, not_valid
+from tongyao.app.errors import BadInput, NotFound, Problem, Refused, validated
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
 from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
@@ -61,13 +60,11 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
     residual = text_in(form, "residual")
     key = checked_key(text_in(form, "key"))
     try:
-        body = MESSAGE_BODY.validate_python({"kind": "approve_residual", "residual": residual})
+        body = validated(MESSAGE_BODY, {"kind": "approve_residual", "residual": residual})
         receipt = await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
         there = receipt.id == child_id(process_id, residual)  # so it is where the process has ended
         if receipt.state == "applied" and not there:
             await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
-    except ValidationError as error:
-        return await _plan(visit, process_id, problem=not_valid(error))
     except (BadInput, Refused) as problem:
         return await _plan(visit, process_id, problem=problem)
     return go_to(f"/processes/{process_id}/plan#{_place_of(residual)}")
@@ -83,7 +80,6 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
     return page(
         visit,
         "plan.html",
-        status=200 if problem is None else 409 if isinstance(problem, Refused) else 422,
         problem=problem,
         done=done,
         view=view,

@@ -13,12 +13,12 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.child_cost import child_cost
 from tongyao.app.choosing.nearest_first import nearest_first
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
-from tongyao.app.messaging.inbox import Ask, inbox
-from tongyao.app.messaging.messages import Receipt, message_state
+from tongyao.app.messaging.inbox import Ask
+from tongyao.app.messaging.messages import Receipt
 from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.messaging.wire import Id
@@ -109,16 +109,15 @@ async def _tension_page(
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
     quoted = await words_of_tension(visit.context, access)
-    receipt = await _receipt(visit, message) if message else None
+    receipt = await asks.receipt_of(visit, message)
     behind = await not_shown_yet(visit.context, process_id, message) if receipt else None
     if behind is not None and (sent := await tension_sent(visit.context, behind)) is not None:
         view, quoted = view.model_copy(update={"tension": sent}), []
-    ask = await _asked(visit, process_id, "confirm_tension") if behind is None else None
+    ask = await asks.waiting_in(visit, process_id, "confirm_tension") if behind is None else None
     shown = pieces(view.intent, view.tension, quoted) if view.intent and view.tension and not view.title else []
     return page(
         visit,
         "tension.html",
-        status=422 if problem else 200,
         view=view,
         title=reading.title_of(view),
         parent=access.process.parent_id,
@@ -146,14 +145,6 @@ async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -
         return ""
     calls = await visit.context.repositories.ledger.calls(access.process.id)
     return "engine" if any(call.step == FORMULATE.name for call in calls) else "budget"
-
-
-async def _receipt(visit: Visit, message: str) -> Receipt | None:
-    """None for a message that is not the visitor's."""
-    try:
-        return await message_state(visit.context, visit.caller, message)
-    except Problem:
-        return None
 
 
 def _seconds_left(ask: Ask | None) -> int:
@@ -233,16 +224,15 @@ async def _people_page(
     return page(
         visit,
         "people.html",
-        status=422 if problem else 200,
         view=view,
         title=reading.title_of(view),
         people=people,
         before=before,
         parent=parent,
-        cost=await _cost_before(visit, parent) if parent else None,
+        cost=await child_cost(visit.context, await visit.access(parent)) if parent else None,
         perspectives=PERSPECTIVES,
         most=most,
-        ask=await _asked(visit, process_id, "select_participants"),
+        ask=await asks.waiting_in(visit, process_id, "select_participants"),
         looking=view.phase in _BEFORE_CHOOSING,
         shown_event=history.next or "",
         consents=reading.consents(closed),
@@ -253,20 +243,9 @@ async def _people_page(
     )
 
 
-async def _cost_before(visit: Visit, parent: str) -> ChildCost | None:
-    """What a process costs like the one from which this one came, and what is left for it."""
-    access = await visit.access(parent)
-    return await child_cost(visit.context, access)
-
-
 async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
     """Raises `NotAllowed` for everybody else in the process."""
     access = await visit.access(process_id)
     if access.role is not Role.DEMANDER:
         raise NotAllowed("this page is for the person who asked")
     return access
-
-
-async def _asked(visit: Visit, process_id: str, what: str) -> Ask | None:
-    waiting = await inbox(visit.context, visit.caller)
-    return next((ask for ask in waiting if (ask.process_id, ask.ask) == (process_id, what)), None)

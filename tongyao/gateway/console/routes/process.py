@@ -10,16 +10,13 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from pydantic import ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.findings import engine_of
-from tongyao.app.errors import BadInput, Problem, Refused, Unavailable, not_valid
+from tongyao.app.errors import BadInput, Problem, Refused, Unavailable, validated
 from tongyao.app.forks import ForkBody, fork_process
-from tongyao.app.messaging.inbox import inbox
-from tongyao.app.messaging.messages import message_state
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
 from tongyao.app.messaging.wire import Id
@@ -102,10 +99,8 @@ async def what_if(visit: SignedIn, form: Form, process_id: Id) -> Response:
         "settings": {"max_rounds": rounds} if rounds else {},
     }
     try:
-        body = ForkBody.model_validate(given)
+        body = validated(ForkBody, given)
         forked = await fork_process(visit.context, visit.caller, process_id, body, key=text_in(form, "key") or None)
-    except ValidationError as error:
-        return (await _page(visit, process_id, problem=not_valid(error))).of(visit, status=422)
     except BadInput as problem:
         return (await _page(visit, process_id, problem=problem)).of(visit, status=422)
     return go_to(f"/processes/{forked.id}")
@@ -124,18 +119,12 @@ async def _page(
     access = await visit.access(process_id)
     view = await party_view(visit.context, access)
     aliases, rounds = reading.grid(view)
-    receipt = None
-    if message:
-        try:
-            receipt = await message_state(visit.context, visit.caller, message)
-        except Problem:
-            receipt = None  # of another process, or of somebody else
+    receipt = await asks.receipt_of(visit, message)
     behind = receipt is not None and await not_shown_yet(visit.context, process_id, message) is not None
     if receipt is not None and receipt.kind in _WHILE and view.phase not in _WHILE[receipt.kind] and not behind:
         receipt = None  # the page itself says what came of it
     shown = await summary(visit.context, access)
-    waiting = await inbox(visit.context, visit.caller) if shown.waits_for_you and not behind else []
-    mine = next((ask for ask in waiting if ask.process_id == process_id), None)
+    mine = await asks.waiting_in(visit, process_id) if shown.waits_for_you and not behind else None
     seen = reading.observations(view)
     return shared_page(
         visit,

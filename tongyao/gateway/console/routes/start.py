@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 from fastapi.responses import Response, StreamingResponse
-from pydantic import ValidationError
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
@@ -20,12 +19,11 @@ from tongyao.app.choosing.intent_help import (
     most_of_reading,
     suggest_from_profile,
 )
-from tongyao.app.errors import BadInput, NotAllowed, NotOffered, Problem, QuotaReached, Unavailable, not_valid
+from tongyao.app.errors import BadInput, NotAllowed, NotOffered, Problem, QuotaReached, Unavailable, validated
 from tongyao.app.people.profiles import people_by_scene, read_profile
 from tongyao.app.processes import list_processes, read_process
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.app.writing import writing
-from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.asks import scenes_there
 from tongyao.gateway.console.intent_highlights import under
 from tongyao.gateway.console.pages import go_to, page, told
@@ -75,7 +73,7 @@ async def start(visit: SignedIn, form: Form) -> Response:
         await drafts.remove(_person(visit), DRAFT)
         return await _page(visit, {**given, "intent": intent}, begun=begun)
     try:
-        body = _body(visit, intent, {**given, "budget": dollars_in(form, "budget")})
+        body = _body(intent, {**given, "budget": dollars_in(form, "budget")})
         process_id = await start_process(visit.context, visit.caller, body, key=text_in(form, "key") or None)
     except BadInput as problem:
         return await _page(visit, {**given, "intent": intent}, problem=problem)
@@ -119,9 +117,8 @@ async def _asked(visit: Visit, given: dict[str, str]) -> Response:
 
 
 async def _suggested(visit: Visit, given: dict[str, str]) -> Response:
-    limits: RateLimits = visit.request.app.state.rate_limits
     try:
-        await limits.count_reading(visit.caller)
+        await visit.limits.count_reading(visit.caller)
         suggestions = await suggest_from_profile(visit.context, visit.caller)
     except (BadInput, NotOffered, QuotaReached, HttpProblem, Unavailable) as problem:
         return await _page(visit, given, problem=problem)
@@ -152,7 +149,7 @@ def _line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
+def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
     """No child asks in their name what they have not read. Raises `BadInput`."""
     if not intent:
         raise BadInput("intent_missing", "write what you want first, in your own words")
@@ -161,10 +158,8 @@ def _body(visit: Visit, intent: str, given: dict[str, str]) -> StartProcessBody:
     settings: dict[str, Any] = {"confirm_children": True}
     if given["budget"]:
         settings["cost_budget"] = given["budget"]
-    try:
-        return StartProcessBody(intent=intent, scene=given["scene"], strategy=given["strategy"], settings=settings)
-    except ValidationError as error:
-        raise not_valid(error) from None
+    named = {name: given[name] for name in ("scene", "strategy")}
+    return validated(StartProcessBody, {**named, "intent": intent, "settings": settings})
 
 
 def _read_words(visit: Visit, found: Found) -> str:
@@ -190,7 +185,7 @@ async def _page(
     return page(
         visit,
         "start.html",
-        status=422 if problem else 409 if begun else 200,
+        status=409 if begun else 200,
         begun=begun,
         scenes=scenes,
         examples=[
