@@ -132,6 +132,9 @@ _PAGES: Final = {
         "POST /enter",
         "POST /leave",
         "POST /language",
+        "GET /openid",
+        "GET /openid/back",
+        "POST /openid",
     ),
     Action.JOIN: ("POST /join",),
     Action.READ_DELIVERY: (

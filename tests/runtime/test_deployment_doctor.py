@@ -14,6 +14,7 @@ from temporalio.client import Client
 from tests.commands.command_line import tongyao
 from tests.commands.conftest import MASTER_KEY
 from tests.support.messages_api.server import MessagesServer
+from tests.support.openid_provider import openid_provider
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
@@ -135,6 +136,16 @@ async def test_of_servers_that_are_away_the_other_is_still_looked_at(stack: Stac
     without = await examine_deployment(changed(settings, database_url=url))
     assert "Database" in failed(without) and by_subject(without)["Search attributes"].finding is CheckState.OK
     assert not any("swordfish" in f"{row.found} {row.advice}" for row in without)
+
+
+async def test_an_openid_provider_is_asked_for_its_document(stack: Stack, settings: Settings) -> None:
+    assert "OpenID provider" not in by_subject(await examine_deployment(settings))
+    async with openid_provider() as provider:
+        named = changed(settings, openid_issuer=provider.url, openid_client_id="us")
+        assert by_subject(await examine_deployment(named))["OpenID provider"].finding is Finding.OK
+        provider.document["jwks_uri"] = "https://keys.example/keys"
+        row = by_subject(await examine_deployment(named))["OpenID provider"]
+        assert row.finding is Finding.FAILED and "TONGYAO_OPENID_HOSTS" in row.found
 
 
 async def test_a_migration_that_is_missing_is_named(stack: Stack, settings: Settings) -> None:

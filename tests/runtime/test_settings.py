@@ -12,6 +12,7 @@ from tongyao.cli import app
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.local.addresses import ServiceAddresses
+from tongyao.runtime.serve import openid_of
 from tongyao.runtime.settings import SettingsError, every_variable, load_settings
 
 
@@ -47,6 +48,25 @@ def test_a_key_may_come_from_a_file_and_chooses_the_engine(monkeypatch: pytest.M
     assert settings.anthropic_api_key.get_secret_value() == "sk-canary"
     assert settings.chosen_engine == "anthropic"
     assert settings.engine_of("observe") == "anthropic"
+
+
+def test_the_openid_provider_is_made_of_its_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert openid_of(load_settings()) is None
+    (tmp_path / "secret").write_text("canary\n")
+    for name, value in {
+        "ISSUER": "https://id.example/realms/valley",
+        "CLIENT_ID": "us",
+        "CLIENT_SECRET_FILE": str(tmp_path / "secret"),
+        "OPERATOR_GROUP": "keepers",
+        "HOSTS": '["keys.example"]',
+    }.items():
+        monkeypatch.setenv(f"TONGYAO_OPENID_{name}", value)
+    made = openid_of(load_settings())
+    assert made is not None and made.client_secret is not None
+    assert (made.issuer, made.operator_group, made.hosts) == (
+        "https://id.example/realms/valley", "keepers", ("keys.example",)
+    )  # fmt: skip
+    assert made.client_secret.get_secret_value() == "canary" and "canary" not in repr(made)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +119,21 @@ def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytes
         ({"TONGYAO_TEMPORAL_PORT": "http"}, "TONGYAO_TEMPORAL_PORT: Input should be a valid integer"),
         ({"DATABASE_URL": "mysql://h/d"}, "DATABASE_URL: must begin with postgresql://"),
         ({"TEMPORAL_ADDRESS": "http://h:7233"}, "TEMPORAL_ADDRESS: must be host:port, without http://"),
+        *(
+            (
+                {"TONGYAO_OPENID_ISSUER": issuer, "TONGYAO_OPENID_CLIENT_ID": "us"},
+                "TONGYAO_OPENID_ISSUER: must begin with https://",
+            )
+            for issuer in (
+                "id.example",
+                "http://id.example",
+                "https://",
+                "https://id.example/?realm=1",
+                "https://id.example/#1",
+            )
+        ),
+        ({"TONGYAO_OPENID_ISSUER": "https://id.example"}, "TONGYAO_OPENID_ISSUER needs TONGYAO_OPENID_CLIENT_ID"),
+        ({"TONGYAO_OPENID_SCOPE": "profile"}, "TONGYAO_OPENID_SCOPE: String should match pattern"),
         (
             {"TONGYAO_ENGINE": "oracle"},
             "TONGYAO_ENGINE: must be one of auto, anthropic, models, extractive, delegated, recorded, or package",

@@ -242,6 +242,41 @@ class CallAnswers(Protocol):
 
 
 @dataclass(frozen=True)
+class OpenIDFlow:
+    """One sign-in by OpenID Connect. `state`, `nonce` and `verifier` (of PKCE) are those of one browser; `redirect_uri`: where it comes back."""
+
+    redirect_uri: str
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True)
+class OpenIDAccount:
+    """An account at the OpenID provider. `shown`: what its owner knows it by. `operator`: it has the group of operators."""
+
+    subject: str
+    shown: str
+    operator: bool
+
+
+class OpenIDProvider(Protocol):
+    """The provider of the settings. `label`: its name for people; `operator_hours`: how long an operator is signed in, at most."""
+
+    issuer: str
+    label: str
+    operator_hours: int
+
+    async def authorization_url(self, flow: OpenIDFlow) -> str:
+        """The page of the provider that a browser is sent to. Raises `Unavailable`."""
+        ...
+
+    async def account(self, flow: OpenIDFlow, answer: str) -> OpenIDAccount:
+        """The account that signed in. `answer`: the query that the browser brought back. Raises `Unavailable`, `NotSignedIn`."""
+        ...
+
+
+@dataclass(frozen=True)
 class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
@@ -249,7 +284,7 @@ class AppContext:
     `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
     `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
     signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `call_answers`: None where no calls are answered here. `public_url`, `gateway_host`,
-    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `delegates`: whether any model call is answered from outside. `fair_by`: whose processes share the workers evenly.
+    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `delegates`: whether any model call is answered from outside. `fair_by`: whose processes share the workers evenly. `openid`: None if sign-in by OpenID Connect is off.
     """
 
     repositories: Repositories
@@ -266,6 +301,7 @@ class AppContext:
     models_cost: bool = True
     delegates: bool = False
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+    openid: OpenIDProvider | None = None
     profile_sources: Mapping[str, ProfileSourceFactory] = field(default_factory=dict)
     personal_data_stores: Sequence[PersonalDataStore] = ()
     temporal_ui: str = ""

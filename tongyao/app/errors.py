@@ -62,6 +62,10 @@ class Unauthenticated(Problem):
     """No token, or one that is not valid."""
 
 
+class NotSignedIn(Problem):
+    """A sign-in by OpenID Connect did not succeed."""
+
+
 class NotAllowed(Problem):
     """The caller's role may not do this."""
 

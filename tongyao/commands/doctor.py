@@ -29,6 +29,7 @@ from temporalio.api.workflowservice.v1 import (
 )
 from temporalio.client import Client
 
+from tongyao.app.errors import Unavailable
 from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
 from tongyao.app.temporal_answers import if_known
@@ -278,6 +279,7 @@ async def examine_deployment(settings: Settings) -> list[CheckRow]:
         checks: list[tuple[str, Check]] = [
             (say("deployment.disk"), lambda: _disk(settings)),
             (say("deployment.model"), lambda: _model(settings)),
+            (say("deployment.openid"), lambda: _openid(settings)),
         ]
         if pool is not None:
             checks += [
@@ -541,6 +543,19 @@ async def _disk(settings: Settings) -> AsyncIterator[CheckRow]:
     text = say("deployment.disk_found", free=f"{usage.free / 1e9:.1f}", total=f"{usage.total / 1e9:.1f}")
     full = usage.free < DISK_FREE * usage.total
     yield _row(say("deployment.disk"), text, (full, CheckState.ATTENTION, say("deployment.disk_advice")))
+
+
+async def _openid(settings: Settings) -> AsyncIterator[CheckRow]:
+    """The discovery document of the OpenID provider is read."""
+    from tongyao.runtime.serve import openid_of  # the whole gateway
+
+    provider, subject = openid_of(settings), say("deployment.openid")
+    if provider is not None:
+        try:
+            await provider.discover()
+            yield CheckRow(subject, Finding.OK, say("deployment.openid_found", issuer=provider.issuer))
+        except Unavailable as error:
+            yield CheckRow(subject, Finding.FAILED, str(error), say("deployment.openid_advice"))
 
 
 async def _model(settings: Settings) -> AsyncIterator[CheckRow]:

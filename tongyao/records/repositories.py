@@ -25,6 +25,7 @@ from tongyao.records.overview import Overview
 from tongyao.records.people.consents import Consents
 from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.notifications import Notifications
+from tongyao.records.people.openid_links import OpenIDLinks
 from tongyao.records.people.profiles import Profiles, ProfileSummary, profile_text_id
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
@@ -105,6 +106,7 @@ class Repositories:
         self.mandate_rows = MandateRows(pool)
         self.budgets = Budgets(pool)
         self.tokens = Tokens(pool)
+        self.openid_links = OpenIDLinks(pool)
         self.notifications = Notifications(pool)
         self.sources = Sources(pool)
         self.overview = Overview(pool)

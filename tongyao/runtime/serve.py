@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 from tongyao.app.context import AppContext
@@ -14,6 +14,7 @@ from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
 from tongyao.gateway.outbound.notifications import NotificationSender
 from tongyao.gateway.outbound.notifiers import MailNotifier, WebhookNotifier
+from tongyao.gateway.outbound.openid import OpenIDConnect
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring
 from tongyao.runtime.installation import Installation
@@ -31,8 +32,16 @@ def gateway_context(installation: Installation) -> AppContext:
         models_cost=wiring.models_cost(settings),
         delegates=settings.delegates,
         notifiers=notifiers_of(settings),
+        openid=openid_of(settings),
         profile_sources={"http": partial(HttpProfileSource, private_allowed=settings.gateway.private_addresses)},
     )
+
+
+def openid_of(settings: Settings) -> OpenIDConnect | None:
+    """The provider by which people sign in; None where the settings name none."""
+    if not settings.openid_issuer:
+        return None
+    return OpenIDConnect(**{one.name: getattr(settings, f"openid_{one.name}") for one in fields(OpenIDConnect)})
 
 
 def notifiers_of(settings: Settings) -> dict[str, Notifier]:

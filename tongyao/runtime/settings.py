@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
-from tongyao.app.context import Ceilings, GatewayOptions
+from tongyao.app.context import LOOPBACK, Ceilings, GatewayOptions
 from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
@@ -228,6 +229,30 @@ class Settings(BaseSettings):
     )
     mail_password: SecretStr | None = Field(default=None, description="Password of `mail_username` at the mail server.")
     mail_from: str = Field(default="tongyao@localhost", description="Sender of notifications.")
+    openid_issuer: str = Field(
+        default="",
+        description="Address of an OpenID provider, as its tokens name it; unset: nobody signs in by OpenID Connect (docs/deployment.md §6).",
+    )
+    openid_client_id: str = Field(default="", description="Id under which the provider knows this installation.")
+    openid_client_secret: SecretStr | None = Field(
+        default=None, description="Secret of `openid_client_id` at the provider; unset: it asks for none."
+    )
+    openid_label: str = Field(
+        default="OpenID Connect", description="Name of the provider on the button that signs people in."
+    )
+    openid_scope: str = Field(
+        default="openid profile", pattern=r"(^|.* )openid($| )", description="Scopes that the provider is asked for."
+    )
+    openid_groups_claim: str = Field(default="groups", description="Claim of the ID token that holds the groups.")
+    openid_operator_group: str | None = Field(
+        default=None, description="Group whose members sign in as operators; unset: nobody does by OpenID Connect."
+    )
+    openid_operator_hours: int = Field(
+        default=8, ge=1, le=24, description="An operator is signed in by OpenID Connect so long, at most."
+    )
+    openid_hosts: tuple[str, ...] = Field(
+        default=(), description="JSON list of further hosts that the provider's document may name."
+    )
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Prometheus, health and readiness; unset: none of them."
     )
@@ -276,6 +301,15 @@ class Settings(BaseSettings):
                 raise ValueError("must be host:port, without http://")
         return address
 
+    @field_validator("openid_issuer")
+    @classmethod
+    def _is_an_issuer(cls, issuer: str) -> str:
+        parts = urlsplit(issuer)
+        local = parts.scheme == "http" and parts.hostname in LOOPBACK
+        if issuer and (not parts.hostname or parts.query or parts.fragment or not (parts.scheme == "https" or local)):
+            raise ValueError("must begin with https:// (http:// on this machine alone), and have no ? and no #")
+        return issuer
+
     @field_validator("engine_steps")
     @classmethod
     def _are_steps(cls, steps: dict[str, EngineName]) -> dict[str, EngineName]:
@@ -300,6 +334,8 @@ class Settings(BaseSettings):
                 "TEMPORAL_ADDRESS names a running server: TONGYAO_TEMPORAL_PORT, _UI_PORT and _BINARY are "
                 "for one that Tongyao starts. Unset one or the other"
             )
+        if self.openid_issuer and not self.openid_client_id:
+            raise ValueError("TONGYAO_OPENID_ISSUER needs TONGYAO_OPENID_CLIENT_ID, which the provider gives")
         if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
             raise ValueError("mTLS needs both: TONGYAO_TEMPORAL_TLS_CERT and TONGYAO_TEMPORAL_TLS_KEY")
         if self.temporal_port is not None and self.temporal_port == self.temporal_ui_port:

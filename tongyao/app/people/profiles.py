@@ -295,6 +295,10 @@ async def export_profile(context: AppContext, caller: Caller, profile_id: str) -
         "channels": [
             channel.model_dump(exclude={"secret"}) for channel in await repositories.notifications.channels(profile_id)
         ],
+        "sign_ins": [
+            link.model_dump(mode="json", include={"issuer", "account", "created_at"})
+            for link in await repositories.openid_links.of_person(profile_id)
+        ],
         "said": {pid: [turn.model_dump(mode="json") for turn in found.turns] for pid, found in said.items()},
         "answers": {
             pid: [answer.model_dump(mode="json") for answer in found.answers]

@@ -58,12 +58,12 @@ async def new_link(tokens: Tokens, person: str | None, label: str, root: Token |
     )
 
 
-async def open_session(context: AppContext, secret: str, *, place: str) -> Issued:
+async def open_session(context: AppContext, secret: str, *, place: str, hours: int | None = None) -> Issued:
     """Open a session with a link, which is spent by it, or with a token. Raises `Unauthenticated`.
 
-    `place`: the address at which it is opened. It is good at no other.
+    `place`: the address at which it is opened. It is good at no other. `hours`: it lasts no longer.
     """
-    tokens = context.repositories.tokens
+    tokens, most = context.repositories.tokens, context.options.session_hours
     unknown = Unauthenticated("link_unknown", "this link or token is not valid, or no longer valid: ask for a new one")
     opener = await tokens.find(secret, kind="link") or await tokens.find(secret)
     if opener is None or opener.over:
@@ -79,7 +79,7 @@ async def open_session(context: AppContext, secret: str, *, place: str) -> Issue
             alias=opener.alias,
             step=opener.step,
             label=place,
-            lasts=no_longer_than(root, timedelta(hours=context.options.session_hours)),
+            lasts=no_longer_than(root, timedelta(hours=min(hours or most, most))),
             kind="session",
             opened_by=(root or opener).id,
         )

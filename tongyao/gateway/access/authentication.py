@@ -65,7 +65,7 @@ def caller_of(token: Token | None) -> Caller:
         process_id=token.process_id or "",
         alias=token.alias or "",
         id=token.id,
-        login=(token.name if token.role == "calls" else token.label) or token.id,
+        login=token.name or token.id,
         step=token.step or "",
     )
 

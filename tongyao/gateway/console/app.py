@@ -27,6 +27,7 @@ from tongyao.gateway.console.routes import (
     history,
     inbox,
     me,
+    openid,
     operators,
     plan,
     preparing,
@@ -52,7 +53,9 @@ HEADERS: Final = {
 }
 """Headers of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
-PAGES: Final = (process, calls, codec, delivery, enter, history, inbox, me, operators, plan, preparing, standing, start)
+PAGES: Final = (
+    process, calls, codec, delivery, enter, history, inbox, me, openid, operators, plan, preparing, standing, start
+)  # fmt: skip
 """The page that most look at first: routes are compared one after the other."""
 
 

@@ -183,6 +183,7 @@ _OUT: Final = (
     """INSERT INTO mandates (profile_id, may_speak) SELECT id, false FROM profiles WHERE id = %(who)s
        ON CONFLICT (profile_id) DO UPDATE SET may_speak = false, updated_at = now()""",
     "UPDATE tokens SET revoked_at = COALESCE(revoked_at, now()), label = '' WHERE person = %(who)s",
+    "DELETE FROM openid_links WHERE person = %(who)s",
     "DELETE FROM consents WHERE profile_id = %(who)s",
     "DELETE FROM channels WHERE person = %(who)s",
     "DELETE FROM drafts WHERE owner = %(who)s",

@@ -64,6 +64,7 @@ async def _way_in(
         fullest=max((scene.id for scene in scenes if not scene.sample), key=lambda id: people.get(id, 0), default=""),
         mail_here="mail" in visit.context.notifiers,
         hours=visit.context.options.session_hours,
+        openid=visit.context.openid,
         given=given or {},
         problem=problem,
     )
@@ -96,16 +97,16 @@ async def join(visit: AnyVisit, form: Form) -> Response:
     return response
 
 
-async def begin_session(visit: Visit, secret: str) -> RedirectResponse:
+async def begin_session(visit: Visit, secret: str, *, hours: int | None = None) -> RedirectResponse:
     """Open a session with a link or a token; an earlier session of this browser ends. Raises `Unauthenticated`."""
-    issued = await _opened(visit, secret)
+    issued = await _opened(visit, secret, hours)
     response = go_to("/calls" if issued.token.role == "calls" else "/")
     _keep_session(response, visit, issued)
     return response
 
 
-async def _opened(visit: Visit, secret: str) -> Issued:
-    issued = await open_session(visit.context, secret, place=place_of(visit.request))
+async def _opened(visit: Visit, secret: str, hours: int | None = None) -> Issued:
+    issued = await open_session(visit.context, secret, place=place_of(visit.request), hours=hours)
     await close_session(visit.context, visit.secret)
     return issued
 

@@ -17,6 +17,7 @@ from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import SceneConsentBody, read_consents, set_consent
+from tongyao.app.people.openid import connected_account, disconnect_account
 from tongyao.app.people.sessions import issue_link, link_address
 from tongyao.gateway.access.authentication import SESSION, place_of
 from tongyao.gateway.console.asks import scene_titles
@@ -100,6 +101,8 @@ async def _change(visit: Visit, do: str, form: FormData) -> str:
             await channels.remove_channel(context, caller, me, "mail")
         case "no_agent":
             await agents.remove_source(context, caller, me)
+        case "no_account":
+            await disconnect_account(context, caller)
         case "revoke":
             await tokens.revoke_token(context, caller, text_in(form, "token"))
         case _:
@@ -160,6 +163,8 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, 
         channels=await channels.list_channels(context, caller, me),
         mail_here="mail" in context.notifiers,
         agent=agent,
+        openid=context.openid,
+        account=await connected_account(context, caller),
         tokens=[
             token for token in await tokens.list_tokens(context, caller) if not (token.revoked_at or token.expired)
         ],
