@@ -43,5 +43,10 @@ def test_a_part_that_goes_on_after_an_empty_line_is_lit_as_two() -> None:
 
 
 def test_a_bracket_before_a_quoted_piece_is_no_part_of_the_words_that_are_left_over() -> None:
-    shown = [("My grandfather's organ (", ""), ("four bellows, no wind", "I"), (") stands in the barn; ", ""), ("help me", "T")]
+    shown = [
+        ("My grandfather's organ (", ""),
+        ("four bellows, no wind", "I"),
+        (") stands in the barn; ", ""),
+        ("help me", "T"),
+    ]
     assert left_over(shown) == ["My grandfather's organ", "stands in the barn"]

@@ -93,7 +93,7 @@ def test_who_is_deleted_is_found_no_more(people: Path) -> None:
     assert field("delete", "p3").exit_code == 0
     found = field("search", "violins", "--scene", "s")
     assert "p1" in found.stdout and "p3" not in found.stdout
-    assert field("delete", "p3").exit_code == 4
+    assert field("delete", "p3").exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,9 @@ async def test_a_facilitator_answers_by_hand_in_the_console(delegating: GatewayH
     await stack.say(pid, "cancel")
 
 
-async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_request(delegating: GatewayHarness) -> None:
+async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_request(
+    delegating: GatewayHarness,
+) -> None:
     delegating = delegating.also(delegates=True, models_cost=False)
     token = (await delegating.join(await delegating.scene()))["token"]
     async with delegating.client() as browser:

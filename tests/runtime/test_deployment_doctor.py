@@ -142,10 +142,10 @@ async def test_an_openid_provider_is_asked_for_its_document(stack: Stack, settin
     assert "OpenID provider" not in by_subject(await examine_deployment(settings))
     async with openid_provider() as provider:
         named = changed(settings, openid_issuer=provider.url, openid_client_id="us")
-        assert by_subject(await examine_deployment(named))["OpenID provider"].finding is Finding.OK
+        assert by_subject(await examine_deployment(named))["OpenID provider"].finding is CheckState.OK
         provider.document["jwks_uri"] = "https://keys.example/keys"
         row = by_subject(await examine_deployment(named))["OpenID provider"]
-        assert row.finding is Finding.FAILED and "TONGYAO_OPENID_HOSTS" in row.found
+        assert row.finding is CheckState.FAILED and "TONGYAO_OPENID_HOSTS" in row.found
 
 
 async def test_a_migration_that_is_missing_is_named(stack: Stack, settings: Settings) -> None:

@@ -108,7 +108,7 @@ async def upgrade(
     key: Key = None,
 ) -> None:
     """Make open processes follow the newest rules. Each continues as new when no step of it runs. People notice nothing."""
-    from tongyao.app.operators.upgrade import upgrade as upgrade_processes
+    from tongyao.app.operators.in_bulk import upgrade as upgrade_processes
 
     if (process is None) != every:
         fail(say("builds.one_or_all"), EXIT_BAD_INPUT)

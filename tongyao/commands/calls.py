@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tongyao.commands.context import app_context, operator, settings, validated
+from tongyao.commands.context import app_context, operator, read_text, settings, validated
 from tongyao.commands.options import AsJson
 from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, errors, fail, print_json, put
 from tongyao.commands.words import say, tell
@@ -101,7 +101,6 @@ async def answer_call(
 ) -> None:
     """Answer a call with a JSON object, from standard input or a file. An answer that cannot be read is refused and not stored."""
     from tongyao.app import calls as use_cases
-    from tongyao.commands.profile_files import read_text
 
     text = read_text(file, field="file") if file is not None else sys.stdin.read()
     if not text.strip():

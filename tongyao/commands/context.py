@@ -1,12 +1,19 @@
-"""The parts of the product that commands share: the settings, the caller, the context of the use cases. Each is imported when it is used."""
+"""What commands share: the settings, the caller, the context of the use cases, and how what was given is read.
+
+Each part of the product is imported when it is used.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import AsyncIterator, Mapping
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tongyao.commands.words import say
 
 if TYPE_CHECKING:
     from tongyao.app.authorization import Caller
@@ -58,6 +65,45 @@ def validated(model: Any, given: Mapping[str, Any]) -> Any:
     from tongyao.app import errors
 
     return errors.validated(model, {name: value for name, value in given.items() if value is not None})
+
+
+def read_text(path: Path, *, field: str) -> str:
+    """The text of a file. Raises `BadInput`."""
+    from tongyao.app.errors import BadInput, refuse_file
+
+    try:
+        given = path.read_bytes()
+        refuse_file(given, field=field)
+        return given.decode("utf-8-sig")
+    except IsADirectoryError:
+        raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
+    except OSError as error:
+        raise BadInput("no_such_file", say("file.unreadable", file=path, error=error.strerror), field=field) from None
+    except UnicodeDecodeError as error:
+        raise BadInput("not_utf8", say("file.no_utf8_at", file=path, byte=error.start), field=field) from None
+
+
+def read_json(path: Path, *, field: str) -> Any:
+    """The JSON document in a file. Raises `BadInput`."""
+    from tongyao.app.errors import BadInput
+
+    try:
+        return json.loads(read_text(path, field=field))
+    except (ValueError, RecursionError) as error:
+        raise BadInput("not_json", say("file.no_json", file=path, error=error), field=field) from None
+
+
+def assignments(option: str, given: Iterable[str] | None) -> dict[str, str]:
+    """`NAME=VALUE`, of an option that may be repeated. Raises `BadInput`."""
+    from tongyao.app.errors import BadInput
+
+    found = {}
+    for assignment in given or ():
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise BadInput(option, say("file.no_value", option=option, given=repr(assignment)), field=option)
+        found[name.strip()] = value.strip()
+    return found
 
 
 @asynccontextmanager

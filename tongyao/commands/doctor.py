@@ -553,9 +553,9 @@ async def _openid(settings: Settings) -> AsyncIterator[CheckRow]:
     if provider is not None:
         try:
             await provider.discover()
-            yield CheckRow(subject, Finding.OK, say("deployment.openid_found", issuer=provider.issuer))
+            yield CheckRow(subject, CheckState.OK, say("deployment.openid_found", issuer=provider.issuer))
         except Unavailable as error:
-            yield CheckRow(subject, Finding.FAILED, str(error), say("deployment.openid_advice"))
+            yield CheckRow(subject, CheckState.FAILED, str(error), say("deployment.openid_advice"))
 
 
 async def _model(settings: Settings) -> AsyncIterator[CheckRow]:

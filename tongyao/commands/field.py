@@ -11,12 +11,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tongyao.commands import field_index
-from tongyao.commands.context import migrated_records
+from tongyao.commands.context import migrated_records, validated
 from tongyao.commands.field_index import Scene, counting, fill_here, read_lines
 from tongyao.commands.options import PERSON, AsJson, DryRun, complete_person
 from tongyao.commands.terminal import (
     EXIT_BAD_INPUT,
-    EXIT_REFUSED,
     CommandGroup,
     console,
     errors,
@@ -139,10 +138,8 @@ async def search(
     as_json: AsJson = False,
 ) -> None:
     """Find people similar to a need, best first, with the reasons. With --json one line per need."""
-    from tongyao.app.errors import NotFound
     from tongyao.app.reading import RecordsContext
     from tongyao.commands.references import find_person
-    from tongyao.records.people.profiles import ProfileUnknown
     from tongyao.records.people.scenes import SceneUnknown
     from tongyao.runtime import wiring
 
@@ -167,8 +164,6 @@ async def search(
                 answers = [found[perspective] for found in lists]
         except SceneUnknown:
             fail(say("field.no_scene_yet", scene=repr(scene)), EXIT_BAD_INPUT)
-        except (ProfileUnknown, NotFound) as error:
-            fail(str(error), EXIT_BAD_INPUT)
         if scene and not await repositories.profiles.anybody(scene):
             fail(say("field.nobody_in", scene=repr(scene), name=scene), EXIT_BAD_INPUT)
     for need, found in zip(asked, answers, strict=True):
@@ -226,25 +221,18 @@ async def tune(
     ] = None,
 ) -> None:
     """Show or change a scene's settings of discovery."""
-    from pydantic import ValidationError
-
     from tongyao.field.intent_field import SceneFieldSettings
     from tongyao.field.perspectives import PERSPECTIVES
-    from tongyao.records.people.scenes import SceneUnknown
 
     wished: dict[str, Any] = {name: given for name, given in (("k", k), ("threshold", threshold)) if given is not None}
     async with migrated_records() as (_, repositories):
         try:
             if shares is not None:
                 wished["shares"] = dict(zip(PERSPECTIVES, map(float, shares.split(",")), strict=True))
-            kept = await repositories.scenes.get(scene)
-            chosen = SceneFieldSettings.model_validate({**kept.settings.get("field", {}), **wished})
-        except SceneUnknown as error:
-            fail(str(error), EXIT_BAD_INPUT)
-        except ValidationError as error:
-            fail("; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors()), EXIT_BAD_INPUT)
         except ValueError:
             fail(say("field.three_numbers", given=repr(shares), names=",".join(PERSPECTIVES)), EXIT_BAD_INPUT)
+        kept = await repositories.scenes.get(scene)
+        chosen = validated(SceneFieldSettings, {**kept.settings.get("field", {}), **wished})
         if wished:
             await repositories.scenes.put(scene, kept.title, {**kept.settings, "field": chosen.model_dump()})
     print_json(chosen.model_dump())
@@ -253,15 +241,11 @@ async def tune(
 @field.command()
 async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
     """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
-    from tongyao.app.errors import NotFound
     from tongyao.app.reading import RecordsContext
     from tongyao.commands.references import find_person
 
     async with migrated_records() as (_, repositories):
-        try:
-            profile = await find_person(RecordsContext(repositories), profile)
-        except NotFound as error:
-            fail(str(error), EXIT_REFUSED)
+        profile = await find_person(RecordsContext(repositories), profile)
         await repositories.profiles.delete(profile)
     tell("field.deleted", profile=profile)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -12,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.markup import escape
 
-from tongyao.commands.context import app_context, operator, records_context, settings, validated
+from tongyao.commands.context import (
+    app_context,
+    assignments,
+    operator,
+    read_json,
+    read_text,
+    records_context,
+    settings,
+    validated,
+)
 from tongyao.commands.options import AsJson, Process, find_process
 from tongyao.commands.terminal import CommandGroup, console, print_json, print_table
 from tongyao.commands.words import known, language, say, tell
@@ -71,12 +79,12 @@ async def fork(
     change = Variant(
         without=tuple(without or ()),
         add=tuple(add or ()),
-        profile={alias: Path(file) for alias, file in _pairs("profile", profile).items()},
+        profile={alias: Path(file) for alias, file in assignments("profile", profile).items()},
         tension=tension,
-        setting=_pairs("setting", setting),
+        setting=assignments("setting", setting),
         prompts=prompts,
         engine=engine,
-        model=_pairs("model", model),
+        model=assignments("model", model),
     )
     async with app_context() as context:
         forked = await start_fork(context, process, change, round_number, again or "", key=secrets.token_hex(8))
@@ -104,17 +112,14 @@ async def start_fork(
     """
     from tongyao.app.forks import ForkBody, LocalChanges, fork_process
     from tongyao.app.messaging.wire import TensionBody
-    from tongyao.commands.profile_files import profile_id_of, read_text
+    from tongyao.commands.profile_files import profile_id_of
     from tongyao.protocol.rules.consent import Consent
     from tongyao.runtime.engines import engines, with_engines
 
     body = {"round": first_round, "without": change.without, "settings": change.setting}
     tension = None
     if change.tension is not None:
-        try:
-            tension = validated(TensionBody, json.loads(read_text(change.tension, field="tension"))).tension()
-        except json.JSONDecodeError as error:
-            raise bad("tension", say("forks.no_tension", file=change.tension, error=error)) from None
+        tension = validated(TensionBody, read_json(change.tension, field="tension")).tension()
     row = await context.repositories.processes.get(origin)
     ids = {
         file: await profile_id_of(context, str(file.resolve()), "") for file in (*change.add, *change.profile.values())
@@ -139,7 +144,6 @@ async def start_fork(
 
 def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
     """By step, the prompts of a folder that differ from those in use. Raises `BadInput` for a folder without any."""
-    from tongyao.commands.profile_files import read_text
     from tongyao.llm import prompts
     from tongyao.protocol.model.requests import Language
     from tongyao.protocol.model.steps import STEPS
@@ -268,17 +272,6 @@ async def page_of(repositories: Repositories, comparison: Comparison) -> str:
 
 def kind_in_words(kind: str) -> str:
     return say(f"forks.kind_{kind}") if known(f"forks.kind_{kind}") else kind.replace("_", " ")
-
-
-def _pairs(option: str, given: Iterable[str] | None) -> dict[str, str]:
-    """`NAME=VALUE`, of an option that may be repeated. Raises `BadInput`."""
-    found = {}
-    for assignment in given or ():
-        name, equals, value = assignment.partition("=")
-        if not equals:
-            raise bad(option, say("file.no_value", given=repr(assignment)))
-        found[name.strip()] = value.strip()
-    return found
 
 
 def bad(field: str, message: str) -> Exception:

@@ -164,7 +164,7 @@ async def resume(
     key: Key = None,
 ) -> None:
     """Resume a suspended process, or all of them, after the cause has been fixed."""
-    from tongyao.app.operators.resume_all import resume_all
+    from tongyao.app.operators.in_bulk import resume_all
 
     if bool(process) == every:
         fail(words.say("sent.one_or_all"), EXIT_BAD_INPUT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -27,17 +27,15 @@ prompts_app = CommandGroup(help="Show prompts as they are sent to models.", no_a
 @app.command()
 async def cost(
     by: Annotated[
-        list[str] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
+        list[Group] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
     ] = None,
     process: Annotated[str | None, typer.Option(help="Only this process.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""
-    groups = tuple(by or ["day"])
-    if wrong := [group for group in groups if group not in get_args(Group)]:
-        fail(say("models.no_group", given=repr(wrong[0]), groups=", ".join(get_args(Group))), 2)
+    groups: tuple[Group, ...] = tuple(by or ("day",))
     async with records_context() as context:
-        rows = await context.repositories.ledger.totals(cast(tuple[Group, ...], groups), process_id=process)
+        rows = await context.repositories.ledger.totals(groups, process_id=process)
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
         return

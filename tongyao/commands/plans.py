@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.context import app_context, operator, read_json, records_context, validated
 from tongyao.commands.options import AsJson, Process, Who
 from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
 from tongyao.commands.words import say, tell
@@ -47,16 +46,7 @@ async def validate(
     """Check whether a plan is valid. Exit codes: 0 valid, 1 not valid, 2 the file cannot be read as JSON."""
     from tongyao.protocol.rules.plans.validation import faults
 
-    try:
-        document = json.loads(file.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        fail(say("file.unreadable", file=file, error=error.strerror), EXIT_BAD_INPUT)
-    except UnicodeDecodeError:
-        fail(say("file.no_utf8", file=file), EXIT_BAD_INPUT)
-    except RecursionError:
-        fail(say("file.too_deep", file=file), EXIT_BAD_INPUT)
-    except ValueError as error:
-        fail(say("file.no_json", file=file, error=error), EXIT_BAD_INPUT)
+    document = read_json(file, field="file")
     if process is None:
         found = faults(document)
     else:

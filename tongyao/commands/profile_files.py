@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import BadInput, NotFound, refuse_file
+from tongyao.app.errors import BadInput, NotFound
 from tongyao.app.people.registration import checked_text, register_profile
 from tongyao.app.start import StartProcessBody, start_process
-from tongyao.commands.context import operator, validated
+from tongyao.commands.context import operator, read_text, validated
 from tongyao.commands.references import digest_of_file, find_person
 from tongyao.commands.terminal import errors, put
 from tongyao.commands.words import say
@@ -42,20 +42,6 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[
     participants = [{**named, "profile_id": people[named["profile_id"]]} for named in given["participants"]]
     body = validated(StartProcessBody, {**given, "intent": intent, "demander": owner, "participants": participants})
     return await start_process(context, operator(), body, key=secrets.token_hex(8)), people
-
-
-def read_text(path: Path, *, field: str) -> str:
-    """The text of a file. Raises `BadInput`."""
-    try:
-        given = path.read_bytes()
-        refuse_file(given, field=field)
-        return given.decode("utf-8-sig")
-    except IsADirectoryError:
-        raise BadInput("not_a_file", say("file.folder", file=path), field=field) from None
-    except OSError as error:
-        raise BadInput("no_such_file", say("file.unreadable", file=path, error=error.strerror), field=field) from None
-    except UnicodeDecodeError as error:
-        raise BadInput("not_utf8", say("file.no_utf8_at", file=path, byte=error.start), field=field) from None
 
 
 async def profile_id_of(context: AppContext, given: str, scene: str) -> str:

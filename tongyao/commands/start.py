@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tongyao.commands.context import operator, settings
+from tongyao.commands.context import assignments, operator, settings
 from tongyao.commands.options import AsJson
 from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json, put
 from tongyao.commands.words import language, say, tell
@@ -95,16 +95,10 @@ async def start(
     as_json: AsJson = False,
 ) -> None:
     """Start a process from a raw intent."""
-    from tongyao.app.errors import BadInput
     from tongyao.commands.profile_files import start_from_files
     from tongyao.runtime import installation
 
-    changes: dict[str, Any] = {"auto_confirm": yes, "auto_start": auto_start}
-    for assignment in setting or []:
-        name, equals, value = assignment.partition("=")
-        if not equals:
-            raise BadInput("setting", say("file.no_value", given=repr(assignment)), field="setting")
-        changes[name.strip()] = value.strip()
+    changes = {"auto_confirm": yes, "auto_start": auto_start, **assignments("setting", setting)}
     named = [
         {"profile_id": person, "endpoint": endpoint}
         for endpoint, given in (("proxy", participant), ("human", human), ("agent", agent))

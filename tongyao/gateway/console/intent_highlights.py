@@ -17,7 +17,7 @@ _SHARE: Final = 0.34
 """A clause is taken up by a part that has at least this share of its words."""
 _LEAST_SAID: Final = 3
 """Letters of a piece of an intent: what is shorter says nothing that could be lost."""
-_BETWEEN: Final = " \n\t,;:，；：、（）()《》“”\""
+_BETWEEN: Final = ' \n\t,;:，；：、（）()《》“”"'
 """Punctuation at the ends of a piece between quoted pieces."""
 _COMMON: Final = frozenset(
     "the and for with that this have has are was not but our all can will from they you its into what which".split()

@@ -50,8 +50,6 @@ async def ensure_namespace(client: Client) -> bool:
     # The services that serve workflows learn of it later than the frontend's register.
     while await if_known(client.count_workflows()) is None:
         if time.monotonic() > until:
-            raise TimeoutError(
-                f"the server does not know namespace {client.namespace!r} after {NOTICE_SECONDS:g} s"
-            )
+            raise TimeoutError(f"the server does not know namespace {client.namespace!r} after {NOTICE_SECONDS:g} s")
         await asyncio.sleep(0.5)
     return True

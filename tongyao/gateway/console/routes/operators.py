@@ -12,8 +12,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from tongyao.app.messaging.wire import checked_key
+from tongyao.app.operators.in_bulk import resume_all
 from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
-from tongyao.app.operators.resume_all import resume_all
 from tongyao.gateway.console.dates import duration
 from tongyao.gateway.console.pages import go_to, in_temporal, page
 from tongyao.gateway.console.texts import Language
