@@ -1,10 +1,11 @@
-"""Two versions in one command: `python -m bench.against REV [--runs 1x0.2 30x2] [--repeat 3] [--out FOLDER]`.
+"""Compares two versions: `python -m bench.against REV [--runs 1x0.2 30x2] [--repeat 3] [--out FOLDER]`.
 
-Checks REV out into a temporary folder and runs `bench.orchestration_bench` of each version in turn, `--repeat` times, plain and
-with one worker. Both use this environment's libraries. Prints the medians, and writes `against.svg` with `--out`.
+Checks out REV into a temporary folder. Runs `bench.orchestration_bench` of both versions in turn, `--repeat` times,
+with variant `plain` and one worker. Both use this environment's libraries. Prints the medians. With `--out` it writes
+`against.svg`. The floor makes the same calls as its version, with nothing around them.
 
-    of the floor    wall time of the floor ÷ wall time of the processes; the floor makes the same calls as its version
-    over the floor  milliseconds of CPU of worker, Temporal server and PostgreSQL for one process, less the CPU of the floor
+    of the floor    wall time of the floor ÷ wall time of the processes
+    over the floor  milliseconds of CPU per process of worker, Temporal server and PostgreSQL, minus the floor's CPU
 
 Use an idle machine. Three repetitions of both default runs take about 12 minutes on two cores.
 """
@@ -27,7 +28,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 GOAL: Final = 0.75
-"""Of the earlier version's CPU over the floor (docs/performance.md §1)."""
+"""The goal: at most this share of the earlier version's CPU over the floor (docs/performance.md §1)."""
 _REPORT: Final = re.compile(
     r"wall (?P<wall>[\d.]+) s, critical path (?P<critical>[\d.]+) s\n"
     r"  share (?P<share>[\d.]+).*?the floor's (?P<floor_share>[\d.]+)\n"
@@ -38,7 +39,7 @@ _REPORT: Final = re.compile(
 
 @dataclass(frozen=True)
 class Figures:
-    """One measurement of one version. Seconds, and milliseconds of CPU for one process."""
+    """One measurement of one version: wall times in seconds, and CPU per process in milliseconds."""
 
     wall: float
     floor_wall: float
@@ -58,7 +59,7 @@ class Figures:
 
 @contextmanager
 def checked_out(revision: str) -> Iterator[Path]:
-    """A folder with the files of `revision`. Raises `CalledProcessError` where git does not know it."""
+    """A folder with the files of `revision`. Raises `CalledProcessError` if git does not know the revision."""
     with tempfile.TemporaryDirectory(prefix="ty-against-") as folder:
         tree = Path(folder) / "tree"
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=ROOT, check=True)
@@ -69,7 +70,7 @@ def checked_out(revision: str) -> Iterator[Path]:
 
 
 def measure(tree: Path, run: str) -> Figures:
-    """One run of the benchmark of the version in `tree`. Raises `RuntimeError` where its report cannot be read."""
+    """Run the benchmark of the version in `tree` once. Raises `RuntimeError` if its report cannot be read."""
     command = [sys.executable, "-m", "bench.orchestration_bench", "--runs", run]
     if "--variants" in (tree / "bench" / "orchestration_bench.py").read_text(encoding="utf-8"):
         command += ["--variants", "plain"]
@@ -85,7 +86,7 @@ def measure(tree: Path, run: str) -> Figures:
 
 
 def table(revision: str, seen: dict[tuple[str, str], list[Figures]]) -> str:
-    """Medians by run and version as a Markdown table."""
+    """The medians by run and version, as a Markdown table."""
     lines = [
         "| run | version | wall | floor's wall | of the floor | worker | server | database | CPU over the floor | to "
         f"{revision} |",
@@ -114,7 +115,7 @@ def table(revision: str, seen: dict[tuple[str, str], list[Figures]]) -> str:
 
 
 def picture(revision: str, seen: dict[tuple[str, str], list[Figures]], path: Path) -> None:
-    """Stacked bars of CPU by part, one for each run and version, and the floor's CPU as a line."""
+    """Draw stacked bars of CPU by part, one for each run and version, with the floor's CPU as a line."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -156,7 +157,7 @@ def main(revision: str, runs: Sequence[str], repeat: int, out: Path | None) -> N
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("revision", help="a commit of this repository whose benchmark prints the same report")
+    parser.add_argument("revision", help="a commit of this repository with a benchmark that prints the same report")
     parser.add_argument("--runs", nargs="+", default=["1x0.2", "30x2"], help="processes x seconds of a model call")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", type=Path, help="folder for the picture")

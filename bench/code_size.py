@@ -1,6 +1,7 @@
-"""How large the product is: lines per package beside the goals of its design. Run it with `make size`.
+"""Counts the lines of each package and compares them with the goals of the design. Run it with `make size`.
 
-Every line of a Python file is one of code, docstring, comment or blank. Texts in two languages and prompts are counted apart.
+Every line of a Python file counts as code, docstring, comment or blank. Prompts, and texts in two languages, are
+counted separately.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ GOALS: Final[dict[str, tuple[tuple[str, ...], int | None]]] = {
     "evals": (("tongyao/evals",), 1_200),
     "other modules": (("tongyao/*.py", "tongyao/texts"), None),
 }
-"""Package → its folders, and the most lines that it should have. `other modules`: those of `tongyao` itself, and the loader of texts."""
+"""Package → its folders, and its goal (the most lines). `other modules`: the modules of `tongyao` itself, and the loader of texts."""
 TOGETHER: Final = 46_000
 PROMPT_GOALS: Final = {
     "en/observe.md": 7_000,
@@ -36,12 +37,12 @@ PROMPT_GOALS: Final = {
     "zh/observe.md": 2_800,
     "zh/project.md": 2_000,
 }
-"""Prompt → the most characters that it should have."""
+"""Prompt → its goal (the most characters)."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """How many lines of each kind."""
+    """The number of lines of each kind."""
 
     code: int = 0
     docstring: int = 0
@@ -57,9 +58,10 @@ class Lines:
 
 
 def count(source: str) -> Lines:
-    """The lines of one Python module. A line with code and a comment is code; a blank line in a docstring is docstring.
+    """Count the lines of one Python module. A line with code and a comment is code. A blank line in a docstring is
+    docstring.
 
-    A string that is a statement of its own is a docstring, also behind a name. Raises `SyntaxError`.
+    A string that is a statement of its own is a docstring, also after an assignment. Raises `SyntaxError`.
     """
     documented = {
         number
@@ -88,7 +90,7 @@ def size_of(files: Iterable[Path]) -> Lines:
 
 
 def modules(place: str) -> list[Path]:
-    """The Python files of a folder with those below it, or of a pattern."""
+    """The Python files below a folder, or the files that match a pattern."""
     return sorted(ROOT.glob(place) if "*" in place else (ROOT / place).rglob("*.py"))
 
 

@@ -1,10 +1,9 @@
 """Tokens and cost of whole processes, with and without prompt caching: `python -m bench.cost_bench`.
 
-The real engine sends every request of a process, prompts and all, to the local Messages API of the tests,
-which counts tokens (estimated from characters) and applies the published rules of the prompt cache. No model
-answers: the answers are filler of the sizes that the protocol aims at (docs/protocol.md §9), without
-thinking. So the input side shows what the order and the stability of our prompts are worth; the output side
-is what those sizes cost, and a floor.
+The real engine sends every request of a process, including its prompts, to the local Messages API of the tests. This
+API counts tokens (estimated from characters) and applies the published rules of the prompt cache. No model answers. The
+answers are filler of the sizes in docs/protocol.md §9, without thinking. So the input costs show the effect of the
+order and the stability of the prompts. The output costs are a lower bound: the costs of answers of these sizes.
 """
 
 from __future__ import annotations
@@ -50,18 +49,18 @@ from tongyao.protocol.rules.standing import standing
 
 ROUNDS: Final = 5
 SEED_MODEL: Final = {3: "$1.10–2.05", 5: "$1.65–3.30"}
-"""Seed 000's cost model of a 5-round process, by participants."""
+"""The cost of a 5-round process in seed 000's cost model, by number of participants."""
 INTENT: Final[Mapping[Language, str]] = {
     "en": "I want to keep the winter crossing open without a second crew. We tried it with volunteers. " * 4,
     "zh": "我想让冬天的渡船不停，又不再添一班人手。试过请人义务来做，没有做成。" * 4,
 }
 SIZES: Final = {3: {"observe": 1_900, "plan": 5_000}, 5: {"observe": 2_300, "plan": 7_000}}
-"""Bytes of Markdown per answer that bring whole answers to the protocol's sizes."""
+"""Bytes of Markdown per answer with which whole answers have the protocol's sizes."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A step's or a process's tokens, US dollars and mean answer size in bytes."""
+    """The tokens, US dollars and mean answer size in bytes of a step or a process."""
 
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -98,10 +97,10 @@ class Sum:
 
 
 def profiles(language: Language, people: int, characters: int) -> list[str]:
-    """Profiles of exactly `characters`, one text each, cut out of all the language's examples end to end."""
+    """Profiles of exactly `characters` characters each, cut from the joined example profiles of the language."""
     texts = [path.read_text("utf-8") for path in sorted(Path("examples").glob(f"**/{language}-*/profiles/*.md"))]
     if not texts:
-        raise SystemExit("no example profiles: run this from the repository's root")
+        raise SystemExit("no example profiles found: run this in the repository's root")
     whole = "\n\n".join(texts)
     step = len(whole) // people
     shifted = (whole[number * step :] + whole[: number * step] for number in range(people))
@@ -110,9 +109,7 @@ def profiles(language: Language, people: int, characters: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Case:
-    """A process to be counted: `characters` are those of each profile, `plan_characters` what the plan reads
-    of it.
-    """
+    """A process to count. `characters`: length of each profile. `plan_characters`: the part of it that the plan reads."""
 
     language: Language
     people: int
@@ -121,7 +118,7 @@ class Case:
 
 
 async def one_process(case: Case, *, cache: bool) -> dict[str, Sum]:
-    """Sends everything that a process asks for in five rounds; the sums by step."""
+    """Send all requests of a process with five rounds. Returns the sums by step."""
     responder = Responder(
         rounds=ROUNDS,
         exhausted_from=4,
@@ -260,7 +257,7 @@ async def main() -> None:
         "--plan-chars",
         type=int,
         default=PLAN_PROFILE_CHARS,
-        help="what the plan reads of each profile at most",
+        help="the most characters of each profile that the plan reads",
     )
     options = parser.parse_args()
     languages: tuple[Language, ...] = ("en", "zh")

@@ -1,11 +1,13 @@
-"""One demander's many processes and another's single one: `python -m bench.fairness_bench [200] [--seconds 0.5] [--slots 4]`.
+"""One demander with many processes, another with one: `python -m bench.fairness_bench [200] [--seconds 0.5] [--slots
+4]`.
 
-Every process has two proxies and three rounds; each answer of the model takes a fixed time, and the worker runs few model steps at a
-time, so that most of the time is spent waiting in the task queue. The single process begins when all of the many have begun. Its time
-is measured alone, beside the many on a server without fairness (first in, first out), and beside them with it. Figures: seconds of the single one,
-of the last of the many, and how many of the many ended before the single one.
+Every process has two proxies and three rounds. Each answer of the model takes a fixed time, and the worker runs few
+model steps at a time. So most of the time is spent in the task queue. The single process begins when all of the many
+processes have begun. Its time is measured alone, beside the many on a server without fairness (first in, first out),
+and beside the many on a server with fairness. Figures: seconds of the single process, seconds of the last of the many,
+and the number of the many that ended before the single process.
 
-30 took five minutes for both servers together on two busy cores. 200 took 17.
+For both servers together, 30 processes took five minutes and 200 took 17 minutes on two busy cores.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from tongyao.runtime.local import temporal
 from tongyao.runtime.local.worker_process import WorkerProcess
 
 AT_ONCE = 20
-"""Processes that are begun side by side."""
+"""The number of processes that are started in parallel."""
 
 
 async def main(many: int, seconds: float, slots: int) -> None:
@@ -44,7 +46,7 @@ async def main(many: int, seconds: float, slots: int) -> None:
 
 
 async def measure(many: int, seconds: float, slots: int) -> tuple[float, float, int]:
-    """Seconds of the single process and of the last of the many, and how many ended before the single one."""
+    """Seconds of the single process, seconds of the last of the many, and the number of the many that ended before the single one."""
     async with opened() as bench:
         script = bench.home / "script.json"
         script.write_text(Script(seconds=seconds, verdicts=["more", "exhausted"]).model_dump_json())
@@ -56,12 +58,13 @@ async def measure(many: int, seconds: float, slots: int) -> tuple[float, float, 
             "TONGYAO_ENGINE": "tests.support.scripted:from_settings",
             "TONGYAO_ENGINE_FILE": str(script),
             "TONGYAO_WORKER_CACHED_WORKFLOWS": str(many + 100),
-            # The same two people speak in all processes: by default one demander can have one person seated 30 times a month.
+            # The same two people take part in all processes. By default, one demander can have one person seated 30
+            # times a month.
             "TONGYAO_CONSENT__PAIR_PER_MONTH": str(many + 1),
             "TONGYAO_LOG_LEVEL": "warning",
             "PYTHONPATH": str(Path(__file__).parents[1]),
         }
-        # Records are written by a worker of their own: the slots are the model steps' alone.
+        # A second worker writes the records, so that only model steps use the slots.
         process = WorkerProcess(environment, log=bench.home / "process.log", role="process")
         models = WorkerProcess(
             {**environment, "TONGYAO_WORKER_ACTIVITIES": str(slots)}, log=bench.home / "models.log", role="models"
@@ -104,7 +107,7 @@ async def race(bench: Bench, people: Sequence[str], many: int) -> tuple[float, f
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("many", nargs="?", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of an answer of the model")
+    parser.add_argument("--seconds", type=float, default=0.5, help="seconds of each answer of the model")
     parser.add_argument("--slots", type=int, default=4, help="model steps at a time")
     options = parser.parse_args()
     asyncio.run(main(options.many, options.seconds, options.slots))

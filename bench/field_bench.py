@@ -1,7 +1,7 @@
 """Benchmark of the field's index on generated profiles: build time, size, search times, recall@10 (docs/field.md §6).
 
-`python -m bench.field_bench --people 10000` makes a database of its own under a temporary directory and removes it;
-`--keep FOLDER` leaves it there.
+`python -m bench.field_bench --people 10000` creates its own database in a temporary directory and removes it
+afterwards. With `--keep FOLDER` the database is created in FOLDER and stays there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCENES = Path(__file__).parent.parent / "scenes"
 
 
 def sentences_of(scenes: Path) -> tuple[list[str], list[Tension], list[str]]:
-    """Fields of the sample profiles to be put together anew, and their labelled needs to ask with."""
+    """The fields of the sample profiles, from which new profiles are made, and their labelled needs for the queries."""
     fields: list[str] = []
     tensions, needs = [], []
     for path in sorted(scenes.glob("*/profiles.json")):
@@ -53,7 +53,7 @@ def sentences_of(scenes: Path) -> tuple[list[str], list[Tension], list[str]]:
 
 
 def person(fields: list[str], number: int) -> str:
-    """A profile of two to four fields of different people, halves of sentences exchanged: no two are the same."""
+    """A profile with two to four fields of different people. Parts of sentences are exchanged, so that no two profiles are equal."""
     choice = random.Random(number)
     lines = []
     for field in choice.sample(fields, choice.randint(2, 4)):
@@ -63,7 +63,7 @@ def person(fields: list[str], number: int) -> str:
 
 
 async def fill(pool: Pool, fields: list[str], people: int) -> None:
-    """Profiles straight into the tables: the import is measured elsewhere."""
+    """Insert profiles directly into the tables. Another benchmark measures the import."""
     async with session(pool) as connection:
         await connection.execute("INSERT INTO scenes (id, title) VALUES (%s, %s)", [SCENE, SCENE])
         for start in range(0, people, 5000):
@@ -101,7 +101,7 @@ async def bench(people: int, url: str, postmaster: int) -> dict[str, Any]:
             size = await cursor.fetchone()
         assert size is not None
         told("measured: one perspective, a discovery, recall")
-        for number, need in enumerate(needs):  # what a server that has been up for a while holds in memory
+        for number, need in enumerate(needs):  # warms up the caches, as in a server that has run for a while
             await field.relevant([need], scene=SCENE, top=10)
             await field.discover(tensions[number], scene=SCENE, limit=8, excluded=["p000001"])
         one = await timed(lambda n: field.relevant([needs[n]], scene=SCENE, top=10), len(needs), postmaster)
@@ -120,7 +120,7 @@ async def bench(people: int, url: str, postmaster: int) -> dict[str, Any]:
 
 
 async def build(pool: Pool, fields: list[str], people: int) -> dict[str, Any]:
-    """People and their index, with the seconds that each step took."""
+    """Create the people and their index. Returns the seconds of each step."""
     await fill(pool, fields, people)
     async with session(pool) as connection:
         await connection.execute("VACUUM ANALYZE")
@@ -158,7 +158,7 @@ async def timed(call: Any, queries: int, postmaster: int, rounds: int = 5) -> st
 
 
 def processor_seconds(postmaster: int) -> float:
-    """What this process and the servers' have used: on a busy machine it says more than the clock."""
+    """CPU seconds of this process and of the servers. On a busy machine they are more reliable than the clock."""
     servers = psutil.Process(postmaster).children()
     return time.process_time() + sum(sum(one.cpu_times()[:2]) for one in servers)
 
@@ -166,7 +166,7 @@ def processor_seconds(postmaster: int) -> float:
 async def recall(
     pool: Pool, field: IntentField, index: Index, needs: list[str]
 ) -> tuple[dict[int, str], dict[int, float]]:
-    """By ef_search: time of the nearest ten of each side, and how many of the ten nearest of all a sequential scan finds too."""
+    """By ef_search: the time for the nearest ten of each side, and the share of a sequential scan's ten nearest that are found."""
     encoder = await field.indexer.encoder(index)
     vectors = EncodedQueries.of(needs, [encoder]).vectors[0]
     side = "(SELECT vector::halfvec({0}) <#> %(asked)s::halfvec({0}) AS far FROM {1} WHERE facet = {2} ORDER BY 1 LIMIT 10)"
@@ -212,16 +212,18 @@ async def recall(
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--people", type=int, nargs="+", default=[1000, 10_000])
-    arguments.add_argument("--keep", type=Path, help="A folder where the databases stay: the next run only measures.")
+    arguments.add_argument(
+        "--keep", type=Path, help="A folder in which the databases stay, so that the next run only measures."
+    )
     chosen = arguments.parse_args()
     for people in chosen.people:
         with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as made:
-            Path(made).chmod(0o711)  # as root, PostgreSQL is another user, who must be let through
+            Path(made).chmod(0o711)  # as root, PostgreSQL runs as another user, who needs access
             server = LocalPostgres((chosen.keep or Path(made)) / str(people), durable=False)
             url = server.start()
             try:
                 migrate(url)
-                result = uvloop.run(bench(people, url, server.pid or 0))  # as the worker does
+                result = uvloop.run(bench(people, url, server.pid or 0))  # as in the worker
                 print(json.dumps(result, ensure_ascii=False, indent=1), flush=True)
             finally:
                 server.stop()

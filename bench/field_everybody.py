@@ -1,7 +1,8 @@
-"""Recall of the approximate search of a large scene against exhaustive search (docs/field.md §6).
+"""Recall of the approximate search of a large scene, compared with exhaustive search (docs/field.md §6).
 
-`python -m bench.field_bench --people 100000 --keep FOLDER` makes the database, `python -m bench.field_everybody
---people 100000 --kept FOLDER` asks its questions twice: of the index, and of all people in memory. About a minute.
+`python -m bench.field_bench --people 100000 --keep FOLDER` creates the database. `python -m bench.field_everybody
+--people 100000 --kept FOLDER` runs its queries twice: on the index, and on all people in memory. This takes about a
+minute.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ TOP = 10
 
 
 def scene_of(stored: StoredChunks, learned: FittedScene, reference: Scene | None) -> Scene:
-    """These people in memory, scored as the search scores those whom it looks at."""
+    """These people in memory, with the same scoring as the search uses for its candidates."""
     people = list(dict.fromkeys(stored.ids))
     places = {id: number for number, id in enumerate(people)}
     owners = np.array([places[id] for id in stored.ids], dtype=np.int64)
@@ -39,7 +40,7 @@ def scene_of(stored: StoredChunks, learned: FittedScene, reference: Scene | None
 
 
 async def compared(url: str) -> dict[str, list[tuple[Sequence[Match], Sequence[Match]]]]:
-    """For each way of finding and question: whom the index found, and whom looking at everybody finds."""
+    """For each perspective and query: the people found by the index, and the people found by exhaustive search."""
     _, tensions, needs = sentences_of(SCENES)
     pool = await open_pool(url)
     try:
@@ -68,7 +69,9 @@ async def compared(url: str) -> dict[str, list[tuple[Sequence[Match], Sequence[M
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--people", type=int, default=100_000)
-    arguments.add_argument("--kept", type=Path, required=True, help="What was given to field_bench as --keep.")
+    arguments.add_argument(
+        "--kept", type=Path, required=True, help="The folder that was given to field_bench as --keep."
+    )
     chosen = arguments.parse_args()
     server = LocalPostgres(chosen.kept / str(chosen.people), durable=False)
     try:

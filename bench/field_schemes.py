@@ -1,8 +1,8 @@
 """Compares lexical scoring schemes by leave-one-scene-out evaluation (docs/field.md §4).
 
-`python -m bench.field_schemes` asks the labelled needs of `scenes/` of all their people in one pool, three times: of whole
-profiles, of their first 250 characters, of their first 120. Knobs are chosen on the needs of three scenes and judged on
-those of the fourth, four times over.
+`python -m bench.field_schemes` puts the people of all `scenes/` into one pool. It runs the labelled needs three times:
+against whole profiles, against their first 250 characters, and against their first 120. Parameters are chosen on the
+needs of three scenes and evaluated on the needs of the fourth scene, four times.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from tongyao.field.scene import SVD_WEIGHT, Scene, VectorSpace
 
 SCENES: Final = Path(__file__).parent.parent / "scenes"
 FORMS: Final = (None, 250, 120)
-"""Characters of each profile; None: all."""
+"""The number of characters used of each profile. None: all."""
 
 
 class Knobs(NamedTuple):
-    """Power of the inverse document frequency, of a direction's strength, and what directions are fitted on."""
+    """The power of the inverse document frequency, the power of a component's singular value, and whether components
+    are fitted on whole texts.
+    """
 
     rarity: float
     flattening: float
@@ -39,7 +41,7 @@ Answers = list[list[str]]
 
 
 def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, LabelledNeed]]]:
-    """Everybody's text by id, and the labelled needs, each with its scene."""
+    """The texts of all people by id, and the labelled needs, each with its scene."""
     texts: dict[str, str] = {}
     needs = []
     for path in sorted(folder.glob("*/needs.jsonl")):
@@ -51,7 +53,7 @@ def pool(folder: Path) -> tuple[dict[str, str], list[tuple[str, LabelledNeed]]]:
 
 
 def answers(texts: dict[str, str], asked: Sequence[str]) -> dict[str | Knobs, Answers]:
-    """The nearest ten of each need, by every scheme."""
+    """The nearest ten people of each need, by scheme."""
     scene = Scene.of(texts)
     pieces = scene.pieces(texts)
     whole = [
@@ -73,7 +75,7 @@ def answers(texts: dict[str, str], asked: Sequence[str]) -> dict[str | Knobs, An
 
 
 def count_features(needs: Sequence[LabelledNeed], lists: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """How many needs pass, and how many expected people are in the top tens."""
+    """The number of needs that pass, and the number of expected people among the nearest ten."""
     hits = [len(set(found) & set(need.expected)) for need, found in zip(needs, lists, strict=True)]
     return sum(hit >= need.minimum for need, hit in zip(needs, hits, strict=True)), sum(hits)
 

@@ -1,8 +1,9 @@
 """Growth: `python -m bench.growth_bench [--open 10000] [--finished 100000]`.
-On two cores about 40 minutes with the defaults (10,000 × 130 to 280 ms to open), 2 with 30 and 1000.
 
-Open processes whose people are waited for, beside the records of finished ones. The finished ones are made in the database out of one
-that is open: its row, seats, inbox and events, closed, under other ids; their workflows do not exist, as after Temporal's retention.
+On two cores it takes about 40 minutes with the defaults (opening takes 130 to 280 ms per process) and 2 minutes with 30
+and 1000. It measures open processes that wait for people, beside the records of finished processes. The finished
+processes are closed copies of the records of an open one: row, seats, inbox and events, under other ids. Their
+workflows do not exist, as after Temporal's retention.
 
 Goals (2 cores): worker ≤ 1.5 GB, inbox p99 ≤ 5 ms, killed to applied ≤ 15 s.
 """
@@ -31,11 +32,12 @@ CHANGED: Final[dict[str, dict[str, LiteralString]]] = {
     "inbox": {"process_id": "n.id", "id": "n.id || '/' || t.id", "closed_at": "now()"},
     "events": {"process_id": "n.id"},
 }  # fmt: skip
-"""Table → columns that are another in the copy of a process."""
+"""Table → columns that have other values in the copy of a process."""
 
 
 async def main(open_count: int, finished: int) -> None:
-    # The default number of cached workflows: what does not fit is replayed when somebody speaks, as in production.
+    # The default number of cached workflows is used. As in production, workflows beyond it are replayed when a message
+    # arrives.
     async with waiting(cached=Settings().worker_cached_workflows) as here:
         print(
             "| open | finished | worker, MB | records, MB | Temporal, MB | inbox p50, ms | inbox p99, ms | killed to applied, s |"
@@ -43,7 +45,7 @@ async def main(open_count: int, finished: int) -> None:
         )
         print("|---|---|---|---|---|---|---|---|---|", flush=True)
         each = 0.0
-        for share in (0.1, 0.5, 1.0):  # so that a run that is cut short has figures, too
+        for share in (0.1, 0.5, 1.0):  # so that an interrupted run also has figures
             count = max(1, int(share * open_count))
             each = await here.grow(count)
             await measure(here, 0, each)
@@ -64,7 +66,7 @@ async def measure(here: Waiting, finished: int, each: float) -> None:
 
 
 async def inbox_times(bench: Bench, people: Sequence[str]) -> list[float]:
-    """Milliseconds of each query, after one that is not counted."""
+    """The milliseconds of each query, after one uncounted query."""
     inbox, times = bench.stack.repositories.inbox, []
     await inbox.of_person(people[0])
     for number in range(INBOX_QUERIES):
@@ -75,7 +77,7 @@ async def inbox_times(bench: Bench, people: Sequence[str]) -> list[float]:
 
 
 def add_finished(database_url: str, template: str, count: int) -> None:
-    """Copies of the records of `template`, closed."""
+    """Insert closed copies of the records of `template`."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         for first in range(0, count, BATCH):
             last = min(first + BATCH, count) - 1
@@ -110,7 +112,7 @@ def add_finished(database_url: str, template: str, count: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--open", type=int, default=10_000, help="open processes with people")
-    parser.add_argument("--finished", type=int, default=100_000, help="records of finished ones")
+    parser.add_argument("--open", type=int, default=10_000, help="number of open processes with people")
+    parser.add_argument("--finished", type=int, default=100_000, help="number of finished processes in the records")
     options = parser.parse_args()
     asyncio.run(main(options.open, options.finished))

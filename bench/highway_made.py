@@ -1,8 +1,8 @@
 """Generates retrieval sets of other kinds: `python bench/highway_made.py FOLDER --cmrc cmrc2018_dev.json`.
 
-Writes NAME_corpus.jsonl, NAME_queries.jsonl and NAME_history.jsonl for `highway_bench.py`. From CMRC: whole passages;
-two passages with one query; a long dialogue of its sentences. Invented, from a grammar: dialogues of small facts in
-both languages, films with their directors and towns (two passages a question), and a ledger of lines nearly the same.
+Writes NAME_corpus.jsonl, NAME_queries.jsonl and NAME_history.jsonl for `highway_bench.py`. From CMRC: whole passages,
+two passages with one query, and a long dialogue of its sentences. Invented, from a grammar: dialogues of small facts in
+both languages, films with their directors and towns (two passages per question), and a ledger of nearly equal lines.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ASKED = {
 
 
 def facts(language: str, draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
-    """120 conversations between two of six people; half of the turns say something, the rest is what people say."""
+    """120 conversations, each between two of six people. Half of the turns state a fact, and the other half are filler."""
 
     def one(of: dict[str, str]) -> str:
         return draw.choice(of[language].split("|"))
@@ -101,7 +101,7 @@ def facts(language: str, draw: random.Random) -> tuple[list[str], list[QuerySimi
 
 
 def bridge(draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
-    """Films, people and towns, a passage each; a question names one of them and asks about the next."""
+    """Films, people and towns, one passage each. A question names one of them and asks about the next."""
     syllables = "ba ro ken li tor mar vi sel dun ha wick ne so pra gu len ost fer mi ta".split()
 
     def name() -> str:
@@ -146,7 +146,7 @@ def bridge(draw: random.Random) -> tuple[list[str], list[QuerySimilarities], lis
 
 
 def ledger(draw: random.Random) -> tuple[list[str], list[QuerySimilarities], list[QuerySimilarities]]:
-    """Lines nearly the same: only a date, a shop and an article tell them apart."""
+    """Nearly equal lines, which differ only in date, shop and article."""
     shops, goods = (
         "城南店|城北店|河口店|Airport店|老街店".split("|"),
         "豆浆|拿铁|Bagel|牛肉面|Matcha拿铁|烧饼".split("|"),
@@ -214,7 +214,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cmrc", type=Path)
-    parser.add_argument("--seed", type=int, default=5, help="of the drawing")
+    parser.add_argument("--seed", type=int, default=5, help="seed of the random draws")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(options.seed)

@@ -15,13 +15,13 @@ CUTS = (1, 2, 5, 10)
 
 
 class Method(Protocol):
-    """Something that ranks: the places of the ten best texts for a query, best first."""
+    """An object that ranks texts: it returns the places of the ten best texts for a query, best first."""
 
     def rank(self, query: str) -> Sequence[int]: ...
 
 
 def recalls(method: Method, queries: Sequence[Query]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Recall of every query at every cut, float64[Q, 4], and milliseconds of every query."""
+    """The recall of every query at every cut, float64[Q, 4], and the milliseconds of every query."""
     found = np.zeros((len(queries), len(CUTS)))
     took = np.zeros(len(queries))
     for i, query in enumerate(queries):
@@ -49,7 +49,7 @@ def summary(found: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def measure(method: Method, collection: Collection) -> dict[str, Any]:
-    """One method on one collection: recalls, latency, and both splits where there is a history."""
+    """Measure one method on one collection: recalls, latency, and both splits if there is a history."""
     for query in collection.queries[:2]:
         method.rank(query.text)
     found, took = recalls(method, collection.queries)

@@ -1,6 +1,8 @@
-"""Prints what each retriever shows an endpoint of a long profile: `python bench/highway_profile.py examples/zh-3-waiting-box`.
+"""Prints the passages that each retriever shows of a long profile: `python bench/highway_profile.py
+examples/zh-3-waiting-box`.
 
-For everyone in a case whose profile is longer than 50,000 characters: the intent as its tension, and how many of the passages that the case's links rest on (`a_terms`, `b_terms`) stand in what is shown.
+For each person of a case whose profile is longer than 50,000 characters, the query is the intent as a tension. Printed
+is the number of passages with evidence for the case's links (`a_terms`, `b_terms`) that are shown.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def tension_of(case: Case) -> Tension:
 
 
 def passages(case: Case, who: str) -> dict[str, list[tuple[str, ...]]]:
-    """By link: the terms of this person's side; evidence shows one of them."""
+    """By link: the terms of this person's side. Evidence contains one of them."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for link in case.expected.links:
         for name, terms in zip(link.between, (link.a_terms, link.b_terms), strict=False):

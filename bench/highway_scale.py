@@ -1,7 +1,7 @@
-"""Time and memory of indexing and querying by text length: `python bench/highway_scale.py FILE [--plot FILE]`.
+"""Time and memory of indexing and querying, by text length: `python bench/highway_scale.py FILE [--plot FILE]`.
 
-FILE is cmrc2018_dev.json; its contexts in a shuffled order, repeated with other digits where they do not
-suffice, make texts of 10 K to 2 M characters. One row each: seconds, units, paths, megabytes, milliseconds.
+FILE is cmrc2018_dev.json. Its contexts are shuffled and, if they do not suffice, repeated with other digits. They make
+texts of 10 K to 2 M characters. Each row shows seconds, units, paths, megabytes and milliseconds.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _SENTENCE = re.compile(r"[^。！？!?；;]*[。！？!?；;]*")
 
 @dataclass
 class Query:
-    """A question, and the places in the corpus of what it should find."""
+    """A question, and the places of its relevant texts in the corpus."""
 
     text: str
     relevant: frozenset[int]
@@ -21,7 +21,7 @@ class Query:
 
 @dataclass
 class Collection:
-    """`texts` are what is ranked; `groups[i]` is the source text that `texts[i]` comes from, where known."""
+    """`texts`: the texts to rank. `groups[i]`: the source text of `texts[i]`, if it is known."""
 
     texts: list[str]
     groups: list[int]
@@ -30,7 +30,7 @@ class Collection:
 
 
 def cmrc(path: Path) -> Collection:
-    """CMRC 2018 as a search for the sentence that holds the answer; sentences end at 。！？!?；;."""
+    """CMRC 2018 as a search for the sentence that contains the answer. Sentences end at 。！？!?；;."""
     texts: list[str] = []
     groups: list[int] = []
     queries: list[Query] = []
@@ -81,7 +81,7 @@ def json_lines(corpus: Path, queries: Path, history: Path | None) -> Collection:
             if not isinstance(entry.get("query"), str) or not isinstance(entry.get("relevant"), list):
                 raise SystemExit(f'{path}, entry {number}: {{"query", "relevant": [ids]}} was expected')
             keys = [json.dumps(each) for each in entry["relevant"]]
-            # An id that is not in the corpus cannot be found: it counts against every method alike.
+            # an id that is not in the corpus cannot be found, so it counts against every method equally
             places = [place_of.get(key, -1 - i) for i, key in enumerate(keys)]
             read.append(Query(entry["query"], frozenset(places)))
         return read

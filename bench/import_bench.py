@@ -1,7 +1,8 @@
-"""Import of many profiles through the command line, killed in the middle and repeated (docs/field.md §1).
+"""Imports many profiles through the command line, kills the import and repeats it (docs/field.md §1).
 
-`python -m bench.import_bench --people 100000 --kill` writes a file of generated people, runs `tongyao field import` in a
-home of its own, kills it with SIGKILL when four tenths are stored, repeats it, and counts who is there.
+`python -m bench.import_bench --people 100000 --kill` writes a file of generated people and runs `tongyao field import`
+in a separate home. It kills the import with SIGKILL when four tenths are stored, repeats it, and counts the stored
+people.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COUNTS: Final = """SELECT count(*) AS people, count(DISTINCT p.id) AS distinct_p
 
 
 def written(path: Path, people: int) -> set[str]:
-    """A file of so many people; the ids in it."""
+    """Write a file with this many people. Returns the ids in it."""
     fields, *_ = sentences_of(SCENES)
     everybody = {f"p{number:06d}": f"{person(fields, number)}\n技能：第 {number} 种手艺" for number in range(people)}
     path.write_text(json.dumps(everybody, ensure_ascii=False), encoding="utf-8")
@@ -53,7 +54,7 @@ def importing(file: Path, home: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def stored(url: str) -> int:
-    """How many are there by now; 0 while the database is not up."""
+    """The number of profiles stored so far. 0 while the database is not running."""
     try:
         with psycopg.connect(url, connect_timeout=2) as connection:
             row = connection.execute("SELECT count(*) FROM profiles WHERE current_version > 0").fetchone()

@@ -1,12 +1,14 @@
-"""What of a long profile reaches the prompt in the round in which it matters: `python -m bench.long_profile_bench [--model FOLDER --languages en]`.
+"""Retrieval from a long profile, by round: `python -m bench.long_profile_bench [--model FOLDER --languages en]`.
 
-Four profiles of 100,000 characters, two a language, made of the profiles of the written cases, of invented sentences, and of
-sentences that share words with what the host states (`long_profiles.toml`). In each stand ten sentences that nothing in the tension asks for. A statement of the host
-makes each matter, in rounds 1 to 5; the next round's search must show it. Several draws of the filler and of the places.
+There are four profiles of 100,000 characters, two per language. They consist of profiles of the written cases, invented
+sentences, and sentences that share words with the host's statements (`long_profiles.toml`). Each contains ten planted
+sentences for which the tension does not ask. A statement of the host makes each of them relevant, in rounds 1 to 5. The
+search of the next round must show it. Filler and places are drawn several times.
 
-Columns: `round 1`: how many of the ten are shown before they matter, by a search for the tension alone. `in time`: how many are shown in
-the round after the statement. On the rooms `…_unseen` nothing was tuned. `--budget`: how many characters are shown.
-`--model`: a sentence-transformers model (a folder), used in place of the encoder that is fitted on the profile.
+Columns: `round 1`: number of the ten that are shown before they are relevant, by a search for the tension alone. `in
+time`: number that are shown in the round after the statement. Nothing was tuned on the rooms `…_unseen`. `--budget`:
+number of characters that are shown. `--model`: a sentence-transformers model (a folder) in place of the encoder fitted
+on the profile.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ from tongyao.protocol.rules.request_access import focus_of
 ROOT: Final = Path(__file__).parents[1]
 CHARS: Final = 100_000
 WRITTEN: Final = {"en": 60_000, "zh": 60_000}
-"""Characters taken from the written cases."""
+"""The number of characters taken from the written cases."""
 ALIAS: Final = "P02"
 DRAWS: Final = 5
 OTHERS_A_ROUND: Final = 4
 
 
 def profile(language: Language, room: Mapping[str, Any], draw: random.Random) -> str:
-    """100,000 characters: paragraphs of the written cases and invented sentences, the planted ones between them."""
+    """100,000 characters: paragraphs of the written cases and invented sentences, with the planted sentences between them."""
     paragraphs = [
         paragraph
         for path in sorted((ROOT / "examples").glob(f"**/*{language}-*/profiles/*.md"))
@@ -71,7 +73,9 @@ def _invented(room: Mapping[str, Any], draw: random.Random) -> str:
 
 
 def record(language: Language, room: Mapping[str, Any], round_number: int) -> Record:
-    """The record at the beginning of a round: in each earlier one the host stated what is planted for the next, and what concerns others."""
+    """The record at the beginning of a round. In each earlier round the host stated facts that make the
+    sentences planted for the next round relevant, and facts about others.
+    """
     others = list(room["others"])
     observations = []
     for number in range(1, round_number):
@@ -134,7 +138,7 @@ def _observation(number: int, stated: Sequence[Mapping[str, Any]]) -> Observatio
 
 
 def fitted(text: str, model: TransformerEncoder | None) -> Fitted:
-    """The profile as the retriever fits it; with `model` the vectors are the model's."""
+    """The profile, fitted as the retriever does it. With `model` the vectors are the model's."""
     found = fit(text)
     if model is None:
         return found
@@ -142,7 +146,7 @@ def fitted(text: str, model: TransformerEncoder | None) -> Fitted:
 
 
 def shown(text: str, found: Fitted, queries: dict[str, str], sentence: str, budget: int) -> bool:
-    """Whether one of the pieces that are shown holds `sentence` whole, or two that touch."""
+    """Whether the shown pieces contain all of `sentence`, in one piece or in adjacent pieces."""
     start = text.index(sentence)
     wanted = set(range(start, start + len(sentence)))
     for first, last in choose(found, queries, budget):
@@ -155,7 +159,7 @@ def main() -> None:
     parser.add_argument("--model", help="a folder with a sentence-transformers model")
     parser.add_argument("--languages", nargs="*", default=[], help="languages of the model")
     parser.add_argument("--missed", action="store_true", help="print the sentences that were not shown in time")
-    parser.add_argument("--budget", type=int, default=BUDGET_CHARS, help="characters that are shown")
+    parser.add_argument("--budget", type=int, default=BUDGET_CHARS, help="number of characters that are shown")
     parser.add_argument("--draws", type=int, default=DRAWS)
     options = parser.parse_args()
     model = (

@@ -1,8 +1,9 @@
 """Cost of open processes that wait: `python -m bench.open_processes_bench [10 100 1000]`.
 
-Processes whose one person is waited for, opened eight at a time up to each number and left open: the worker's memory,
-the size of both databases, an inbox query, and how long a worker that was killed takes until a message that waited
-for it is applied. The tension is brought along, so that no model is asked before somebody has spoken.
+Processes that wait for one person are opened, eight at a time up to each number, and left open. Measured are the
+worker's memory, the size of both databases, and an inbox query. Also measured is the time in which a killed worker
+restarts and applies a waiting message. The tension is given at the start, so no model is asked before a person has
+spoken.
 """
 
 from __future__ import annotations

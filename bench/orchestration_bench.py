@@ -1,21 +1,22 @@
-"""Overhead of durable orchestration: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2] [--workers 2]
-[--variants plain codec traces]`. Beside an earlier version: `python -m bench.against REV`.
+"""Overhead of durable orchestration: `python -m bench.orchestration_bench [--runs 1x0.2 1x2 30x2 200x5] [--people 2]
+[--workers 2] [--variants plain codec traces]`. To compare with an earlier version: `python -m bench.against REV`.
 
-Whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries: the real worker, a real Temporal
-server with its database on disk, PostgreSQL, and the engine that speaks to Claude, over HTTP to a local Messages API
-whose every answer takes a fixed time and comes in 100 deltas. Beside it the floor: a plain asyncio loop that makes the
-same streamed calls, recorded from a process, in the same order, with nothing around them.
+It runs whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries. It uses the real worker,
+a real Temporal server with its database on disk, PostgreSQL, and the engine for Claude. The engine calls a local
+Messages API over HTTP, in which every answer takes a fixed time and arrives in 100 deltas. The floor is a plain asyncio
+loop. It makes the same streamed calls, recorded from a process, in the same order, with nothing around them.
 
-    share   critical path (calls that must follow each other × latency) ÷ wall time of the slowest process, all of them
-            started at once
-    CPU     milliseconds per process, by who used it; the floor's own is what the same calls cost without us
+    share   critical path (calls that must follow each other × latency) ÷ wall time of the slowest process;
+            all processes start at once
+    CPU     milliseconds per process, by program; the floor's CPU is the cost of the same calls without Tongyao
 
-Variants: `plain` (payloads in Temporal not encrypted), `codec` (encrypted, as in every default), `traces` (encrypted, and workers send
-traces to a collector that throws them away). Each variant of a run is measured after the other, on the same servers.
+Variants: `plain` (payloads in Temporal are not encrypted), `codec` (encrypted, as in every default), `traces`
+(encrypted, and workers send traces to a collector that discards them). The variants of a run are measured one after the
+other, on the same servers. Everything runs on one machine, including the Messages API. With many processes the Messages
+API takes CPU time from the other programs.
 
-Everything runs on one machine, the Messages API too: with many processes it takes a part of what the others could use.
-
-Time on two idle cores: half a minute for 1x0.2, one minute for 1x2, two for 30x2, six for 200x5; each variant again.
+Time on two idle cores: half a minute for 1x0.2, one minute for 1x2, two for 30x2, six for 200x5; the same for each
+variant.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ PARTICIPANTS: Final = 5
 ROUNDS: Final = 5
 DELTAS: Final = 100
 GOALS: Final[Mapping[tuple[int, float], float]] = {(1, 0.2): 0.82, (30, 2.0): 0.85, (200, 5.0): 0.5}
-"""Share of the critical path; the last with two workers."""
+"""Goals for the share of the critical path. The last one applies to two workers."""
 CPU_GOAL: Final = 250
-"""Milliseconds per process over the floor."""
+"""Goal for the CPU over the floor, in milliseconds per process."""
 VARIANTS: Final = ("plain", "codec", "traces")
 HISTORY_GOALS: Final = ((200, 28_000), (270, 36_000))
-"""Events and bytes of a history: with proxies only; with two people."""
+"""Goals for the events and bytes of a history: with proxies only, and with two people."""
 PROFILE: Final = (
     "I repair tide gauges in four harbours, mostly number {n}. I can offer ten years of readings to whoever needs them. "
     "I keep a workshop with a lathe and lend it out. I will not travel in winter. I do not work without an agreement. "
@@ -79,7 +80,7 @@ INTENT: Final = (
 
 @dataclass(frozen=True)
 class Run:
-    """`processes` at once, each answer of a model after `latency` seconds."""
+    """`processes` at once. Each answer of a model takes `latency` seconds."""
 
     processes: int
     latency: float
@@ -95,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one run showed: seconds, milliseconds of CPU per process by part, and the largest history.
+    """The figures of one run: seconds, milliseconds of CPU per process by part, and the largest history.
 
     `critical`: seconds of the calls that follow each other, counted in the recorded requests.
     """
@@ -113,11 +114,11 @@ class Seen:
     calls: float
 
 
-# --- the Messages API, in a process of its own ------------------------------------------------------------------------
+# --- the Messages API, in a separate process --------------------------------------------------------------------------
 
 
 class Recording(Responder):
-    """Answers as `Responder`; appends every request to a file, so that the floor can make the same ones."""
+    """Answers like `Responder`, and appends every request to a file, so that the floor can repeat it."""
 
     path: Path | None = None
 
@@ -153,7 +154,7 @@ async def messages_api(latency: float, record: Path | None = None) -> AsyncItera
 
 
 async def floor(base_url: str, requests: Sequence[Mapping[str, Any]], processes: int) -> None:
-    """The same calls in the same order: what must follow each other does, what can go side by side does."""
+    """Make the same calls in the same order: dependent calls one after the other, independent calls in parallel."""
     client = AsyncAnthropic(api_key="any", base_url=base_url, max_retries=0)
     waves = in_waves(requests)
 
@@ -166,7 +167,7 @@ async def floor(base_url: str, requests: Sequence[Mapping[str, Any]], processes:
 
 
 def in_waves(requests: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Recorded requests as they depend on each other: neighbours of one step go together."""
+    """Group recorded requests by their dependencies: adjacent requests of the same step form one wave."""
     waves: list[list[dict[str, Any]]] = []
     last = ""
     for request in requests:
@@ -194,7 +195,7 @@ def measure_floor(base_url: str, requests: Path, processes: int) -> tuple[float,
 
 def run_floor(base_url: str, path: Path, processes: int) -> None:
     requests = read_requests(path)
-    asyncio.run(floor(base_url, requests[:1], 1))  # what is loaded on the first call is not counted
+    asyncio.run(floor(base_url, requests[:1], 1))  # the first call loads modules, so it is not counted
     began, used = time.monotonic(), time.process_time()
     asyncio.run(floor(base_url, requests, processes))
     print(json.dumps([time.monotonic() - began, time.process_time() - used]))
@@ -226,9 +227,10 @@ def _cpu(root: psutil.Process) -> float:
 
 @dataclass
 class Bench:
-    """Servers that stay up for all runs; workers and a Messages API of each run's own.
+    """Servers that run during all runs. Each run has its own workers and its own Messages API.
 
-    `stack` encrypts what it sends to Temporal, `plain` does not. `collector`: where workers may send traces.
+    `stack` encrypts payloads for Temporal, and `plain` does not. `collector`: the address to which workers may send
+    traces.
     """
 
     home: Path
@@ -262,7 +264,7 @@ class Bench:
             yield workers
 
     async def run(self, run: Run, *, people: int = 0, variant: str = "codec", workers: int = 1) -> Seen:
-        """Warm up with one process of no latency, whose requests the floor repeats; then measure."""
+        """Run one process without latency, whose requests the floor repeats. Then measure."""
         recorded = self.home / f"requests-{time.monotonic_ns()}.jsonl"
         ids = await self.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PARTICIPANTS)})
         choices = [
@@ -273,7 +275,8 @@ class Bench:
         async with messages_api(0.0, recorded) as (url, _), self.workers(url, variant, 1):
             await self.live(stack, choices, people)
         async with messages_api(run.latency) as (url, served), self.workers(url, variant, workers) as running:
-            if run.processes == 1:  # a worker loads its workflow sandbox and opens its connections on the first
+            # in its first process, a worker loads its workflow sandbox and opens its connections
+            if run.processes == 1:
                 await self.live(stack, choices, people)
             assert self.postgres.pid and self.temporal.pid
             worker_pids = {f"worker {number}": worker.pid for number, worker in enumerate(running) if worker.pid}
@@ -306,7 +309,7 @@ class Bench:
         )
 
     async def live(self, stack: Stack, choices: Sequence[Choice], people: int) -> str:
-        """One process from start to end; nobody is asked about its residual tensions, since nobody is here to answer."""
+        """Run one process from start to end. It asks no questions about residual tensions, because nobody would answer."""
         pid = await stack.start(choices, intent=INTENT, auto_confirm=True, residuals="off")
         if people:
             await self._speak(stack, pid)
@@ -314,11 +317,12 @@ class Bench:
         return pid
 
     async def _speak(self, stack: Stack, pid: str) -> None:
-        """Answer for the people at once, whenever something waits for them."""
+        """Answer every ask to the people at once."""
         repositories, said = stack.repositories, set[tuple[str, str, int]]()
         while not (await repositories.processes.get(pid)).ended_at:
             for ask in await repositories.inbox.of_process(pid, open_only=True):
-                if (ask.ask, ask.alias, ask.round) in said:  # it is being taken down; again would be a correction
+                # the answer is being recorded; a second one would be a correction
+                if (ask.ask, ask.alias, ask.round) in said:
                     continue
                 said.add((ask.ask, ask.alias, ask.round))
                 if ask.ask == "projection":
@@ -399,7 +403,9 @@ if __name__ == "__main__":
     parser.add_argument(
         "--runs", nargs="+", type=Run.read, default=[Run(1, 0.2), Run(1, 2.0), Run(30, 2.0), Run(200, 5.0)]
     )
-    parser.add_argument("--people", type=int, default=0, help="so many of the five are people who answer at once")
+    parser.add_argument(
+        "--people", type=int, default=0, help="number of the five participants who are people and answer at once"
+    )
     parser.add_argument(
         "--variants", nargs="+", choices=VARIANTS, default=["codec"], help="measured one after the other"
     )

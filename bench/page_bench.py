@@ -1,7 +1,8 @@
-"""What one page of a live process costs the gateway: `python -m bench.page_bench [--pages 200] [--profile]`.
+"""Cost of one page of a running process for the gateway: `python -m bench.page_bench [--pages 200] [--profile]`.
 
-A process with five participants stands in its fourth round. Its page is asked for in this process, by one reader after the other and without
-a network: as its demander, as a participant and as an operator. Printed per page: CPU of this process, statements to PostgreSQL, and bytes.
+A process with five participants is in its fourth round. Its page is requested within this process, without a network,
+by one reader after the other: its demander, a participant and an operator. Printed per page: CPU of this process,
+statements to PostgreSQL, and bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OPTIONS: Final = GatewayOptions(rate="1000000/minute", address_rate="1000000/min
 
 
 async def page(app: Any, path: str, secret: str) -> tuple[int, bytes]:
-    """Status and body of one page, asked for as a server would."""
+    """The status and the body of one page, requested as a server would do it."""
     headers = [(b"host", b"127.0.0.1:8700"), (b"cookie", f"tongyao_session={secret}".encode())]
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http", "path": path,
@@ -42,7 +43,7 @@ async def page(app: Any, path: str, secret: str) -> tuple[int, bytes]:
     async def receive() -> dict[str, Any]:
         nonlocal heard
         if heard:
-            await asyncio.Event().wait()  # the reader stays
+            await asyncio.Event().wait()  # the reader does not disconnect
         heard = True
         return {"type": "http.request", "body": b"", "more_body": False}
 
@@ -70,7 +71,7 @@ async def main(pages: int, profile: bool) -> None:
 
 
 async def _measure(name: str, app: Any, path: str, secret: str, pages: int, profile: bool) -> None:
-    for _ in range(3):  # what is made once
+    for _ in range(3):  # fills the caches
         status, body = await page(app, path, secret)
         assert status == 200, status
     statements = Counter[str]()
@@ -105,6 +106,6 @@ async def _measure(name: str, app: Any, path: str, secret: str, pages: int, prof
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=200)
-    parser.add_argument("--profile", action="store_true", help="also print where the time goes")
+    parser.add_argument("--profile", action="store_true", help="also print a profile of the CPU time")
     options = parser.parse_args()
     asyncio.run(main(options.pages, options.profile))

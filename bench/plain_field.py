@@ -1,4 +1,4 @@
-"""A baseline for the field's lexical scoring, made of scikit-learn's own parts (docs/field.md §4)."""
+"""A baseline for the field's lexical scoring, built from scikit-learn only (docs/field.md §4)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ SVD_WEIGHT: Final = 2.0
 
 
 def plain_lists(texts: dict[str, str], needs: Sequence[str], *, top: int = 10) -> list[list[str]]:
-    """For each need the ids of the nearest `top` profiles, best first.
+    """For each need, the ids of the nearest `top` profiles, best first.
 
-    TF-IDF over Latin tokens and Chinese 1- and 2-grams, reduced by a randomized SVD fitted on chunks; a person's score
-    is the sum over chunks of max(0, cos)² by the root of their number; twice that, plus BM25 (k1 1.2, b 0.75) over
-    words, Latin tokens and bi-grams, both as z-scores. Only scikit-learn's own parts, none of the field's encoder.
+    TF-IDF over Latin tokens and Chinese 1- and 2-grams is reduced by a randomized SVD fitted on chunks. A person's
+    dense score is the sum over chunks of max(0, cos)², divided by the root of the number of chunks. The total is twice
+    this score plus BM25 (k1 1.2, b 0.75) over words, Latin tokens and bi-grams, both as z-scores. The encoder is
+    scikit-learn's, not the field's.
     """
     owners, pieces = [], []
     for number, text in enumerate(texts.values()):

@@ -1,9 +1,9 @@
-"""What the requests of a room cost, by round and step: `python -m bench.requests_cost FOLDER`.
+"""Cost of the requests of a room, by round and step: `python -m bench.requests_cost FOLDER`.
 
-FOLDER/req/N.json holds the body of a request to the Messages API under `body`, FOLDER/res/N.txt the answer's text, in the
-order of N. No service answered them, so nothing is measured: tokens are estimated from characters, and cache reads are computed
-as the longest prefix that an earlier request of the same model, system prompt and schema has marked, as if no entry had expired. Answers hold no
-thinking. The last column is the same without a cache.
+FOLDER/req/N.json contains the body of a request to the Messages API under `body`. FOLDER/res/N.txt contains the
+answer's text. Files are read in the order of N. No service answered them, so nothing is measured. Tokens are estimated
+from characters. A cache read is the longest prefix that an earlier request of the same model, system prompt and schema
+has marked, as if no entry had expired. Answers contain no thinking. The last column is the cost without a cache.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Sum(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """A request's texts in order, each with whether a cached prefix ends behind it."""
+    """A request's texts in order, each with a flag: whether a cached prefix ends after it."""
 
     model: str
     step: str
@@ -57,7 +57,7 @@ class Prompt(NamedTuple):
 
 
 def prompt_of(body: dict[str, Any]) -> Prompt:
-    """Reads the body of a request; the schema counts as part of the prefix, without tokens."""
+    """Read the body of a request. The schema counts as part of the prefix, without tokens."""
     texts = [(json.dumps(body.get("output_config"), sort_keys=True), False), *_texts(body["system"])]
     for message in body["messages"]:
         texts += _texts(message["content"])
@@ -74,7 +74,7 @@ def _texts(content: str | Iterable[dict[str, Any]]) -> list[tuple[str, bool]]:
 
 
 def usage(prompt: Prompt, answer: str, cached: set[tuple[str, ...]]) -> Usage:
-    """The tokens of a request; `cached` holds the prefixes marked so far, and this request's are added."""
+    """The tokens of a request. `cached` contains the prefixes marked so far, and the prefixes of this request are added."""
     texts = tuple(text for text, _ in prompt.texts)
     tokens = [0, *(estimated_tokens(text) for text in texts[1:])]
     marks = [at for at, (_, marked) in enumerate(prompt.texts, 1) if marked]
@@ -91,7 +91,7 @@ def usage(prompt: Prompt, answer: str, cached: set[tuple[str, ...]]) -> Usage:
 
 
 def sums(folder: Path) -> dict[tuple[int, str], Sum]:
-    """By round (0: outside the rounds) and step."""
+    """The sums by round (0: outside the rounds) and step."""
     cached: set[tuple[str, ...]] = set()
     found: dict[tuple[int, str], Sum] = defaultdict(Sum)
     for file in sorted((folder / "req").glob("*.json"), key=lambda one: int(one.stem)):

@@ -1,6 +1,6 @@
-"""Benchmark: somebody new is held against all standing tensions of a scene (docs/field.md §3).
+"""Benchmark: a new person is compared with all standing tensions of a scene (docs/field.md §3).
 
-`python -m bench.standing_bench --people 10000 --tensions 10000` makes a database of its own and removes it.
+`python -m bench.standing_bench --people 10000 --tensions 10000` creates its own database and removes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEWCOMERS = 30
 
 
 def made(tensions: list[Tension], number: int) -> Tension:
-    """A tension whose lines are of different ones: no two are the same."""
+    """A tension with lines of different tensions, so that no two are equal."""
     choice = random.Random(number)
     barriers = tuple(choice.choice(choice.choice(tensions).barriers) for _ in range(choice.randint(1, 3)))
     return choice.choice(tensions).model_copy(

@@ -1,8 +1,8 @@
 """SQL statements of one whole process, by shape: `python -m bench.statements_bench [--width 150]`.
 
-The process of `tests/workflows/test_statements.py`: 5 proxies, 4 rounds, 31 model calls, on a real Temporal server and a PostgreSQL
-that logs every statement. A pipeline counts as the statements in it, a call of a SQL function as one; transaction control is
-counted apart. Time: a quarter of a minute.
+It runs the process of `tests/workflows/test_statements.py` (5 proxies, 4 rounds, 31 model calls) on a real Temporal
+server and a PostgreSQL that logs every statement. A pipeline counts as its statements, and a call of an SQL function as
+one. Transaction control is counted separately. It takes a quarter of a minute.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ async def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tongyao-bench-") as folder:
         home = Path(folder)
-        home.chmod(0o711)  # as root, PostgreSQL is another user, who must be let through
+        home.chmod(0o711)  # as root, PostgreSQL runs as another user, who needs access
         temporal = LocalTemporal(home, persistent=False)
         await temporal.start()
         try:

@@ -1,8 +1,9 @@
-"""Who is ticked on the console's page of people: `python -m bench.ticks_bench [--others 6 20]`.
+"""The people preselected on the console's page of people: `python -m bench.ticks_bench [--others 6 20]`.
 
-Each written case is a scene: its people, and `--others` people of other cases in its language. Its intent is formulated without a
-model, and the field looks for people. It prints, for each rule of ticking, how many are ticked, which share of those is of the
-case (precision), and which share of the case's people is ticked (recall). A case's decoys (`keywords`) count as others.
+Each written case becomes a scene with its people and `--others` people of other cases in its language. Its intent is
+formulated without a model, and the field searches for people. For each rule of preselection it prints the number of
+ticked people, the share of them that belongs to the case (precision), and the share of the case's people that is ticked
+(recall). A case's decoys (`keywords`) count as others.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from tongyao.records.process.seats import CandidateRow
 EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 MOST: Final = 8
 DRAWS: Final = 3
-"""How often other people are drawn for each case."""
+"""The number of draws of other people for each case."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Who was found, the nearest first. `best`: the best score of a reason, by id; `own`: the ids of the case's people."""
+    """The people found, the nearest first. `best`: profile id → the highest score of the person's reasons. `own`: the ids of the case's people."""
 
     order: Sequence[str]
     best: dict[str, float]
@@ -44,7 +45,7 @@ class Found:
 
 
 def at_least(score: float) -> Callable[[Found], Sequence[str]]:
-    """Of the first eight those with a reason of at least this score."""
+    """A rule: of the first eight people, those with a reason of at least this score."""
     return lambda found: [one for one in found.order[:MOST] if found.best[one] >= score]
 
 
@@ -64,7 +65,7 @@ async def tension_of(case: Case) -> Tension:
 
 
 def found_in(people: dict[str, str], own: frozenset[str], tension: Tension) -> Found:
-    """People are found as `IntentField.discover` finds them; all of them allow their sentences to be read."""
+    """Find people as `IntentField.discover` does. All of them allow their sentences to be read."""
     lists = TensionScores(Scene.of(people), tension).lists(MOST)
     rows = [
         CandidateRow(

@@ -1,4 +1,4 @@
-"""A collector of traces for benches: it takes what is sent and throws it away."""
+"""A collector of traces for benchmarks. It discards everything that it receives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def trace_collector() -> Iterator[str]:
-    """Run it for the length of the block; yields its address."""
+    """Run the collector during the block. Yields its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _ThrowsAway)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

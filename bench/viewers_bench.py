@@ -1,10 +1,10 @@
-"""Viewers of one live process: `python -m bench.viewers_bench [--viewers 200]`.
+"""Viewers of one running process: `python -m bench.viewers_bench [--viewers 200]`.
 
-The gateway runs in a process of its own. Each viewer has a session of its own, keeps the stream of the process's page open
-and, as the page's script does, loads the page anew when it is told of a change. Measured: from the moment at which PostgreSQL
-notifies of an observation to the word at each viewer, and to the new page at each; the gateway's memory and CPU.
-
-Viewers are sockets and nothing more, so that reading two hundred streams costs this process little: it shares two cores with the rest.
+The gateway runs in a separate process. Each viewer has its own session and keeps the stream of the process's page open.
+When the stream reports a change, the viewer reloads the page, as the page's script does. Measured: the time from
+PostgreSQL's notification of an observation to its arrival at each viewer and to each viewer's new page; the gateway's
+memory and CPU. Viewers are plain sockets, so that reading two hundred streams takes little CPU of this process, which
+shares two cores.
 """
 
 from __future__ import annotations
@@ -40,27 +40,31 @@ PEOPLE: Final = 5
 MOST: Final = ("MOST_STREAMS", "MOST_PAGES", "MOST_REQUESTS", "MOST_CONNECTIONS")
 ROUNDS: Final = 4
 SETTLE_SECONDS: Final = 15.0
-"""After an observation, for all that follows from it to be seen."""
+"""The wait after an observation until all its effects are visible."""
 EARLY_SECONDS: Final = 0.1
-"""So much earlier than our own note of a notification a viewer's word of it may seem to come: other threads wait for each other."""
+"""A viewer may seem to see an event this many seconds before this process notes its notification, because threads wait
+for each other.
+"""
 SPREAD: Final = 1.0
 AT_MOST_EVERY: Final = 1.0
-"""As the page's script: a page is loaded at a random moment of so many seconds, and so long after the one before at the earliest."""
+"""The delays of the page's script. A page is loaded at a random moment within `SPREAD` seconds, and at the earliest
+`AT_MOST_EVERY` seconds after the previous page.
+"""
 COMING: Final = 20
-"""So many viewers come at a time."""
+"""The number of viewers that connect at a time."""
 POLL_SECONDS: Final = 0.05
 
 
 @dataclass
 class Viewer:
-    """`told`: when the stream said that something changed; `loaded`: (asked, answered, status, bytes) of each new page."""
+    """`told`: times at which the stream reported a change. `loaded`: (requested, answered, status, bytes) of each new page."""
 
     secret: str
     told: list[float] = field(default_factory=list)
     loaded: list[tuple[float, float, int, int]] = field(default_factory=list)
 
     async def look(self, port: int, pid: str, ready: asyncio.Event) -> None:
-        """Open the page's stream, and load the page whenever it says so, as `static/console.js` does."""
+        """Open the page's stream, and load the page whenever the stream reports a change, as `static/console.js` does."""
         changed = asyncio.Event()
         loading = asyncio.create_task(self._load(port, f"/console/processes/{pid}", changed))
         reader, writer = await self._ask(port, f"/console/processes/{pid}/live")
@@ -86,7 +90,7 @@ class Viewer:
             answer = b""
             with suppress(
                 OSError
-            ):  # the gateway closed the connection: a page with status 0, which is reported as refused
+            ):  # the gateway closed the connection: the page has status 0 and is reported as refused
                 reader, writer = await self._ask(port, path, close=True)
                 answer = await reader.read(-1)
                 writer.close()
@@ -105,7 +109,7 @@ class Viewer:
 
 
 class Observations(threading.Thread):
-    """When PostgreSQL notified of each observation of one process."""
+    """The times at which PostgreSQL notified of each observation of one process."""
 
     def __init__(self, url: str, pid: str) -> None:
         super().__init__(daemon=True)
@@ -127,7 +131,7 @@ class Observations(threading.Thread):
 
 
 async def started_worker(bench: Bench, closing: AsyncExitStack) -> dict[str, str]:
-    """Start a worker with the engine without a model, in a process of its own. Returns the environment it runs in."""
+    """Start a worker with the extractive engine, in a separate process. Returns its environment."""
     environment = {
         "DATABASE_URL": bench.postgres.url(),
         "TEMPORAL_ADDRESS": bench.temporal.address,
@@ -146,7 +150,7 @@ async def main(viewers: int) -> None:
     async with opened() as bench, AsyncExitStack() as closing:
         environment = {
             **await started_worker(bench, closing),
-            # The viewers are six people, and all of them come from this machine, which is one address.
+            # The viewers are only six people, and all requests come from one address.
             **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE")},
             **{f"TONGYAO_GATEWAY__{name}": str(10 * viewers) for name in MOST},
         }
@@ -197,7 +201,7 @@ async def _gateway(environment: dict[str, str], closing: AsyncExitStack) -> tupl
 
 
 async def room(bench: Bench) -> tuple[str, list[str]]:
-    """A process whose first participant speaks for themself, once they are asked; and its people, the demander first."""
+    """Start a process whose first participant is a `human`, and wait for its first ask. Returns its id and its people, demander first."""
     people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
     chosen = [
         Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),
@@ -209,7 +213,7 @@ async def room(bench: Bench) -> tuple[str, list[str]]:
 
 
 async def asked(bench: Bench, pid: str, number: int) -> str:
-    """Who is asked in this round, once somebody is."""
+    """Wait until a participant is asked in this round. Returns the alias."""
     while True:
         for ask in await bench.stack.repositories.inbox.of_process(pid, open_only=True):
             if ask.ask == "projection" and ask.round == number:
@@ -218,14 +222,14 @@ async def asked(bench: Bench, pid: str, number: int) -> str:
 
 
 async def said(bench: Bench, pid: str, number: int) -> None:
-    """Have the person speak in this round, once they are asked."""
+    """Wait until the person is asked in this round, and let them speak."""
     alias = await asked(bench, pid, number)
     text = f"I can lend the workshop on the {number}th of May, and I need a key. I will not lend it on Sundays."
     await bench.stack.speak(pid, alias, number, text)
 
 
 async def _viewers(bench: Bench, number: int, people: Sequence[str], url: str) -> list[Viewer]:
-    """So many viewers, of these people in turn."""
+    """Make this many viewers, with these people in turn."""
     looking = []
     for at in range(number):
         secret = (await bench.stack.repositories.tokens.issue("person", person=people[at % len(people)])).secret
@@ -234,7 +238,7 @@ async def _viewers(bench: Bench, number: int, people: Sequence[str], url: str) -
 
 
 async def _round(bench: Bench, pid: str, number: int, observations: Observations) -> None:
-    """Have the person speak; return when all that follows from the observation had time to be seen."""
+    """Let the person speak. Return when all effects of the observation had time to become visible."""
     await said(bench, pid, number)
     async with asyncio.timeout(120):
         while len(observations.at) < number:

@@ -1,4 +1,4 @@
-"""Processes that wait for people: what the benches of open processes and of growth share."""
+"""Processes that wait for people, shared by the benchmarks of open processes and of growth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tongyao.runtime.local.worker_process import WorkerProcess
 
 AT_ONCE: Final = 8
 PEOPLE: Final = 50
-"""Who share the processes, so that an inbox holds some dozens of asks as it would."""
+"""The number of people who share the processes, so that an inbox contains some dozens of asks."""
 TENSION: Final = Tension.model_validate(
     {
         "language": "en",
@@ -39,7 +39,7 @@ TENSION: Final = Tension.model_validate(
 
 @dataclass
 class Waiting:
-    """Servers, one worker, people, and the ids of the processes that wait for them."""
+    """Servers, one worker, people, and the ids of the processes that wait for these people."""
 
     bench: Bench
     worker: WorkerProcess
@@ -52,7 +52,7 @@ class Waiting:
         return float(psutil.Process(self.worker.pid).memory_info().rss) / 1e6
 
     async def grow(self, number: int) -> float:
-        """Open processes until there are `number`; returns the milliseconds of each."""
+        """Open processes until there are `number`. Returns the mean milliseconds per process."""
         opening, began = number - len(self.open_ids), time.monotonic()
         await open_more(self.bench, self.people, self.open_ids, number)
         return 1000 * (time.monotonic() - began) / max(1, opening)
@@ -60,7 +60,7 @@ class Waiting:
 
 @asynccontextmanager
 async def waiting(*, cached: int) -> AsyncIterator[Waiting]:
-    """`cached`: workflows that the worker keeps in memory. The machine is described on standard output."""
+    """`cached`: the number of workflows that the worker keeps in memory. A description of the machine is printed."""
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}", flush=True)
     async with opened() as bench:
         people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
@@ -81,7 +81,7 @@ async def waiting(*, cached: int) -> AsyncIterator[Waiting]:
 
 
 async def open_more(bench: Bench, people: Sequence[str], open_ids: list[str], number: int) -> None:
-    """Open processes until there are `number`, and return when each of them waits for its person."""
+    """Open processes until there are `number`. Return when each of them waits for its person."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(index: int) -> str:
@@ -97,7 +97,10 @@ async def open_more(bench: Bench, people: Sequence[str], open_ids: list[str], nu
 
 
 async def killed_to_applied(bench: Bench, worker: WorkerProcess, open_ids: Sequence[str]) -> float:
-    """SIGKILL, start again, and one message to the process that has waited longest, brought by the relay of the service."""
+    """Kill the worker with SIGKILL, start it again, and send one message to the process that has waited longest.
+
+    The relay of the service delivers the message. Returns the seconds until the message is applied.
+    """
     began = time.monotonic()
     stack, process, stop = bench.stack, open_ids[0], asyncio.Event()
     worker.kill()

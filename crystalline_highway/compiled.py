@@ -12,5 +12,5 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, compiled at its first call (a few seconds, then from the cache)."""
+    """Compile `function` at its first call. This takes a few seconds, and later calls load it from the cache."""
     return cast(Callable[P, R], njit(cache=True, nogil=True)(function))

@@ -1,7 +1,7 @@
-"""Deletes what the Highway stores of an owner.
+"""Deletes the data that the Highway stores of an owner.
 
-A module of its own because it must work where the extra `highway` is not installed: a person's memories may have been
-made by another installation of the same database. It imports neither numba nor the code that builds and queries memories.
+This is a separate module because it must work without the extra `highway`: another installation may have stored
+memories in the same database. It imports neither numba nor the code that builds and queries memories.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from psycopg.rows import TupleRow, tuple_row
 
 
 class Pool(Protocol):
-    """Where connections come from; a `psycopg_pool.AsyncConnectionPool` is one."""
+    """A source of connections, for example a `psycopg_pool.AsyncConnectionPool`."""
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]: ...
 
@@ -28,9 +28,9 @@ class StoredMemories:
         self._pool = pool
 
     async def forget(self, owner: str, version: int | None = None) -> None:
-        """Delete one memory, or (`version` None) everything stored of an owner. Repeating it changes nothing.
+        """Delete one memory, or (`version` None) everything stored of an owner. A repetition changes nothing.
 
-        One transaction. Raises psycopg.Error when the database does.
+        Runs in one transaction. Raises psycopg.Error if the database fails.
         """
         async with self._pool.connection() as connection, connection.transaction():
             cursor = connection.cursor(row_factory=tuple_row)
@@ -58,9 +58,9 @@ async def _delete(cursor: AsyncCursor[TupleRow], owner: str, version: int) -> No
 
 
 async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes) -> None:
-    """Take the base units of a stored memory (`Memory.dump`) off the dictionary frequencies.
+    """Subtract the base units of a stored memory (`Memory.dump`) from the dictionary frequencies.
 
-    A memory of another format cannot be read: its share stays counted.
+    A memory in another format cannot be read, so its share remains counted.
     """
     counts = await asyncio.to_thread(_base_units, arrays)
     if counts is None:
@@ -76,8 +76,8 @@ async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes)
 
 
 def _base_units(arrays: bytes) -> tuple[list[int], list[int]] | None:
-    """Keys and frequencies, in the order of keys, so that two transactions cannot deadlock; None: another format."""
-    import numpy as np  # every command wires this module, and almost none deletes a memory
+    """Keys and frequencies in the order of keys, so that two transactions cannot deadlock. None if the format is unknown."""
+    import numpy as np  # imported late: every command imports this module, and almost none deletes a memory
 
     try:
         with np.load(io.BytesIO(arrays), allow_pickle=False) as held:

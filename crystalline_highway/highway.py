@@ -1,8 +1,10 @@
-"""The Crystalline Highway: `recite` (index), `seek` (query), `explain`, `write_back` (relevance feedback), `forget` (delete).
+"""The Crystalline Highway: `recite` (index), `seek` (query), `explain`, `write_back` (relevance feedback), `forget`
+(delete).
 
-Retrieval from long texts without a language model. Texts are indexed in the background, level by level; pairs that occur
-often enough are merged into units. A query scores the segments that contain its units. Texts, a connection pool and,
-optionally, an encoder are passed in; the tables are those of `migrations/`. Glossary: docs/highway.md.
+It retrieves passages from long texts without a language model. Texts are indexed in the background, level by level.
+Pairs that occur often enough are merged into units. A query scores the segments that contain its units. The caller
+passes in the texts, a connection pool and, optionally, an encoder. `migrations/` defines the tables. Glossary:
+docs/highway.md.
 """
 
 from __future__ import annotations
@@ -33,12 +35,12 @@ from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_o
 
 
 class NotRecited(LookupError):
-    """This version of the owner has no finished memory: call `recite` first."""
+    """This version of the owner's memory is not finished: call `recite` first."""
 
 
 @dataclass(frozen=True)
 class UsedSpans:
-    """Feedback from one occasion: its `queries` led to `spans`, each (source, start, end) in characters."""
+    """Feedback from one occasion: `queries` led to the use of `spans`, each (source, start, end) in characters."""
 
     queries: tuple[str, ...]
     spans: tuple[tuple[int, int, int], ...]
@@ -46,7 +48,7 @@ class UsedSpans:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a recitation: the level just finished (None: there was nothing to do), and whether all are finished."""
+    """Progress of a recitation. `level`: the level just finished; None if there was nothing to do. `done`: whether all are finished."""
 
     level: Level | None
     done: bool
@@ -54,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class ReciteRequest:
-    """The target of a recitation: `passes` of each level, and the label of the encoder of its vectors (empty: none)."""
+    """A recitation that is needed. `passes`: passes of each level. `encoder`: label of the encoder of its vectors; empty for none."""
 
     passes: int
     encoder: str
@@ -62,7 +64,7 @@ class ReciteRequest:
 
 @dataclass
 class _Cached:
-    """A memory, and the owner's strengths bound to it as of `revision`."""
+    """A cached memory. `bound`: the owner's strengths, resolved to its units. `revision`: the revision of these strengths."""
 
     recited_at: datetime
     memory: Memory
@@ -74,7 +76,7 @@ class _Cached:
 
 
 class Highway:
-    """Memories (indexes) by owner and version. Safe to share between tasks of one event loop."""
+    """Memories (indexes) by owner and version. Several tasks of one event loop may share it."""
 
     def __init__(
         self,
@@ -84,8 +86,9 @@ class Highway:
         encoder: Encoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
-        """`encoder`: makes the vectors of the category field; None: there is none. `cache_bytes`: size of the cache of memories
-        with their strengths, of which the least recently used are evicted first."""
+        """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: size of the cache
+        of memories with their strengths. The least recently used memories are evicted first.
+        """
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
         self._settings = settings or Settings()
@@ -104,9 +107,9 @@ class Highway:
     ) -> None:
         """Index `texts` as this version of the owner's memory. An interrupted recitation is continued.
 
-        The same texts again change nothing, unless with more `passes` (at least those of the settings are made). Other texts
-        under the same version replace it. Until the new memory is finished, queries use the old one. `directed`: make
-        vectors too, where there is an encoder; they take long.
+        The same texts again change nothing, unless `passes` is greater than the number of passes made before. At least
+        the passes of the settings are made. Other texts under the same version replace the memory. Until the new memory
+        is finished, queries use the old one. `directed`: also make vectors if there is an encoder, which takes long.
         """
         while not (step := await self.recite_level(owner, version, texts, passes, directed=directed)).done:
             if progress is not None and step.level is not None:
@@ -115,7 +118,7 @@ class Highway:
     async def recite_level(
         self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
     ) -> Progress:
-        """Index one more level and store it. After the last one the memory can be queried. Arguments as of `recite`."""
+        """Index and store one more level. After the last level the memory can be queried. The arguments are those of `recite`."""
         settings = replace(self._settings, passes=max(passes, self._settings.passes))
         encoder = self._encoder if directed else None
         fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)
@@ -145,11 +148,11 @@ class Highway:
     ) -> tuple[SeekResult, Session]:
         """Query the memory with (label, text) pairs.
 
-        Returns the result, of which `fitted` is limited to `budget` characters, and the session that `explain` needs.
+        Returns the result and the session that `explain` needs. The result's `fitted` has at most `budget` characters.
 
         Raises:
             NotRecited: there is no such memory yet.
-            ValueError: `texts` are not those that were recited, or `budget` is negative.
+            ValueError: `texts` are not the recited texts, or `budget` is negative.
         """
         cached = await self._cached(owner, version)
         memory, bound = cached.memory, await self._strengths(owner, cached)
@@ -161,10 +164,10 @@ class Highway:
         return await asyncio.to_thread(work)
 
     def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
-        """The recitation that a result calls for, or None.
+        """The recitation that a result requires, or None.
 
-        One pass more where the query found too little, unless the memory has settled or has `Settings.most_passes`. The same
-        passes again where the vectors are not of this encoder.
+        It has one pass more if the query found too little, unless the memory has settled or has `Settings.most_passes`
+        passes. It has the same number of passes if the vectors were not made by this encoder.
         """
         memory, settings = session.memory, self._settings
         more = found.recite_more and not memory.settled and memory.passes < settings.most_passes
@@ -172,13 +175,13 @@ class Highway:
         return ReciteRequest(memory.passes + more, label(self._encoder)) if more or undirected else None
 
     def explain(self, session: Session, piece: Piece) -> Explanation:
-        """Why a piece was found: which query terms matched it, over which index paths."""
+        """Explain a piece: the query terms that matched it, and the index paths of each match."""
         return explain_piece(session, piece)
 
     async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[UsedSpans]) -> bool:
-        """Add relevance feedback, once per `occasion`; returns False if this occasion was counted before.
+        """Add relevance feedback, once per `occasion`. Returns False if this occasion was counted before.
 
-        Only counts on units that the memory already has are stored, no text. Raises NotRecited when there is no such memory.
+        Stores only counts on units of the memory, and no text. Raises NotRecited if there is no such memory.
         """
         memory = (await self._cached(owner, version)).memory
         left = Strengths()
@@ -190,10 +193,12 @@ class Highway:
     async def forget(
         self, owner: str, version: int | None = None, source: int | None = None, texts: Sequence[str] = ()
     ) -> None:
-        """Delete everything of an owner; or one `version`; or one `source` of a version, where `texts` are all its source texts.
+        """Delete all data of an owner, one `version`, or one `source` of a version. For a source, `texts` are all
+        source texts.
 
-        After a source is deleted the others are recited anew, so that no unit, path or count remains that only it
-        supported; the strengths of such units are deleted. Raises NotRecited, or IndexError for a source that does not exist.
+        When a source is deleted, the other sources are recited again. So no unit, path or count remains that only the
+        deleted source supported. The strengths of such units are deleted. Raises NotRecited, or IndexError if the
+        source does not exist.
         """
         if version is None or source is None:
             for key in [k for k in self._cache if k[0] == owner and version in (None, k[1])]:
@@ -202,7 +207,9 @@ class Highway:
             return
         memory = (await self._cached(owner, version)).memory
         if not 0 <= source < len(texts) or len(texts) != len(memory.sources) - 1:
-            raise IndexError(f"source {source} of {len(texts)}: the memory has {len(memory.sources) - 1}")
+            raise IndexError(
+                f"source {source} of {len(texts)} does not exist: the memory has {len(memory.sources) - 1} sources"
+            )
         await self._stored.forget(owner, version)
         await self.recite(owner, version, [text for i, text in enumerate(texts) if i != source])
         rest = (await self._cached(owner, version)).memory
@@ -210,7 +217,7 @@ class Highway:
         self._cache.pop((owner, version), None)
 
     async def dictionary(self, owner: str, version: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Term frequencies of a memory's base units: in the memory, and over all owners."""
+        """The frequencies of a memory's base units: in the memory, and over all owners."""
         memory = (await self._cached(owner, version)).memory
         return memory.occurs.astype(np.int64), await self._store.dictionary(memory.units.keys[: memory.base])
 
@@ -218,13 +225,14 @@ class Highway:
         key = (owner, version)
         recited_at = await self._store.recited_at(owner, version)
         cached = self._cache.get(key)
-        if cached is None or cached.recited_at != recited_at:  # recited again, or forgotten, by another worker
+        # another worker has recited the memory again or deleted it
+        if cached is None or cached.recited_at != recited_at:
             self._cache.pop(key, None)
             try:
                 memory = await self._store.memory(owner, version)
             except ValueError as error:
                 raise NotRecited(
-                    f"the memory of {owner!r}, version {version} is of another build: recite it again"
+                    f"the memory of {owner!r}, version {version} was made by another build: recite it again"
                 ) from error
             if memory is None or recited_at is None:
                 raise NotRecited(f"no recited memory of {owner!r}, version {version}: recite it first")
@@ -258,4 +266,4 @@ def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | No
     return digest.digest()
 
 
-_FORMAT = 4  # raised when a stored memory can no longer be read
+_FORMAT = 4  # increased when memories in the old format can no longer be read

@@ -1,4 +1,4 @@
-"""The index (memory) of a set of source texts: arrays only, built once and then queried."""
+"""The index (memory) of a set of source texts. It consists of arrays, which are built once and then queried."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SOUGHT = (Level.SHORT, Level.LONG, Level.PARAGRAPH, Level.TEXT)
 
 @dataclass
 class Memory:
-    """Everything a query needs, and the paths that explain its scores.
+    """All data for queries, and the paths that explain their scores.
 
-    `sources` int32[K+1]: where each source text starts in the joined text (one newline between two). `order`
-    int32[V] sorts the base units by key; `occurs` int32[V] is their dictionary frequency in these texts.
-    `words` bool[U]: the unit is made of words (else of characters); `faint` bool[U]: of nothing but words that join or ask.
-    `spans[level]` int32[S, 2] of every
-    segment in the joined text. `cohesion[level]` float in [0, 1]: lexical cohesion of neighbouring segments.
-    `character_share`: which part of the base units are characters. `directions[level]` float16[R, d] a vector per row,
-    made by `encoder` (`direction.py`); empty without one. `passes`: how often each level was recited; `settled`: whether
-    more passes would change nothing. `symbols` int32[N] are the base units in the order of the text, `joined` bool[N]: with
-    the one before in one phrase; `edges[level]` int32[S+1] the first of every segment, and N.
+    `sources` int32[K+1]: start of each source text in the joined text (texts are joined by one newline). `order`
+    int32[V] sorts the base units by key. `occurs` int32[V]: frequencies of the base units in these texts. `words`
+    bool[U]: the unit consists of words (otherwise of characters). `faint` bool[U]: the unit consists of stop words
+    only. `spans[level]` int32[S, 2]: span of every segment in the joined text. `cohesion[level]` float in [0, 1]:
+    lexical cohesion of neighbouring segments. `character_share`: share of the base units that are characters.
+    `directions[level]` float16[R, d]: a vector per row, made by `encoder` (`direction.py`); empty without an encoder.
+    `passes`: number of passes of each level. `settled`: whether more passes would change nothing. `symbols` int32[N]:
+    the base units in the order of the text. `joined` bool[N]: whether a base unit is in the same phrase as the one
+    before. `edges[level]` int32[S+1]: the first base unit of every segment, and N.
     """
 
     sources: NDArray[np.int32]
@@ -60,11 +60,11 @@ class Memory:
 
     @property
     def base(self) -> int:
-        """The number of base units, which are the first units."""
+        """The number of base units, which precede all other units."""
         return len(self.order)
 
     def unit_of(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Base units by surface key; -1 where this memory has none."""
+        """Base units by surface key. -1 if this memory has no such unit."""
         if not len(self.order):
             return np.full(len(keys), -1, np.int32)
         known = self.units.keys[self.order]
@@ -72,7 +72,7 @@ class Memory:
         return np.where(known[at] == keys, self.order[at], -1).astype(np.int32)
 
     def key_order(self) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-        """A look-up from surface keys to units; -1 where there is none."""
+        """A function from surface keys to units. It returns -1 for unknown keys."""
         order = self._key_order
         keys = self.units.keys[order]
 
@@ -89,7 +89,7 @@ class Memory:
         return np.argsort(self.units.keys)
 
     def text_of(self, level: Level) -> NDArray[np.int32]:
-        """The index of the source text that every place of a level belongs to."""
+        """The index of the source text of every place of a level."""
         return self._texts[level]
 
     @cached_property
@@ -100,15 +100,15 @@ class Memory:
         }
 
     def path_count(self) -> int:
-        """How many sequence paths were walked, on all levels."""
+        """The number of sequence paths on all levels."""
         return sum(len(paths.ends) for paths in self.paths.values())
 
     def nbytes(self) -> int:
-        """Memory held by the arrays, in bytes."""
+        """The size of the arrays, in bytes."""
         return sum(array.nbytes for array in _flat(self).values())
 
     def dump(self) -> bytes:
-        """The arrays as one NPZ file (not compressed: random keys do not compress)."""
+        """The arrays as one NPZ file. It is not compressed, because random keys do not compress."""
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **_flat(self))
         return buffer.getvalue()
@@ -121,7 +121,9 @@ class Memory:
         try:
             return _unflat(flat)
         except KeyError as error:
-            raise ValueError(f"not a recited memory: array {error} is missing; recite the texts again") from error
+            raise ValueError(
+                f"this is not a recited memory: array {error} is missing; recite the texts again"
+            ) from error
 
 
 def _flat(memory: Memory) -> dict[str, NDArray[Any]]:
@@ -181,10 +183,10 @@ def _unflat(flat: dict[str, NDArray[Any]]) -> Memory:
 
 
 def starts_of(memory: Memory, query: str) -> tuple[NDArray[np.int32], float]:
-    """The query terms: all units of the memory that occur in `query`, whatever their length.
+    """The query terms: all units of the memory that occur in `query`, of any length.
 
     Returns int32[Q] unit ids, and the share of the query's base units that the memory does not know (1.0 for a query
-    without any).
+    without base units).
     """
     layout = lay_out([query])
     if not len(layout.symbols):
@@ -205,7 +207,7 @@ def assemble(
     passes: int,
     scaffolding: bool = True,
 ) -> Memory:
-    """Collapse what was recited into tables for seeking; without `scaffolding`, unless it is wanted."""
+    """Collapse the recited levels into tables for queries. Without `scaffolding`, units that occur once are pruned."""
     trie = recited[Level.PHRASE].trie
     if not scaffolding:
         trie = pruned(trie, units, len(layout.keys), recited[Level.PHRASE].segments)
@@ -243,9 +245,9 @@ def assemble(
 
 
 def _rarity(table: Table) -> NDArray[np.float32]:
-    """Return the rarity of a unit among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
+    """The rarity of each unit among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
 
-    Places, not rows: what stands in a line that is said a hundred times over is frequent, not rare.
+    Places are counted, not rows: a unit in a line that is repeated a hundred times is frequent, not rare.
     """
     often = np.bincount(table.places, minlength=len(table.units))[table.row]
     before = np.concatenate([[0], np.cumsum(often, dtype=np.float64)])
@@ -255,7 +257,7 @@ def _rarity(table: Table) -> NDArray[np.float32]:
 
 
 def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Spans without the white space around them."""
+    """The spans without white space at their ends."""
     spans = spans.copy()
     for k, (start, end) in enumerate(spans.tolist()):
         piece = text[start:end]
@@ -264,14 +266,17 @@ def _stripped(text: str, spans: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
-    """Lexical cohesion: 0 where a segment shares no more rare units with the next one than with a distant one (a shuffled
-    collection), 1 where it shares three times as much (running text)."""
+    """Lexical cohesion of neighbouring segments, 0 to 1.
+
+    It is 0 if a segment shares no more rare units with the next segment than with a distant one (a shuffled
+    collection). It is 1 if it shares three times as much (running text).
+    """
     count = len(table.places)
     if count < 8:
         return 1.0
     start, units = table.by_row()
     near = _shared(start, units, table.places, rarity, 1)
-    # Three distances, so that a text with a refrain is not measured against itself.
+    # three distances, so that a text with a refrain is not compared with its own repetition
     steps = (count // 2, count // 3, 2 * count // 5)
     far = sum(_shared(start, units, table.places, rarity, step) for step in steps) / len(steps)
     return float(np.clip((near / max(far, 1e-9) - 1.25) / 1.75, 0.0, 1.0))
@@ -279,8 +284,10 @@ def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
 
 @compiled
 def _shared(start: Any, units: Any, places: Any, rarity: Any, step: int) -> float:
-    """Mean share of rare units that a segment has in common with the one `step` further (the same text: not
-    counted)."""
+    """The mean share of rare units that a segment has in common with the segment `step` places later.
+
+    Pairs with the same text are not counted.
+    """
     total, counted = 0.0, 0
     for p in range(places.size):
         a, b = places[p], places[(p + step) % places.size]

@@ -1,4 +1,4 @@
-"""Parameters of the Highway. How they were chosen is measured in `docs/highway.md`."""
+"""Parameters of the Highway. `docs/highway.md` has the measurements by which they were chosen."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from math import log
 
 @dataclass(frozen=True)
 class Touch:
-    """Parameters of the term weight (BM25: Robertson and Zaragoza 2009): saturation `k`, length normalisation `b`, and
-    `rarity`, the power of the inverse document frequency.
+    """Parameters of the term weight (BM25: Robertson and Zaragoza 2009).
 
-    They depend on segment length: in a line of dialogue length is content and terms seldom repeat; in a passage terms
-    repeat, and a term that every second passage contains says little.
+    `k`: saturation. `b`: length normalisation. `rarity`: the power of the inverse document frequency. They depend on
+    segment length. In lines of dialogue a longer line has more content, and terms seldom repeat. In passages terms
+    repeat, and a term in every second passage means little.
     """
 
     k: float
@@ -22,15 +22,18 @@ class Touch:
 
 @dataclass(frozen=True)
 class Script:
-    """Mean lengths (base units) up to which segments count as `short` and from which as `long`. `fade`: a unit of n base units
-    is weighted by n to the power -fade, because its parts are starts as well."""
+    """A kind of script.
+
+    Segments up to a mean length of `short` base units count as short, and from `long` on as long. `fade`: a unit of n
+    base units is weighted by n to the power -fade, because its parts are starts too.
+    """
 
     short: float
     long: float
     fade: float
 
     def blend(self, mean: float) -> float:
-        """0 for short segments, 1 for long ones, by the logarithm of their mean length."""
+        """0 for short segments, 1 for long ones, interpolated by the logarithm of their mean length."""
         return min(max(log(max(mean, 1.0) / self.short) / log(self.long / self.short), 0.0), 1.0)
 
 
@@ -39,44 +42,49 @@ class Settings:
     """Parameters of indexing, querying and feedback."""
 
     passes: int = 3
-    """Times each level is recited."""
+    """The number of passes over each level."""
     most_passes: int = 6
-    """Most times each level is recited, where queries find too little (seed 004: no way means not recited enough)."""
+    """The most passes over each level, if queries find too little (seed 004: a missing path means too few recitations)."""
     scaffolding: bool = True
-    """Whether units that occur once and were never merged stay in the lookup trie (`recite/pruning.py`)."""
+    """Whether the lookup trie keeps units that occur once and were never merged (`recite/pruning.py`)."""
     ttl: int = 8
-    """Most hops from a unit to a segment (seed 004, TTL)."""
+    """The most hops from a unit to a segment (seed 004, TTL)."""
     short: Touch = Touch(k=0.3, b=0.4, rarity=0.85)
-    """Term weight for short segments."""
+    """The term weight for short segments."""
     long: Touch = Touch(k=1.2, b=0.75, rarity=2.0)
-    """Term weight for long segments; interpolated by the logarithm of the mean length."""
+    """The term weight for long segments. Between short and long it is interpolated by the logarithm of the mean length."""
     characters: Script = Script(short=48, long=384, fade=0.5)
-    """Scripts without spaces."""
+    """Parameters for scripts without spaces."""
     words: Script = Script(short=16, long=48, fade=2.0)
-    """Scripts with spaces."""
+    """Parameters for scripts with spaces."""
     faint: float = 0.1
     """Factor on the weight of starts made of stop words only (`recite/stop_words.py`)."""
     instances: int = 300
-    """Instances of frequent units (seed 004): a start that leads to more segments than this is split into instances,
-    one for each `cell`, and lights only those in a cell where a rarer start has lit something. 0: never split."""
+    """Instances of frequent units (seed 004).
+
+    A start that leads to more segments than this is split into instances, one for each `cell`. It scores only segments
+    in cells where a rarer start has scored a segment. 0: starts are never split.
+    """
     cell: int = 16
-    """Segments, in the order of the text, that one instance of a frequent unit serves."""
+    """The number of segments, in the order of the text, in one instance of a frequent unit."""
     order: float = 0.05
-    """Weight of term order: neighbouring units of the query that are also neighbours in a segment. Small: it breaks ties."""
+    """The weight of term order: adjacent units of the query that are also adjacent in a segment. It is small, to break ties."""
     surroundings: float = 0.5
-    """Weight of a match in a neighbouring segment, multiplied by the cohesion of the text."""
+    """The weight of a match in a neighbouring segment, multiplied by the cohesion of the text."""
     reach: int = 2
-    """Largest distance of a neighbour, in segments."""
+    """The largest distance of a neighbour, in segments."""
     pull: float = 0.5
     """Category field: the score of a matching segment is multiplied by 1 + pull × cosine."""
     prior: float = 10.0
     """Write-back: pseudo-count of the prior on a unit's success rate."""
     direct: float = 2.0
-    """Write-back: weight of a direct path from a start to a segment that does not contain it."""
+    """Write-back: weight of a direct path from a start to a segment that does not contain the start."""
     most_directs: int = 300_000
-    """Write-back: direct paths kept per owner (an occasion added about 9,000). Beyond it those with the lowest counts are
-    deleted, of these the oldest."""
+    """Write-back: the most direct paths stored per owner. One occasion added about 9,000.
+
+    If there are more, paths with the lowest counts are deleted, and of equal counts the oldest.
+    """
     trodden: float = 0.05
-    """Write-back: weight of how often a segment was used, multiplied by the square of convergence."""
+    """Write-back: weight of the number of uses of a segment, multiplied by the square of convergence."""
     alike: float = 16.0
-    """Write-back: power of the share of the query's starts that led to the segment before."""
+    """Write-back: exponent of the share of the query's starts that led to the segment in earlier queries."""

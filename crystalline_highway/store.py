@@ -1,5 +1,8 @@
-"""The Highway's tables in PostgreSQL: finished memories, levels of memories in the making, strengths, dictionary
-frequencies. They hold no texts. Deleting is in `deletion.py`."""
+"""The Highway's tables in PostgreSQL: memories, finished levels of unfinished memories, strengths, dictionary
+frequencies.
+
+They contain no texts. `deletion.py` deletes from them.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,16 @@ def _cursor(connection: AsyncConnection[Any]) -> AsyncCursor[TupleRow]:
 
 
 class Store:
-    """The tables `highway_…`. Every method is one transaction and raises psycopg.Error when the database
-    does."""
+    """The tables `highway_…`. Every method is one transaction and raises psycopg.Error if the database fails."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def begin(self, owner: str, version: int, fingerprint: bytes, passes: int) -> bool:
-        """Note that a recitation begins; False if the same one is finished, with as many passes. What another one has
-        finished stays until this one is."""
+        """Note the start of a recitation. Returns False if the same memory is finished with at least as many passes.
+
+        Another finished memory stays until this one is finished.
+        """
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             await cursor.execute(
@@ -50,7 +54,7 @@ class Store:
             return True
 
     async def stages(self, owner: str, version: int, making: bytes) -> dict[Level, bytes]:
-        """The levels recited so far of a memory in the making; `making` names the recitation."""
+        """The finished levels of an unfinished memory. `making` identifies the recitation."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -60,7 +64,7 @@ class Store:
             return {Level(level): bytes(state) for level, state in await cursor.fetchall()}
 
     async def put_stage(self, owner: str, version: int, making: bytes, level: Level, state: bytes) -> None:
-        """Keep one recited level."""
+        """Store one recited level."""
         async with self._pool.connection() as connection, connection.transaction():
             await _cursor(connection).execute(
                 "INSERT INTO highway_stages (owner, version, making, level, state) VALUES (%s, %s, %s, %s, %b)"
@@ -69,8 +73,11 @@ class Store:
             )
 
     async def finish(self, owner: str, version: int, memory: Memory, fingerprint: bytes) -> None:
-        """Keep a finished memory in place of the one that was there, drop the stages, and count its base units into the
-        dictionary. Nothing where the memory was forgotten meanwhile, or another worker was faster."""
+        """Store a finished memory in place of the previous one, delete its stages, and add its base units to the
+        dictionary.
+
+        Stores nothing if the memory was deleted in the meantime, or if another worker has stored it already.
+        """
         packed = await asyncio.to_thread(_packed, memory)
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
@@ -98,7 +105,7 @@ class Store:
             await cursor.execute("DELETE FROM highway_stages WHERE owner = %s AND version = %s", (owner, version))
 
     async def recited_at(self, owner: str, version: int) -> datetime | None:
-        """When the memory was finished, by whichever worker; None: it is not."""
+        """The time at which the memory was finished, by any worker. None if it is not finished."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -120,7 +127,7 @@ class Store:
         return None if row is None else await asyncio.to_thread(Memory.load, bytes(row[0]))
 
     async def revision(self, owner: str) -> int:
-        """How often has been written back for this owner."""
+        """The number of write-backs of this owner."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute("SELECT count(*) FROM highway_written WHERE owner = %s", (owner,))
@@ -142,7 +149,7 @@ class Store:
         return left
 
     async def add(self, owner: str, occasion: str, left: Strengths, *, most_directs: int) -> bool:
-        """Add to an owner's strengths, once per occasion; False if this occasion was written back before."""
+        """Add to an owner's strengths, once per occasion. Returns False if this occasion was written back before."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             await cursor.execute(
@@ -183,7 +190,7 @@ class Store:
             return True
 
     async def dictionary(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Dictionary frequency of base units over all owners; 0 where it was never recited."""
+        """The dictionary frequencies of base units over all owners. 0 for unknown units."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(
@@ -193,7 +200,7 @@ class Store:
         return np.array([found.get(key, 0) for key in keys.tolist()], np.int64)
 
     async def drop_units(self, owner: str, keys: NDArray[np.int64]) -> None:
-        """Remove the strengths of units, and the direct paths from and to them."""
+        """Delete the strengths of units, and the direct paths from and to them."""
         async with self._pool.connection() as connection, connection.transaction():
             cursor = _cursor(connection)
             gone = keys.tolist()
@@ -207,7 +214,7 @@ class Store:
 
 @dataclass(frozen=True)
 class _Packed:
-    """A stored memory: the `columns` arrays, bytes, units and paths, and how often each base unit occurs.
+    """A memory in stored form: the `columns` arrays, bytes, units and paths, and the frequency of each base unit.
 
     The base units are in the order of their keys, so that two transactions that count them cannot deadlock.
     """

@@ -1,9 +1,9 @@
-"""Relevance feedback (write-back): counts on the owner's own units, and no text of a query.
+"""Relevance feedback (write-back): counts on the owner's own units, without the text of any query.
 
-The spans that were used on an occasion are counted. There are three counts, all keyed by surface keys of units that the
-owner's memory already has: how often a start was used and useful, how often a target was reached, and which starts led to
-which target (direct paths). Words that the memory does not know are not counted. So
-no word of a query that the memory does not hold can be read or inferred from a later query.
+The spans used on an occasion are counted. There are three counts, all keyed by surface keys of units of the owner's
+memory: how often a start was used and useful, how often a target was reached, and which starts led to which target
+(direct paths). Words that are not in the memory are not counted. So a query's words that are not in the memory cannot
+be read or inferred later.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
         left.useful.update(keys[starts[np.isin(starts, useful)]].tolist())
         reached: set[int] = set()
         for level in _TARGETS:
-            # Only the narrowest segments that hold a span whole are targets, and what is around them.
+            # targets are only the narrowest segments that contain a whole span, and the segments around them
             if len(targets[level]) <= len(spans):
                 reached.update(keys[memory.tables[level].units[targets[level]]].tolist())
         left.reached.update(reached)
@@ -64,7 +64,7 @@ def strengths_of(memory: Memory, queries: Iterable[str], spans: Sequence[tuple[i
 
 
 def _covered(memory: Memory, level: Level, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-    """Rows of the segments that overlap the spans."""
+    """The rows of the segments that overlap the spans."""
     table, edges = memory.tables[level], memory.spans[level]
     if not len(edges):
         return np.zeros(0, np.int32)
@@ -82,7 +82,7 @@ def _units_in(memory: Memory, level: Level, row: int) -> NDArray[np.int32]:
 
 
 class BoundStrengths:
-    """Strengths resolved to the unit ids and rows of one memory, as queries need them."""
+    """Strengths resolved to the unit ids and rows of one memory, for queries."""
 
     def __init__(self, memory: Memory, strengths: Strengths, settings: Settings) -> None:
         self._settings = settings
@@ -95,7 +95,7 @@ class BoundStrengths:
         targets, reached = _columns(strengths.reached)
         pairs = np.array(list(strengths.direct), np.int64).reshape(-1, 2)
         counts = np.array(list(strengths.direct.values()), np.float32)
-        # A start that led to many targets says little of any one of them: a path is worth its share of the start's seeks.
+        # a start that led to many targets says little about each: a path's weight is its share of the start's seeks
         used = np.array([strengths.used[start] for start in pairs[:, 0].tolist()], np.float32)
         worth = np.log2(1 + counts) * np.minimum(counts / np.maximum(used, 1), 1)
         sources, goals = by_key(pairs[:, 0]), by_key(pairs[:, 1])
@@ -110,17 +110,17 @@ class BoundStrengths:
             kept = np.flatnonzero((sources >= 0) & (goal >= 0))
             kept = kept[np.argsort(sources[kept], kind="stable")]
             self._start[level] = np.searchsorted(sources[kept], np.arange(len(memory.units) + 1))
-            # What a target's own text holds leads to it anyway; of these paths only that they were walked is used.
+            # a unit in the target's own text leads to the target anyway: its direct paths get no weight
             beyond = ~_holds(table, sources[kept], goal[kept])
             self._row[level], self._walks[level] = goal[kept], worth[kept] * beyond
 
     def nbytes(self) -> int:
-        """Memory held by the arrays, in bytes."""
+        """The size of the arrays, in bytes."""
         by_level = (self._reached, self._start, self._row, self._walks)
         return self._factor.nbytes + sum(array.nbytes for arrays in by_level for array in arrays.values())
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
-        """Per unit: its success rate relative to that of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
+        """Per unit: its success rate relative to the rate of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)
         keys, used = _columns(strengths.used)
         useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
@@ -132,7 +132,7 @@ class BoundStrengths:
         return factor
 
     def factor(self, starts: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The factor on the weight of each start."""
+        """The factors on the weights of these starts."""
         return self._factor[starts]
 
     def lend(
@@ -142,11 +142,11 @@ class BoundStrengths:
         shares: NDArray[np.float32],
         convergence: NDArray[np.float32],
     ) -> NDArray[np.float32]:
-        """Return the activation that feedback adds to each row: direct paths, and how often the row itself was used.
+        """Return the activation that feedback adds to each row: from direct paths, and from earlier uses of the row.
 
-        Both are multiplied by convergence, because a row that covers little of the query would otherwise take over the
-        queries of similar rows. How often it was used counts by the share of this query's starts that led to it before, to
-        the power `Settings.alike`.
+        Both are multiplied by convergence. Otherwise a row that covers little of the query would take over the queries
+        of similar rows. Earlier uses are also multiplied by the share of this query's starts that led to the row
+        before, to the power `Settings.alike`.
         """
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)
@@ -165,7 +165,7 @@ class BoundStrengths:
 def _holds(table: Table, units: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
     """For each pair (unit, row): whether the unit leads to the row."""
     count = len(table.units)
-    entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending
+    entries = np.repeat(np.arange(len(table.start) - 1), np.diff(table.start)) * count + table.row  # ascending order
     wanted = units * count + rows
     at = np.searchsorted(entries, wanted)
     return (

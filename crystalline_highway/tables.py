@@ -1,9 +1,9 @@
-"""The collapsed table: for every level, which units lead to which segments, and over how many index hops.
+"""The collapsed table of each level: the segments to which each unit leads, and the number of index hops.
 
-The index paths of a phrase are those of its sub-units, all of them (not only the longest matches): a
-sub-unit's path leads to the smallest unit around it, and so on up to the phrase; from there to the short
-sentence, the long sentence, the paragraph and the text. Walking them hop by hop in every seek would find the
-same segments each time, so the walk is made once and collapsed into one sparse table per level.
+A phrase has the index paths of all its sub-units, not only of the longest matches. The path of a sub-unit leads to the
+smallest unit around it, and so on up to the phrase, then to the short sentence, the long sentence, the paragraph and
+the text. Walking the paths hop by hop would find the same segments in every seek. So they are walked once and collapsed
+into one sparse table per level.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from crystalline_highway.recite.recitation import Trie
 from crystalline_highway.recite.segments import Level
 from crystalline_highway.recite.walking import LONGEST, slot_of
 
-_MOST = 255  # tf and hops are bytes
+_MOST = 255  # term frequencies and hops are stored as bytes
 
 
 @dataclass
 class Table:
-    """One level. A *row* is one distinct segment (a unit); a *place* is one occurrence of it in the texts.
+    """The table of one level. A *row* is one distinct segment (a unit). A *place* is one occurrence of it in the texts.
 
-    `start` int64[U+1], `row`, `touches`, `hops` per entry: the rows a unit leads to, how often it occurs
-    there, and the hops of the shortest way. `units` int32[R] the unit of a row; `length` int32[R] its base
-    units; `places` int32[S] the row of every segment, in text order; `above` int32[S] the segment of the next
-    level around it.
+    `start` int64[U+1]: first entry of each unit. Per entry: `row`, a row to which the unit leads; `touches`, its number
+    of occurrences there; `hops`, the hops of the shortest path. `units` int32[R]: the unit of a row. `length` int32[R]:
+    its length in base units. `places` int32[S]: the row of every segment, in text order. `above` int32[S]: the segment
+    of the next level around it.
     """
 
     start: NDArray[np.int64]
@@ -44,11 +44,11 @@ class Table:
 
     @cached_property
     def mean_length(self) -> float:
-        """Mean length of the segments, base units; a segment counts as often as it stands in the texts."""
+        """Mean length of the segments, in base units. A segment counts once per occurrence in the texts."""
         return max(float(self.length[self.places].mean()), 1.0) if len(self.places) else 1.0
 
     def by_row(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The same table the other way round: `start` int64[R+1] and the units of every row, in order."""
+        """The inverse table: `start` int64[R+1], and the units of every row, in order."""
         return self._by_row
 
     @cached_property
@@ -71,8 +71,10 @@ class Table:
 
 @compiled
 def matches(symbols: Any, first: int, last: int, keys: Any, child: Any, unit: Any, out: Any) -> int:
-    """Every known unit in symbols[first:last], base units too: rows (start, end, unit) of `out`; returns how
-    many."""
+    """Write every known unit in symbols[first:last], including base units, to rows (start, end, unit) of `out`.
+
+    Returns the number of rows.
+    """
     count = 0
     for i in range(first, last):
         if symbols[i] < 0:
@@ -95,8 +97,7 @@ def matches(symbols: Any, first: int, last: int, keys: Any, child: Any, unit: An
 
 @compiled
 def climb(found: Any, count: int, around: Any, hops: Any) -> None:
-    """Hops from every match to the whole stretch: each leads to the smallest other match around it
-    (`around`)."""
+    """Compute the hops from every match to the whole stretch. Each match leads to the smallest other match around it (`around`)."""
     order = np.argsort(found[:count, 0] - found[:count, 1])  # longest first
     for x in range(count):
         a = order[x]
@@ -136,7 +137,7 @@ def _collect(
         out_start[p] = filled
         for k in range(count):
             u = found[k, 2]
-            # The phrase itself is where its matches lead to; a match of its whole length is at hop 0.
+            # all matches of a phrase lead to the phrase itself; a match of its whole length is at hop 0
             if stamp[u] == p:
                 e = at[u]
                 touches[e] = min(touches[e] + 1, 255)
@@ -151,7 +152,7 @@ def _collect(
 
 @compiled
 def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: int) -> Any:
-    """The same for segments made of others: the union of their parts, one hop further."""
+    """Units, touches and hops of segments made of other segments: the union of their parts, one hop further."""
     start, units, touches, hops = parts
     room = 16
     for s in range(bounds.shape[0]):
@@ -165,7 +166,7 @@ def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: i
     filled = 0
     for s in range(bounds.shape[0]):
         out_start[s] = filled
-        # A segment with one part only is that part: the same unit, no hop.
+        # a segment with only one part is that part: it is the same unit, without another hop
         further = 0 if bounds[s, 1] - bounds[s, 0] == 1 else 1
         for c in range(bounds[s, 0], bounds[s, 1]):
             for k in range(start[child_rows[c]], start[child_rows[c] + 1]):
@@ -185,7 +186,7 @@ def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: i
 
 @compiled
 def _transpose(start: Any, units: Any, touches: Any, hops: Any, n_units: int) -> Any:
-    """Invert a table of units by segment to segments by unit."""
+    """Invert the table: from units by segment to segments by unit."""
     out = np.zeros(n_units + 1, np.int64)
     for k in range(units.size):
         out[units[k] + 1] += 1
@@ -208,8 +209,9 @@ def _distinct(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first place of every row, in the order of the text, and the row of every place.
 
-    Segments of the same surface are one unit; they are one row only if they have the same parts too (`below`, cut at
-    `inner`; none at the lowest level), since a unit may cross in one what punctuation separates in the other.
+    Segments with the same surface are one unit. They are one row only if they also have the same parts, because a unit
+    may lie inside one segment where punctuation divides the other. The parts are in `below`, cut at `inner`; the lowest
+    level has none.
     """
     key = segments.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     if len(below):
@@ -231,8 +233,8 @@ def collapse(
     trie: Trie,
     lengths: NDArray[np.int32],
 ) -> dict[Level, Table]:
-    """Collapse the index paths. `bounds`, `segments`: of every level from PHRASE on; `lengths`: units' base
-    units.
+    """Collapse the index paths. `bounds`, `segments`: of every level from PHRASE up. `lengths`: lengths of units in
+    base units.
 
     Returns the tables of SHORT, LONG, PARAGRAPH and TEXT.
     """

@@ -1,1 +1,1 @@
-"""The same model calls under other orchestrators, on one machine in one run: `python -m bench.peers`."""
+"""Makes the same model calls with other orchestrators, on one machine in one run: `python -m bench.peers`."""

@@ -1,21 +1,21 @@
-"""Tongyao beside other orchestrators: `python -m bench.peers [--run 30x2] [--kill-at 0.4]`.
+"""Compares Tongyao with other orchestrators: `python -m bench.peers [--run 30x2] [--kill-at 0.4]`.
 
-The model calls of one process of Tongyao are recorded, and made again with the same dependencies by
+The model calls of one process of Tongyao are recorded. Each of these programs repeats them with the same dependencies:
 
-    floor       an asyncio loop that keeps nothing
+    floor       an asyncio loop that stores nothing
     langgraph   LangGraph with PostgreSQL checkpoints (pip install langgraph langgraph-checkpoint-postgres)
     temporal    a bare Temporal workflow with one activity for each call
     tongyao     the product
 
-on the same machine in one run, against the same PostgreSQL and Temporal servers. Printed for each:
+They run on the same machine in one run, with the same PostgreSQL and Temporal servers. Printed for each:
 
-    share       time of the calls that follow each other ÷ wall time of the slowest
-    CPU         milliseconds for one process: the orchestrator, PostgreSQL and the Temporal server together
-    kept        bytes kept for one process: growth of the database, and the history
-    killed      one process alone, whose orchestrator is killed (SIGKILL) at `--kill-at` of the critical path and started again:
-                how many calls were made a second time
+    share       time of the calls that follow each other ÷ wall time of the slowest process
+    CPU         milliseconds per process: the orchestrator, PostgreSQL and the Temporal server together
+    kept        bytes stored per process: growth of the database, and the history
+    killed      one process alone, whose orchestrator is killed (SIGKILL) at `--kill-at` of the critical path
+                and started again: the number of calls that were made a second time
 
-Temporal's workers find their open workflows themselves; LangGraph is told which thread to go on with.
+Temporal's workers find their open workflows themselves. LangGraph gets the id of the thread to continue.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COLUMNS: Final = ("", "share", "CPU", "database", "history", "calls again")
 
 @dataclass(frozen=True)
 class Peer:
-    """One orchestrator, and the module that runs it in a process of its own."""
+    """One orchestrator, and the module that runs it in a separate process."""
 
     name: str
     module: str
@@ -68,7 +68,7 @@ PEERS: Final = (
 
 
 def started(peer: Peer, url: str, requests: Path, target: str, name: str, count: int) -> subprocess.Popen[str]:
-    """The process of a peer, when it is ready. It begins when a line is written to its input."""
+    """Start the process of a peer and wait until it is ready. It begins when a line is written to its input."""
     command = [sys.executable, "-m", peer.module, url, str(requests), target, name, str(count)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -78,7 +78,7 @@ def started(peer: Peer, url: str, requests: Path, target: str, name: str, count:
 
 
 def finished(process: subprocess.Popen[str]) -> float:
-    """Wall seconds that the peer reports. Raises `RuntimeError` where it ended without."""
+    """The wall seconds that the peer reports. Raises `RuntimeError` if it ended without a report."""
     out, _ = process.communicate("go\n")
     if process.returncode:
         raise RuntimeError(f"a peer ended with {process.returncode}")
@@ -104,7 +104,7 @@ def calls_made(record: Path) -> int:
 
 @dataclass(frozen=True)
 class Result:
-    """What one orchestrator showed; None: it has none."""
+    """The figures of one orchestrator. None: it has no such figure."""
 
     name: str
     share: float
@@ -125,7 +125,7 @@ class Result:
 
 
 async def measure_peer(peer: Peer, bench: Bench, requests: Path, run: Run, kill_at: float) -> Result:
-    """A run of `run.processes`, then one process that is killed."""
+    """Measure a run of `run.processes` processes, then one process that is killed."""
     critical = len(in_waves(read_requests(requests))) * run.latency
     database = bench.postgres.url(f"peer_{peer.name}")
     with psycopg.connect(bench.postgres.url("postgres"), autocommit=True) as connection:
@@ -154,14 +154,14 @@ async def measure_peer(peer: Peer, bench: Bench, requests: Path, run: Run, kill_
         process.wait()
         again = await asyncio.to_thread(started, peer, url, requests, target, "killed", 1)
         await asyncio.to_thread(finished, again)
-        repeated = calls_made(record) - len(read_requests(requests)) - 2  # each start makes one call to warm up
+        repeated = calls_made(record) - len(read_requests(requests)) - 2  # each start makes one warm-up call
     cpu = 1000 * sum(after[name] - before[name] for name in after) / run.processes
     history = await history_bytes(bench.client, "measured-0") if peer.name == "temporal" else None
     return Result(peer.name, critical / wall, cpu, kept if peer.name == "langgraph" else None, history, repeated)
 
 
 async def measure_tongyao(bench: Bench, requests: Path, run: Run, kill_at: float) -> Result:
-    """The product in the same way. Its first process, which records the requests, is not counted."""
+    """Measure the product in the same way. Its first process, which records the requests, is not counted."""
     critical = len(in_waves(read_requests(requests))) * run.latency
     choices = await choices_of(bench)
     size = database_bytes(bench.postgres.url())

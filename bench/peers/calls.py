@@ -1,4 +1,4 @@
-"""The recorded model calls of one process, made again by whichever orchestrator."""
+"""Repeats the recorded model calls of one process, for any orchestrator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tongyao.llm.anthropic.stream import converse
 
 
 class Calls:
-    """The calls in `requests` (JSON lines), in waves: calls of one wave go together, waves follow each other."""
+    """The calls in `requests` (JSON lines), in waves. Calls of one wave run in parallel, and waves follow each other."""
 
     def __init__(self, url: str, requests: Path) -> None:
         self.waves = in_waves(read_requests(requests))
@@ -24,5 +24,5 @@ class Calls:
         return reply.text
 
     async def warm_up(self) -> None:
-        """One call, whose cost is not counted: the SDK loads much at its first one."""
+        """Make one uncounted call, because the SDK loads many modules at its first call."""
         await self.answer(0, 0)

@@ -1,8 +1,9 @@
 """LangGraph with PostgreSQL checkpoints: `python -m bench.peers.langgraph_peer URL REQUESTS DATABASE THREAD COUNT`.
 
-A graph with two nodes: one chooses the next wave, the other makes one call. The calls of a wave are parallel tasks of one
-superstep, and the answers are kept in the state. `durability="sync"`: a checkpoint is stored before the next superstep begins,
-as a Temporal activity is recorded before the next one begins. Started again with the same THREAD, it goes on from the checkpoint.
+A graph with two nodes: one chooses the next wave, the other makes one call. The calls of a wave are parallel tasks of
+one superstep, and the state contains the answers. `durability="sync"`: a checkpoint is stored before the next superstep
+begins. In the same way, a Temporal activity is recorded before the next one begins. If it is started again with the
+same THREAD, it continues from the checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bench.peers.calls import Calls
 
 
 class Room(TypedDict):
-    """The state of one run: how many waves are done, and every answer."""
+    """The state of one run: the number of finished waves, and all answers."""
 
     wave: int
     answers: Annotated[list[str], operator.add]
@@ -73,7 +74,7 @@ async def main(url: str, requests: Path, database: str, thread: str, count: int)
         began = time.monotonic()
         await asyncio.gather(*(run(f"{thread}-{number}") for number in range(count)))
         print(f"{time.monotonic() - began:.3f}", flush=True)
-        sys.stdin.readline()  # its CPU is read before it ends
+        sys.stdin.readline()  # the caller reads the CPU of this process before it ends
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A bare Temporal workflow: `python -m bench.peers.temporal_peer URL REQUESTS ADDRESS ID COUNT`.
 
-One activity for each call, those of a wave at the same time. The answers are results of activities, so the history keeps them.
-Started again with the same ID, the worker goes on with the workflows that are open.
+There is one activity per call, and the activities of a wave run in parallel. The answers are results of activities, so
+the history contains them. If it is started again with the same ID, the worker continues the open workflows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUEUE = "bench-peers"
 
 @workflow.defn
 class Room:
-    """Makes the calls wave by wave. `waves`: how many calls each has."""
+    """Makes the calls wave by wave. `waves`: the number of calls of each wave."""
 
     @workflow.run
     async def run(self, waves: list[int]) -> int:
@@ -71,7 +71,7 @@ async def main(url: str, requests: Path, address: str, name: str, count: int) ->
             )
         )  # fmt: skip
         print(f"{time.monotonic() - began:.3f}", flush=True)
-        sys.stdin.readline()  # its CPU is read before it ends
+        sys.stdin.readline()  # the caller reads the CPU of this process before it ends
 
 
 if __name__ == "__main__":

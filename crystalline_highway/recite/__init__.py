@@ -1,1 +1,1 @@
-"""Building the index of one long text. Public inside the Highway: `recitation`, `walking`, `segments`, `staging`."""
+"""Builds the index of one long text. Public inside the Highway: `recitation`, `walking`, `segments`, `staging`."""

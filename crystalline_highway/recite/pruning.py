@@ -1,7 +1,7 @@
-"""Pruning: removes units from the lookup trie that occur in one place and were never merged ("scaffolding").
+"""Removes "scaffolding" from the lookup trie: units that occur in one place and were never merged.
 
-Such a unit is a whole phrase that occurs once. It leads to no segment that its parts do not lead to, and only adds weight
-where a query repeats the phrase. The unit and its paths stay; only the trie entry is removed.
+Such a unit is a whole phrase that occurs once. Its parts already lead to its segment. The unit only adds weight if a
+query repeats the phrase. The unit and its paths stay, and only the trie entry is removed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crystalline_highway.recite.recitation import Trie, Units
 
 
 def pruned(trie: Trie, units: Units, base: int, phrases: NDArray[np.int32]) -> Trie:
-    """The trie without scaffolding. `base`: how many units are base units; `phrases`: the unit of every phrase."""
+    """The trie without scaffolding. `base`: the number of base units. `phrases`: the unit of every phrase."""
     often = np.bincount(phrases, minlength=len(units))
     gone = (np.arange(len(units)) >= base) & (often <= 1) & (units.strength == 0)
     unit = np.where((trie.unit >= 0) & gone[trie.unit], -1, trie.unit)

@@ -1,7 +1,7 @@
-"""Indexing, level by level: phrases, short sentences, long sentences, paragraphs, texts.
+"""Indexes a text level by level: phrases, short sentences, long sentences, paragraphs, texts.
 
-The symbols of the first level are base units; those of every other level are the segments of the level below, which are
-units themselves. One procedure (`walking.walk`) therefore indexes all levels.
+The symbols of the first level are base units. The symbols of every other level are the segments of the level below,
+which are units too. So one procedure (`walking.walk`) indexes all levels.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from crystalline_highway.recite import walking
 from crystalline_highway.recite.segments import Layout, Level
 from crystalline_highway.recite.walking import NODES, OPEN, PAIRS, PATHS, SEEK, UNITS
 
-_CHUNK = 1 << 15  # symbols recited between two looks at the room left
+_CHUNK = 1 << 15  # symbols recited between two checks of the array sizes
 
 
 @dataclass
 class Units:
-    """All units of a memory; index = unit id, the base units first.
+    """All units of a memory. The index is the unit id, and base units come first.
 
-    `keys` int64 surface keys; `n` int32 unit-count label (in base units; it adds up); `level` uint8 the level
-    at which it was recited; `first` int32 the base unit of the layout where it first occurs; `strength` int32
-    walks moved into it by consolidation; `use` int32 how often reciting matched it; `pairs` int32[P, 3]
-    (whole, left part, right part).
+    `keys` int64: surface keys. `n` int32: length in base units. `level` uint8: the level at which the unit was recited.
+    `first` int32: the base unit of the layout where the unit first occurs. `strength` int32: walks moved into it by
+    consolidation. `use` int32: number of matches during recitation. `pairs` int32[P, 3]: (whole, left part, right
+    part).
     """
 
     keys: NDArray[np.int64]
@@ -44,8 +44,11 @@ class Units:
 
 @dataclass
 class Paths:
-    """Sequence paths of one level. `ends` int32[P, 2] (left, right unit); `walks` int32 since it last
-    consolidated; `tally` int32 in its lifetime; `whole` int32 the unit it consolidated into, or -1."""
+    """Sequence paths of one level.
+
+    `ends` int32[P, 2]: left and right unit. `walks` int32: walks since the last consolidation. `tally` int32: all
+    walks. `whole` int32: the unit into which the path was consolidated, or -1.
+    """
 
     ends: NDArray[np.int32]
     walks: NDArray[np.int32]
@@ -55,7 +58,7 @@ class Paths:
 
 @dataclass
 class Trie:
-    """The trie for longest matching on one level: `keys` (node << 32 | symbol) → `child`; `unit` of a node, or -1."""
+    """The trie for longest matching on one level: `keys` (node << 32 | symbol) → `child`. `unit`: the unit of a node, or -1."""
 
     keys: NDArray[np.int64]
     child: NDArray[np.int32]
@@ -64,8 +67,10 @@ class Trie:
 
 @dataclass
 class Recited:
-    """One level, recited: its `paths`, its `trie`, the unit of every segment (`segments` int32[S]), and whether it has
-    `settled`: however often it were recited again, no other unit would come of it."""
+    """One recited level.
+
+    `segments` int32[S]: the unit of every segment. `settled`: further passes would create no other units.
+    """
 
     paths: Paths
     trie: Trie
@@ -85,7 +90,7 @@ class Reciter:
     """The state of one recitation, in arrays that grow."""
 
     def __init__(self, layout: Layout, units: Units | None = None) -> None:
-        """`units`: what the levels recited before have left, to go on from there."""
+        """`units`: the units of the levels recited before, to continue from there."""
         self._layout = layout
         self._sizes = np.zeros(5, np.int64)
         self._keys = np.zeros(0, np.int64)
@@ -180,8 +185,7 @@ def _wider(
 
 
 def _stretches(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cut segments of more than SEEK symbols; returns the new bounds and the last stretch of every
-    segment."""
+    """Cut segments with more than SEEK symbols into stretches. Returns the new bounds and the last stretch of every segment."""
     cuts = [np.arange(a, b, SEEK) for a, b in itertools.pairwise(bounds.tolist())] if len(bounds) > 1 else []
     ends = np.cumsum([len(c) for c in cuts], dtype=np.int64) - 1
     return np.concatenate([*cuts, bounds[-1:]]).astype(np.int64), ends

@@ -1,8 +1,8 @@
-"""Base units and levels: how a text is laid out before it is recited.
+"""Base units and levels: cuts a text before it is recited.
 
-A base unit is the smallest thing that can be sought: one character where the script has no spaces (Han, kana,
-Hangul, Thai …), one word or number elsewhere, one symbol (emoji). Punctuation is never a unit; it is what
-separates units, and how strongly it separates decides at which level a segment ends.
+A base unit is the smallest thing that a query can find. In scripts without spaces (Han, kana, Hangul, Thai …) it is one
+character. Elsewhere it is one word or number, or one symbol (emoji). Punctuation is never a unit. It separates units,
+and its strength decides the level at which a segment ends.
 """
 
 from __future__ import annotations
@@ -34,13 +34,12 @@ class Level(IntEnum):
 
 
 CAPS = {Level.PHRASE: 32, Level.SHORT: 96, Level.LONG: 384, Level.PARAGRAPH: 2048}
-"""Most base units in a segment of a level: text without punctuation is cut here, which bounds every later
-step."""
+"""The most base units in a segment of a level. Text without punctuation is cut there, which limits every later step."""
 
 WORD_LIMIT = 48
-"""Longest word, in characters; a longer run of letters is several base units."""
+"""The most characters in a word. A longer run of letters becomes several base units."""
 
-# Scripts written without spaces: each character is a base unit.
+# Scripts without spaces: each character is a base unit.
 _UNSPACED = (
     "\u0e00-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
@@ -81,7 +80,7 @@ _ABBREVIATIONS = frozenset(
     ]
 )
 
-P1, P2 = 2147483647, 2147483629  # the two largest primes below 2**31: products stay within 62 bits
+P1, P2 = 2147483647, 2147483629  # the two largest primes below 2**31, so that products stay within 62 bits
 B1, B2 = 1000003, 998244353
 
 
@@ -99,7 +98,7 @@ def stem(word: str) -> str:
 
 
 def normal(token: str) -> str:
-    """The form under which a base unit is known: compatibility-folded, lower case, singular."""
+    """The normal form of a base unit: compatibility-folded, lower case, singular."""
     folded = token.lower() if token.isascii() else unicodedata.normalize("NFKC", token).lower()
     return stem(folded) if _LATIN.match(folded) else folded
 
@@ -108,7 +107,7 @@ _FUNCTION, _FAINT = (frozenset(normal(word) for word in words) for words in (FUN
 
 
 def surface_key(token: str) -> int:
-    """A 62-bit key of a base unit: two residues, joined; the same for every owner, text and version."""
+    """A 62-bit key of a base unit: two joined residues. It is the same for every owner, text and version."""
     digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     first = int.from_bytes(digest[:8], "little") % (P1 - 1) + 1
     second = int.from_bytes(digest[8:], "little") % (P2 - 1) + 1
@@ -117,12 +116,12 @@ def surface_key(token: str) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """One text as base units. Offsets are characters (code points) of the text.
+    """Texts as base units. Offsets count characters (code points).
 
-    `symbols` int32[N] index into `keys` (int64[V], one per distinct base unit), `words` (bool[V], false where the base unit
-    is a character of a script without spaces) and `faint` (bool[V]: a stop word, `stop_words`); `starts`, `ends` int32[N]; `breaks`
-    uint8[N] the level of the boundary before each base unit (0: none; the first is TEXT); `splits` int32[N+1]
-    where the text is cut at that boundary (the last: the text's end).
+    `symbols` int32[N]: index into `keys` (int64[V], one per distinct base unit). `words` bool[V]: false if the base
+    unit is a character of a script without spaces. `faint` bool[V]: a stop word (`stop_words`). `starts`, `ends`
+    int32[N]. `breaks` uint8[N]: level of the boundary before each base unit (0: no boundary; the first is TEXT).
+    `splits` int32[N+1]: position at which the text is cut at that boundary (the last: the text's end).
     """
 
     symbols: NDArray[np.int32]
@@ -135,17 +134,17 @@ class Layout:
     splits: NDArray[np.int32]
 
     def bounds(self, level: Level) -> NDArray[np.int64]:
-        """First base unit of every segment of a level, and N at the end."""
+        """The first base unit of every segment of a level, and N at the end."""
         return np.append(np.flatnonzero(self.breaks >= level), len(self.symbols)).astype(np.int64)
 
     def spans(self, level: Level) -> NDArray[np.int32]:
-        """(start, end) of every segment of a level in the text, punctuation included; int32[S, 2]."""
+        """The span (start, end) of every segment of a level in the text, including punctuation: int32[S, 2]."""
         edges = self.splits[self.bounds(level)]
         return np.stack([edges[:-1], edges[1:]], axis=1) if len(edges) > 1 else np.zeros((0, 2), np.int32)
 
 
 def _gap(gap: str, before: str) -> tuple[int, int]:
-    """The gap between two base units: the boundary's level, and where in the gap the text is cut."""
+    """The level of the boundary in the gap between two base units, and the position in the gap where the text is cut."""
     level, cut = 0, 0
     for i, char in enumerate(gap):
         if char in "\n\r\x0b\x0c\x85\u2028\u2029":
@@ -166,16 +165,16 @@ def _gap(gap: str, before: str) -> tuple[int, int]:
             level, cut = int(here), i + 1
         elif level and char in _CLOSERS and cut == i:
             cut = i + 1
-    # An opening mark belongs to what follows it.
+    # an opening mark belongs to the text after it
     while cut and gap[cut - 1] in "(（[【“‘《「『〈":
         cut -= 1
     return level, cut
 
 
 def lay_out(texts: Sequence[str]) -> Layout:
-    """Cut `texts` into base units and boundaries; offsets are those of the texts joined by newlines.
+    """Cut `texts` into base units and boundaries. Offsets refer to the texts joined by newlines.
 
-    Linear in the texts. Any string is accepted, also an empty one: it has no base units and hence no
+    The time is linear in the texts. Any string is accepted. An empty string has no base units and therefore no
     segments.
     """
     text = "\n".join(texts)
@@ -202,7 +201,7 @@ def lay_out(texts: Sequence[str]) -> Layout:
         if start > end:
             gap = text[end:start]
             if len(gap) > 64:
-                # A long run of punctuation or space: its ends say what it is.
+                # a long run of punctuation or space: only its first and last characters are examined
                 gap_level, gap_cut = _gap(gap[:32] + gap[-32:], raw)
                 level, cut = (int(Level.PARAGRAPH) if "\n" in gap else gap_level), min(gap_cut, 32)
             else:
@@ -241,7 +240,7 @@ def lay_out(texts: Sequence[str]) -> Layout:
 
 @compiled
 def _cap(breaks: NDArray[np.uint8], caps: NDArray[np.int64]) -> None:
-    """Cut every segment that is longer than its level allows, the higher levels first."""
+    """Cut every segment that is longer than its level allows, starting with the highest level."""
     for level in range(4, 0, -1):
         since = 0
         for i in range(breaks.size):

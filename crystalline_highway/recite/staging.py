@@ -1,4 +1,4 @@
-"""Resumable indexing: one level at a time, with the state after each level stored."""
+"""Resumable indexing: one level at a time. The state after each level is stored."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from crystalline_highway.settings import Settings
 
 
 class Recitation:
-    """One recitation of source texts. Deterministic: the same texts and settings give the same bytes, interrupted or not."""
+    """One recitation of source texts. It is deterministic: the same texts and settings give the same bytes, also after interruptions."""
 
     def __init__(self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None) -> None:
-        """`stages`: what `step` returned for the levels that are done. Raises ValueError if one of them is
-        damaged."""
+        """`stages`: the states that `step` returned for the finished levels. Raises ValueError if one of them is damaged."""
         self._texts = texts
         self._passes, self._scaffolding = settings.passes, settings.scaffolding
         self._layout = lay_out(texts)
@@ -34,21 +33,20 @@ class Recitation:
 
     @property
     def next(self) -> Level | None:
-        """The level to be recited next; None when all are done."""
+        """The next level to recite. None if all levels are finished."""
         return RECITED[len(self._recited)] if len(self._recited) < len(RECITED) else None
 
     def step(self) -> tuple[Level, bytes]:
-        """Recite the next level; returns it and the state to be kept. Raises RuntimeError when all are
-        done."""
+        """Recite the next level. Returns the level and the state to store. Raises RuntimeError if all levels are finished."""
         level = self.next
         if level is None:
-            raise RuntimeError("every level is recited already")
+            raise RuntimeError("all levels are already recited")
         below = self._recited[Level(level - 1)].segments if level > Level.PHRASE else None
         self._recited[level] = self._reciter.recite(level, below, self._passes)
         return level, _dump(self._reciter.units, self._recited[level])
 
     def memory(self) -> Memory:
-        """The finished memory. Raises RuntimeError when levels are missing."""
+        """The finished memory. Raises RuntimeError if levels are missing."""
         if self.next is not None:
             raise RuntimeError(f"level {self.next.name} is not recited yet")
         units = self._reciter.units
@@ -60,10 +58,9 @@ class Recitation:
 def recite(
     texts: Sequence[str], settings: Settings | None = None, progress: Callable[[Level], None] | None = None
 ) -> Memory:
-    """Recite source texts into a memory: staged by level, deterministic, linear in the texts.
+    """Recite source texts into a memory. It is deterministic, and the time is linear in the texts.
 
-    `progress` is called after each level. Any strings are accepted; texts without a base unit give an empty
-    memory.
+    `progress` is called after each level. Any strings are accepted. Texts without base units give an empty memory.
     """
     recitation = Recitation(texts, settings or Settings())
     while recitation.next is not None:
@@ -92,4 +89,4 @@ def _load(data: bytes) -> tuple[Units, Recited]:
             recited = Recited(paths, trie, arrays["segments"], bool(arrays["settled"]))
             return group(Units, "units"), recited
     except (KeyError, OSError) as error:
-        raise ValueError(f"not a stage of a recitation ({error}); recite from the start") from error
+        raise ValueError(f"this is not a stage of a recitation ({error}): recite from the start") from error

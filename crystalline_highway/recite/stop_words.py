@@ -1,8 +1,8 @@
 """Stop words: function words and question words of English and Chinese.
 
-Function words end a phrase (as in RAKE: Rose et al. 2010). As query terms, English function words and the question words of
-both languages have a low weight, because they occur in a text by chance. Chinese function characters are not among these:
-the same character is part of a word elsewhere.
+Function words end a phrase (as in RAKE: Rose et al. 2010). English function words, and the question words of both
+languages, have a low weight as query terms, because they occur in a text by chance. Chinese function characters keep
+their weight, because the same character may be part of another word.
 """
 
 from __future__ import annotations

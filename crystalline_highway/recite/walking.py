@@ -1,15 +1,14 @@
-"""Indexing one level: every segment is read once per pass, and pairs that occur often enough are merged.
+"""Indexes one level: every segment is read once per pass, and pairs that occur often enough are merged.
 
-The rules are those of seed 004 as `docs/highway.md` reads them. One *seek* is one segment of the level; paths
-never cross its boundary. In it the longest known units are matched first, but never the segment itself (it is
-what is sought; the way to it leads over its parts). Each neighbouring pair is a *path*, walked once more. A
-path between units of n_a and n_b base units that has been walked ceil(log2(n_a + n_b)) + 1 times
-consolidates: the pair becomes one unit, the walks move into its strength, the path stays at 0 (its lifetime
-tally is kept apart), and the two occurrences are refractory until the seek ends. Only pairs consolidate. The
-segment is registered as a unit when it is first sought, consolidated or not.
+The rules are the rules of seed 004, as `docs/highway.md` interprets them. One *seek* reads one segment of the level,
+and paths never cross its boundary. The longest known units are matched first, but never the segment itself: a segment
+is reached through its parts. Each neighbouring pair is a *path*, which is walked once more. A path between units of n_a
+and n_b base units consolidates after ceil(log2(n_a + n_b)) + 1 walks. Then the pair becomes one unit, the walks move
+into the unit's strength, the path's walks become 0 (its lifetime tally is separate), and the two occurrences are
+refractory until the seek ends. Only pairs consolidate. A segment is registered as a unit at its first seek, with or
+without consolidation.
 
-Everything lives in flat arrays and three open-addressing tables; work and memory are linear in what is
-recited.
+All data are in flat arrays and three open-addressing tables. Time and memory are linear in the recited text.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ from crystalline_highway.compiled import compiled
 from crystalline_highway.recite.segments import B1, B2, P1, P2
 
 LONGEST = 32
-"""Most symbols in a unit that longest matching can find; a longer pair does not consolidate."""
+"""The most symbols in a unit that longest matching can find. A longer pair does not consolidate."""
 
 SEEK = 2048
-"""Most symbols in one seek: the largest segment of any level but the last; a longer text is sought in
-stretches."""
+"""The most symbols in one seek: the largest segment of any level except the last. A longer text is read in stretches."""
 
-# Rows of `sizes`: how many there are of each; of `OPEN`, in this pass, segments that were new and walks of paths that may
-# yet consolidate. A pass without any settles the level: the next would walk the same paths over the same units.
+# The rows of `sizes` are counts of units, nodes, paths and pairs. `OPEN` counts, for this pass, the new segments and
+# the walks of paths that may still consolidate. If it stays 0, the level has settled: the next pass would walk the same
+# paths over the same units.
 UNITS, NODES, PATHS, PAIRS, OPEN = 0, 1, 2, 3, 4
 
 
 def table(capacity: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """An empty open-addressing table, at most half full with `capacity` entries."""
+    """An empty open-addressing table that is at most half full with `capacity` entries."""
     slots = 1 << max(4, int(2 * capacity - 1).bit_length())
     return np.full(slots, -1, np.int64), np.full(slots, -1, np.int32)
 
 
 @compiled
 def slot_of(keys: Any, key: Any) -> Any:
-    """Where `key` is, or the empty place where it belongs (open addressing; -1 is empty)."""
+    """The slot of `key`, or the empty slot where it belongs (open addressing; -1 is empty)."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
@@ -65,7 +64,7 @@ def rehash(keys: NDArray[np.int64], values: NDArray[np.int32], into: Any, out: A
 
 @compiled
 def join(left: Any, right: Any, n_right: Any) -> Any:
-    """The surface key of two surfaces in a row (polynomial, two residues)."""
+    """The surface key of two adjacent surfaces (polynomial, two residues)."""
     p1, p2, exponent = 1, 1, n_right
     b1, b2 = B1, B2
     while exponent > 0:
@@ -80,7 +79,7 @@ def join(left: Any, right: Any, n_right: Any) -> Any:
 
 @compiled
 def threshold(n: int) -> int:
-    """Walks at which a path between units of together `n` base units consolidates: ceil(log2 n) + 1."""
+    """The number of walks after which a path over `n` base units in total consolidates: ceil(log2 n) + 1."""
     bits = 0
     while (1 << bits) < n:
         bits += 1
@@ -92,7 +91,7 @@ def _unit(
     key: Any, n: Any, level: Any, at: Any, sizes: Any, surface_keys: Any, surface_units: Any,
     unit_keys: Any, unit_n: Any, unit_level: Any, unit_first: Any,
 ) -> Any:  # fmt: skip
-    """The unit with this surface; made if it is new. The same surface is one unit, however it was split."""
+    """The unit with this surface, created if it is new. The same surface is one unit, however it is divided."""
     slot = slot_of(surface_keys, key)
     if surface_keys[slot] != -1:
         return surface_units[slot]
@@ -108,7 +107,7 @@ def _unit(
 def _plant(
     symbols: Any, start: int, stop: int, unit: int, sizes: Any, trie_keys: Any, trie: Any, node_unit: Any
 ) -> None:
-    """Make a unit findable by longest matching."""
+    """Add a unit to the trie for longest matching."""
     node = np.int64(0)
     for i in range(start, stop):
         key = node << 32 | np.int64(symbols[i])
@@ -129,12 +128,12 @@ def walk(
     unit_keys: Any, unit_n: Any, unit_level: Any, unit_first: Any, strength: Any, use: Any,
     segment_units: Any, origin: Any,
 ) -> None:  # fmt: skip
-    """Seek the segments `first` to `last` (exclusive) of one level once each, in order."""
+    """Seek the segments `first` to `last` (exclusive) of one level, each once, in order."""
     occurrence = np.empty(SEEK, np.int64)
     begin = np.empty(SEEK + 1, np.int64)
     for s in range(first, last):
         i0, i1 = bounds[s], bounds[s + 1]
-        # The segment is registered when it is first sought.
+        # the segment is registered at its first seek
         if segment_units[s] < 0:
             sizes[OPEN] += 1
             key, n = unit_keys[unit_of_symbol[symbols[i0]]], unit_n[unit_of_symbol[symbols[i0]]]
@@ -147,7 +146,7 @@ def walk(
             )  # fmt: skip
             if i1 - i0 <= LONGEST:
                 _plant(symbols, i0, i1, segment_units[s], sizes, trie_keys, trie, node_unit)
-        # Longest match first, but not the segment itself.
+        # the longest match comes first, but the segment itself is not matched
         m, i = 0, i0
         while i < i1:
             node, j = np.int64(0), i
@@ -165,7 +164,7 @@ def walk(
             m += 1
             i = stop
         begin[m] = i1
-        # Walk the paths; what is walked often enough consolidates.
+        # walk the paths, and consolidate the paths with enough walks
         refractory = -1
         for k in range(m - 1):
             a, b = occurrence[k], occurrence[k + 1]
@@ -199,7 +198,7 @@ def walk(
 
 @compiled
 def enter(keys: Any, values: Any, new: NDArray[np.int64]) -> None:
-    """Enter surface keys; their units are numbered as they come."""
+    """Enter surface keys. Units are numbered in the given order."""
     for unit in range(new.size):
         slot = slot_of(keys, new[unit])
         keys[slot] = new[unit]

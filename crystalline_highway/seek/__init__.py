@@ -1,1 +1,1 @@
-"""Searching the index of one long text. Public inside the Highway: `seeking`, `output`, `explanation`, `direction`."""
+"""Searches the index of one long text. Public inside the Highway: `seeking`, `output`, `explanation`, `direction`."""

@@ -1,6 +1,6 @@
 """The category field (seed 004): dense vectors re-rank segments that matched a query term.
 
-A segment without a matching term keeps score 0, however near its vector is. There is no nearest-neighbour search.
+A segment without a matching term keeps score 0, even if its vector is near. There is no nearest-neighbour search.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DIRECTED = (Level.LONG, Level.PARAGRAPH)
 
 
 class Encoder(Protocol):
-    """Texts → vectors of length 1; an encoder of the intent field is one."""
+    """Converts texts into vectors of length 1. The encoders of the intent field satisfy this interface."""
 
     @property
     def name(self) -> str: ...
@@ -30,7 +30,7 @@ class Encoder(Protocol):
 
 
 def label(encoder: Encoder | None) -> str:
-    """Name and version of the encoder, by which a memory's vectors are known; vectors of two encoders are never compared."""
+    """Name and version of the encoder, stored with a memory's vectors. Vectors of different encoders are never compared."""
     return f"{encoder.name} {encoder.version}" if encoder is not None else ""
 
 
@@ -46,7 +46,7 @@ def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, level
 
 
 def query_similarity(memory: Memory, query: str, encoder: Encoder | None) -> dict[Level, NDArray[np.float32]]:
-    """By level, the cosine of each row with the query, at least 0: float32[R]. Empty without vectors of this encoder."""
+    """By level, the cosine of each row with the query, at least 0: float32[R]. Empty if the memory has no vectors of this encoder."""
     if encoder is None or memory.encoder != label(encoder):
         return {}
     vector = np.asarray(encoder.encode([query], query=True), np.float32)[0]

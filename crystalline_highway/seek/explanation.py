@@ -1,4 +1,4 @@
-"""Explains a score: which query terms matched a piece, and over which index paths."""
+"""Explains a score: the query terms that matched a piece, and the index paths of each match."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from crystalline_highway.tables import climb, matches
 
 @dataclass(frozen=True)
 class Touch:
-    """One start that matched the piece: the query's `label`, the unit's `surface` as written in the piece, its `share` of the
-    query's weight, how often it occurs there (`touches`), and its `way`, the surface at each index hop."""
+    """One query term that matched the piece.
+
+    `label`: the query's label. `surface`: the unit as written in the piece. `share`: its share of the query's weight.
+    `touches`: its number of occurrences there. `way`: the surface at each index hop.
+    """
 
     label: str
     surface: str
@@ -27,9 +30,12 @@ class Touch:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`touches`, highest share first. By label: `converged`, the share of the query's weight that matched in the piece;
-    `activation`, from terms, their order and feedback; `surroundings`, from neighbours and the category field. The score is
-    the sum of the last two over all labels."""
+    """The explanation of a score.
+
+    `touches`: matches with the highest share first. By label: `converged`: the share of the query's weight that matched
+    in the piece. `activation`: the score from terms, their order and feedback. `surroundings`: the score from
+    neighbours and the category field. The total score is the sum of `activation` and `surroundings` over all labels.
+    """
 
     touches: tuple[Touch, ...]
     converged: dict[str, float]
@@ -38,7 +44,7 @@ class Explanation:
 
 
 def explain(session: Session, piece: Piece) -> Explanation:
-    """Explain one piece of a session. Raises IndexError if the piece is not of this session's memory."""
+    """Explain one piece of a session. Raises IndexError if the piece does not belong to this session's memory."""
     memory, level = session.memory, piece.level
     table = memory.tables[level]
     row = int(table.places[piece.place])
@@ -66,7 +72,7 @@ def explain(session: Session, piece: Piece) -> Explanation:
 
 
 def _ways(session: Session, piece: Piece) -> dict[int, tuple[tuple[str, ...], int]]:
-    """By unit: the surfaces on its shortest path up to the piece, itself first, and how often it occurs."""
+    """By unit: the surfaces on its shortest path up to the piece, starting with the unit, and its number of occurrences."""
     memory, text = session.memory, piece.text
     layout = lay_out([text])
     symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)

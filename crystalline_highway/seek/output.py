@@ -1,7 +1,7 @@
 """The result of a query: 9 short sentences, 6 long ones, 3 paragraphs, 1 source text and 2 related ones (seed 004).
 
-Each level is sorted by its own score. The same text appears once, at the lowest level where it is found. `fitted` is a
-selection within a number of characters.
+Each level is sorted by its own score. The same text appears only once, at the lowest level where it is found. `fitted`
+is a selection within a number of characters.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from crystalline_highway.seek.seeking import Session
 
 POLICY = {Level.SHORT: 9, Level.LONG: 6, Level.PARAGRAPH: 3, Level.TEXT: 3}
 UNKNOWN = 0.5
-"""A query with more than this share of unknown base units, or without any result, asks for more passes."""
+"""If a query has a larger share of unknown base units than this, or no result, more passes are requested."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of text with a score above 0. `start`, `end`: characters of its source text, whose index is `source`; `labels`:
-    the queries that matched it, highest score first; `place`: its number on its level (for `explain`)."""
+    """A piece of text with a score above 0.
+
+    `start`, `end`: characters of its source text. `source`: index of the source text. `labels`: the queries that
+    matched it, highest score first. `place`: its number on its level (for `explain`).
+    """
 
     level: Level
     place: int
@@ -37,9 +40,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class SeekResult:
-    """The result of one query. At most 9 `short`, 6 `long`, 3 `paragraphs` and 2 `related` pieces; `memory`: the source text
-    with the highest score; `fitted`: pieces that do not overlap, together within the budget; `unknown`: by label, the share
-    of the query's base units that the memory does not have; `recite_more`: too little was found (see `Highway.due`)."""
+    """The result of one query.
+
+    At most 9 `short`, 6 `long`, 3 `paragraphs` and 2 `related` pieces. `memory`: the source text with the highest
+    score. `fitted`: pieces without overlap, in total within the budget. `unknown`: by label, the share of the query's
+    base units that are not in the memory. `recite_more`: too little was found (see `Highway.due`).
+    """
 
     short: tuple[Piece, ...]
     long: tuple[Piece, ...]
@@ -52,14 +58,14 @@ class SeekResult:
 
 
 def select_output(session: Session, texts: Sequence[str], budget: int = 0) -> SeekResult:
-    """Select the pieces of a session's result. `texts`: the source texts that were recited; `budget`: characters of `fitted`.
+    """Select the pieces of a session's result. `texts`: the recited source texts. `budget`: characters of `fitted`.
 
-    Raises ValueError if the texts are not as long as those that were recited, or the budget is negative.
+    Raises ValueError if the lengths of the texts differ from those of the recited texts, or if the budget is negative.
     """
     memory = session.memory
     lengths = np.diff(memory.sources) - 1
     if [len(text) for text in texts] != lengths.tolist():
-        raise ValueError("these are not the texts that were recited (their lengths differ); recite them first")
+        raise ValueError("these are not the texts that were recited (their lengths differ): recite these texts first")
     if budget < 0:
         raise ValueError(f"budget must not be negative, got {budget}")
     seen: set[int] = set()
@@ -79,7 +85,7 @@ def select_output(session: Session, texts: Sequence[str], budget: int = 0) -> Se
 
 
 def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
-    """Places with a score above 0, best first, of equals the earlier one. Lazily sorted in parts."""
+    """Places with a score above 0, best first. Of equal scores the earlier place comes first. The places are sorted lazily, in parts."""
     lit = np.flatnonzero(glow > 0)
     while len(lit):
         bright = glow[lit]
@@ -107,7 +113,7 @@ def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen
 
 
 def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, score: float) -> Piece:
-    """The piece of one place, with its source span and the labels that matched it."""
+    """The piece at one place, with its source span and the labels of the queries that matched it."""
     memory = session.memory
     source = int(memory.text_of(level)[place])
     start, end = (memory.spans[level][place] - memory.sources[source]).tolist()
@@ -117,9 +123,10 @@ def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, s
 
 
 def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
-    """Long sentences by score until the budget is used; in place of one that no longer fits, its best short sentence.
+    """Select long sentences by score until the budget is used. If one no longer fits, its best short sentence replaces
+    it.
 
-    No text twice, no overlap, best first; together at most `budget` characters.
+    No text is selected twice, and nothing overlaps. The best come first. The total is at most `budget` characters.
     """
     chosen: list[Piece] = []
     seen: set[int] = set()
@@ -128,7 +135,7 @@ def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Pie
     long_glow, short_glow = session.glow(Level.LONG), session.glow(Level.SHORT)
     misses = 0
     for place in ranked(long_glow):
-        # What is far down the ranking is not worth the last few characters, nor a walk over everything lit.
+        # stop after 32 misses: later segments have low scores and do not justify a walk over all matched segments
         if left <= 0 or misses >= 32:
             break
         misses += 1

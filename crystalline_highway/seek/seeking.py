@@ -1,4 +1,4 @@
-"""Querying: a query's units score, along their index paths, the segments they lead to. No state is kept between queries."""
+"""Queries a memory: the query's units score the segments to which their index paths lead. Queries share no state."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from crystalline_highway.tables import Table
 class LevelScores:
     """Scores of one query on one level.
 
-    `starts` int32[Q]: unit ids of the query terms; `weights` float32[Q]. Per row: `activation` (as a share of the query's weight,
-    with term order and feedback) and `convergence` (share of the weight that matched there, in [0, 1]). Per place: `glow`,
-    the activation with what neighbours and vectors add. `everywhere` bool[Q]: the start scores every row it leads to; else
-    only rows in cells that are `open` (bool, per `Settings.cell` rows).
+    `starts` int32[Q]: unit ids of the query terms. `weights` float32[Q]. Per row: `activation` (relative to the query's
+    weight, with term order and feedback) and `convergence` (share of the weight that matched there, in [0, 1]). Per
+    place: `glow`, the activation plus the effect of neighbours and vectors. `everywhere` bool[Q]: whether the start
+    scores every row that it leads to; otherwise it scores only rows in `open` cells (bool, one per `Settings.cell`
+    rows).
     """
 
     starts: NDArray[np.int32]
@@ -57,7 +58,7 @@ class Session:
 
 
 def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
-    """The term weight parameters for segments as long as those of this table."""
+    """The term weight parameters for segments of this table's mean length."""
     t, short, long = script.blend(table.mean_length), settings.short, settings.long
     return Touch(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
 
@@ -65,13 +66,15 @@ def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
 def weights_of(
     memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: BoundStrengths | None
 ) -> NDArray[np.float32]:
-    """The weight of each start: higher for rare units, lower for units of many base units and for stop words, multiplied by
-    the factor of feedback."""
+    """The weight of each start, multiplied by the factor of feedback.
+
+    It is higher for rare units, and lower for units of many base units and for stop words.
+    """
     rarity = memory.rarity[level][starts].astype(np.float64)
     n = memory.units.n[starts].astype(np.float64)
     words = memory.words[starts]
     table = memory.tables[level]
-    # A power of rarity, brought back to the scale of rarity itself.
+    # a power of rarity, rescaled to the range of rarity
     scale = max(np.log1p(len(table.places)), 1.0)
     power = np.where(
         words, *(touch_in(table, script, settings).rarity for script in (settings.words, settings.characters))
@@ -120,7 +123,7 @@ def _surround(
                     if stamp[q] != s and edges[q] == edges[p]:
                         stamp[q] = s
                         out[q] += weights[s]
-    # The longer the surroundings, the less a touch says.
+    # the longer the surroundings, the less a match means
     total, running = 0.0, np.zeros(count + 1)
     for p in range(count):
         total += length[places[p]]
@@ -141,14 +144,17 @@ def light(
     direction: NDArray[np.float32] | None = None,
     pairs: NDArray[np.int64] | None = None,
 ) -> LevelScores:
-    """Score one level for the starts of one query. `direction` float32[R]: cosine of each row with the query; `pairs`: its
-    adjacent units (`term_order.pairs_of`)."""
+    """Score one level for the starts of one query.
+
+    `direction` float32[R]: cosine of each row with the query. `pairs`: the query's adjacent units
+    (`term_order.pairs_of`).
+    """
     table = memory.tables[level]
     weights = weights_of(memory, level, starts, settings, strengths)
     total = max(float(weights.sum()), 1e-9)
     everywhere, opened = np.ones(len(starts), np.bool_), np.zeros(len(table.units) // settings.cell + 1, np.bool_)
     if settings.instances and len(starts):
-        # The rarest starts come first and open the cells; it is always at least one.
+        # the rarest starts come first and open the cells; at least one start does
         order = np.argsort(-memory.rarity[level][starts], kind="stable")
         starts, weights = starts[order], weights[order]
         everywhere = table.start[starts + 1] - table.start[starts] <= settings.instances
@@ -175,7 +181,7 @@ def light(
             starts, weights, everywhere, settings.cell, opened, table.start, table.row, table.hops, table.length,
             *table.where(), table.places, memory.text_of(level), settings.ttl, settings.reach, 0.3, around,
         )  # fmt: skip
-        # Only what is lit itself can be lit further: no path is an answer.
+        # only segments with a score above 0 can gain from neighbours: without a path there is no result
         glow = glow + np.where(glow > 0, lending * around / total, 0).astype(np.float32)
     if direction is not None:
         glow = glow * (1 + settings.pull * direction[table.places])
@@ -192,7 +198,7 @@ def seek(
 ) -> Session:
     """Query a memory with (label, text) pairs.
 
-    A query without a matching unit scores nothing. `Session.unknown` has the share of its base units that the memory does
+    A query without a matching unit has no scores. `Session.unknown` is the share of its base units that the memory does
     not know.
     """
     settings = settings or Settings()

@@ -1,7 +1,7 @@
 """Term order: adjacent units of a query that are also adjacent in a segment (seed 004, sequence paths). It breaks ties.
 
 "The 7th of February" and "the 17th of February, 7 returned" contain the same units. Adjacent pairs within a phrase are
-compared in the best-scored segments only, so a segment without a matching term never gets a score from them.
+compared only in the segments with the best scores. So a segment without a matching term never gets a score from them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level, lay_out
 
 BRIGHTEST = 64
-"""Best-scored segments of a level that are compared."""
+"""The number of segments of a level that are compared: those with the best scores."""
 
 
 def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
-    """Adjacent base units of a query that the memory knows: int64, left << 32 | right, sorted. Pairs of stop words are left out."""
+    """Adjacent base units of a query that are in the memory: int64, left << 32 | right, sorted. Pairs of stop words are left out."""
     layout = lay_out([query])
     units = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64)
     paired = np.flatnonzero((layout.breaks[1:] == 0) & (units[:-1] >= 0) & (units[1:] >= 0))
@@ -32,7 +32,7 @@ def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
 def order_scores(
     memory: Memory, level: Level, pairs: NDArray[np.int64], activation: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Per row, the share of the pairs that are adjacent in it, weighted by rarity: float32[R]; 0 outside the best rows."""
+    """Per row, the share of the pairs that are adjacent in it, weighted by rarity: float32[R]. 0 for rows outside the best."""
     share = np.zeros(len(activation), np.float32)
     if not len(pairs) or level is Level.TEXT:
         return share

@@ -1,4 +1,4 @@
-"""Answers to model calls from outside, made of the request's text alone, as an assistant would send them."""
+"""Answers to model calls from outside. They are made from the request's text alone, as an assistant would make them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _draft(step: str, text: str, round: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read a request, print its answer: a program that a documented client can call."""
+    """Read a request and print its answer. A client that follows the documentation can call this program."""
     asked = sys.stdin.read()
     properties = json.loads(asked.splitlines()[-1])["properties"]
     names = {"transition": "formulate", "items": "project", "verdict": "observe", "tasks": "plan"}

@@ -1,4 +1,4 @@
-"""A real Caddy with the configuration that is deployed, in front of a gateway of a test."""
+"""Runs a real Caddy with the deployed configuration in front of a test's gateway."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ CADDYFILE: Final = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
 
 @asynccontextmanager
 async def caddy_before(gateway: int, **settings: str) -> AsyncIterator[int]:
-    """Caddy in front of this port of loopback; yields its own port. `settings`: variables of the Caddyfile.
+    """Run Caddy in front of this port of the loopback interface, and yield its own port. `settings`: variables of the
+    Caddyfile.
 
-    Without Caddy the test is skipped, and fails where `CI` is set.
+    Without Caddy the test is skipped. If `CI` is set, it fails.
     """
     if shutil.which("caddy") is None:
         if os.environ.get("CI"):

@@ -14,14 +14,14 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class Issued:
-    """Files of a certificate and its private key."""
+    """The files of a certificate and its private key."""
 
     cert: Path
     key: Path
 
 
 class Authority:
-    """An authority whose certificate stands in `cert`."""
+    """A certificate authority. Its certificate is in `cert`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._key = folder, ec.generate_private_key(ec.SECP256R1())
@@ -32,7 +32,7 @@ class Authority:
         self.cert.write_bytes(made.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
     def issue(self, name: str) -> Issued:
-        """A certificate for this host name, which is also good for a client."""
+        """A certificate for this host name. It can also be used as a client certificate."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         made = _builder(subject, self._name, key.public_key())

@@ -14,6 +14,6 @@ async def pending_messages(pool: Pool, process_id: str) -> list[StoredMessage]:
 
 
 async def notifications_of(pool: Pool, process_id: str) -> list[Notification]:
-    """Everything anybody was told about a process, oldest first."""
+    """All notifications about a process, oldest first."""
     query = "SELECT * FROM notifications WHERE process_id = %s ORDER BY created_at, id"
     return await fetch_all(pool, Notification, query, [process_id])

@@ -1,7 +1,7 @@
-"""A real llama.cpp server on loopback, with a model of random weights: a grammar makes its answers, or nothing does.
+"""A real llama.cpp server on loopback, with a model of random weights. A grammar decides its answers, or chance does.
 
-`python -m tests.support.llama_cpp FOLDER PORT` serves until it is terminated. Needs `xllamacpp` (llama.cpp with its server,
-prebuilt) and `gguf`. The model has one layer and a vocabulary of single bytes; it writes no byte beyond ASCII.
+`python -m tests.support.llama_cpp FOLDER PORT` serves until it is terminated. It needs `xllamacpp` (prebuilt llama.cpp
+with its server) and `gguf`. The model has one layer and a vocabulary of single bytes. It writes only ASCII.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 WIDTH, INNER, HEADS, CONTEXT = 32, 64, 2, 65_536
 FIRST_BYTE = 3
-"""Number of the token of byte 0; before it stand the three special tokens."""
+"""The number of the token for byte 0. The three special tokens precede it."""
 TEMPLATE = "{% for message in messages %}<{{ message.role }}>{{ message.content }}\n{% endfor %}<assistant>"
 
 
 def write_model(path: Path) -> Path:
-    """A llama of random weights as GGUF, the same each time."""
+    """Write a llama model of random weights as GGUF. The weights are the same each time."""
     import gguf
 
     random = np.random.default_rng(7)
@@ -50,7 +50,8 @@ def write_model(path: Path) -> Path:
             drawn[:, 0] = first
         writer.add_tensor(f"{name}.weight", drawn.astype(np.float32))
 
-    # The first number of each token's vector is the same, so that of a row of `output` raises or lowers its token always.
+    # The first number of all token vectors is the same. So the first number of a row of `output` always raises or
+    # lowers the probability of its token.
     leaning = np.zeros(len(tokens))
     leaning[FIRST_BYTE + 128 :] = -50.0
     leaning[[FIRST_BYTE + ord(sign) for sign in '"]}']] = 0.4

@@ -1,4 +1,4 @@
-"""A marker over people and names, as the records make one."""
+"""A marker for people and names, as the records make it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from tongyao.protocol.model.tension import NameFound
 
 
 def name(text: str, kind: Literal["person", "firm"] = "person") -> NameFound:
-    return NameFound.model_construct(name=text, kind=kind)  # also what may be no name
+    return NameFound.model_construct(name=text, kind=kind)  # without validation: tests also use invalid names
 
 
 def hiding(
     *names: str | NameFound, people: Mapping[str, Sequence[str]] | None = None, confirmed: Sequence[str] = ()
 ) -> Marker:
-    """Hides `names`, numbered in their order, then those of each of `people`, by alias. `confirmed`: those of the author of the text."""
+    """A marker that hides `names`, numbered in order, then the names of each of `people`, by alias.
+
+    `confirmed`: names confirmed by the author of the text.
+    """
     groups = [[name(one) if isinstance(one, str) else one] for one in names]
     said = [[name(one)] for one in confirmed]
     hidden = Hidden().with_forms(forms_to_hide(Hidden(), groups))

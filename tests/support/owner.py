@@ -1,4 +1,4 @@
-"""Owns a local service until it is killed: ``python -m tests.support.owner HOME``; prints its addresses."""
+"""Runs a local service until this process is killed: ``python -m tests.support.owner HOME``. It prints the service's addresses."""
 
 from __future__ import annotations
 

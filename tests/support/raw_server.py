@@ -1,4 +1,4 @@
-"""A server that answers bytes which no well-behaved one would."""
+"""A server that sends bytes that no correct server would send."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def raw_server(first: bytes, again: bytes = b"", times: int = 0) -> AsyncIterator[str]:
-    """It answers everything with `first`, then with `again` for `times` times or until nobody listens; yields its address."""
+    """Answer every request with `first`, then with `again`, `times` times or until the client disconnects. Yields the address."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Looking for a text everywhere in a database: what canary tests stand on."""
+"""Searches a text in all of a database. Canary tests use it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _COLUMNS = """
 
 
 def find_in_database(url: str, canary: str) -> list[str]:
-    """Every `table.column` (outside `public`: `schema.table.column`) in which `canary` stands, of whatever
-    type.
+    """Every `table.column` (outside `public`: `schema.table.column`) that contains `canary`, for columns of all types.
 
-    Bytes are read as UTF-8, JSON both as it is and escaped, arrays by their elements. Tables come sorted.
+    Bytes are read as UTF-8, JSON both plain and escaped, arrays by their elements. The result is sorted by table.
     """
     forms = {canary, json.dumps(canary)[1:-1], json.dumps(canary, ensure_ascii=False)[1:-1]}
     found = []

@@ -1,10 +1,10 @@
-"""The scripted engine: answers, and every way of failing to answer, from a script.
+"""The scripted engine: a script decides its answers and its failures.
 
-Tests and the histories of `tests/replay` use it. In a worker process it is an engine of one's own, by the settings
+Tests and the histories of `tests/replay` use it. In a worker process it is a custom engine, with the settings
 `TONGYAO_ENGINE=tests.support.scripted:from_settings` and `TONGYAO_ENGINE_FILE=<script>`.
 
-A script is a list of rules; the first that fits a call decides it, and a call that none fits gets a short
-valid draft. So a script states only what a test is about::
+A script is a list of rules. The first rule that fits a call decides it. A call without a fitting rule gets a short
+valid draft. So a script states only the calls that matter for a test::
 
     script = Script(verdicts=["more", "more", "exhausted", "exhausted"], rules=[
         Rule(step="project", alias="P02", round=2, do="silent"),
@@ -12,9 +12,9 @@ valid draft. So a script states only what a test is about::
         Rule(step="plan", do="operator_needed", until="key"),
     ])
 
-Loaded from a JSON (or YAML) file, it works in a worker of another process: the calls are then appended to
-`<file>.calls.jsonl`, which tests read with `read_calls`, and which tells a restarted worker how often it was
-asked.
+A script in a JSON (or YAML) file also works in a worker of another process. The calls are then appended to
+`<file>.calls.jsonl`. Tests read this file with `read_calls`, and a restarted worker takes the number of earlier calls
+from it.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ BEAT_SECONDS: Final = 0.5
 
 
 class ScriptError(ValueError):
-    """The script cannot be read; the message names the file and the place in it."""
+    """The script cannot be read. The message states the file and the place in it."""
 
 
 class TokenCounts(BaseModel):
-    """What a call is to report as used; see `Usage`."""
+    """The usage that a call reports; see `Usage`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,44 +71,47 @@ class TokenCounts(BaseModel):
 
 
 class Rule(BaseModel):
-    """Which calls it is for, and what happens to them. Everything left out fits any call."""
+    """A rule: the calls to which it applies, and their outcome. A field that is left out fits any call."""
 
     model_config = ConfigDict(extra="forbid")
 
     step: StepName | Literal["*"] | list[StepName | Literal["*"]] = "*"
     round: int | list[int] | None = None
-    alias: str = Field(default="*", description="A pattern as of file names: `P0[12]`, `*`.")
-    process: str = Field(default="*", description="A pattern, too.")
+    alias: str = Field(default="*", description="A pattern like a file name pattern: `P0[12]`, `*`.")
+    process: str = Field(default="*", description="Also such a pattern.")
     revision: int | None = None
-    reask: int | None = Field(default=None, description="0: the first answer, 1: the mended one.")
+    reask: int | None = Field(default=None, description="0: the first answer. 1: the repaired answer.")
     attempt: int | list[int] | None = Field(
-        default=None, description="Which call of the same key, from 1: `[1, 2]` fails twice and then no more."
+        default=None,
+        description="The number of the call with the same key, from 1. With `[1, 2]` only the first two fail.",
     )
     until: str = Field(
         default="",
-        description="The rule holds until a file of this path exists or `mend(<this>)` was called.",
+        description="The rule applies until a file with this path exists or `mend(<this>)` was called.",
     )
 
     do: Do = "answer"
-    seconds: float | None = Field(default=None, ge=0, description="Before it happens; beating all the while.")
+    seconds: float | None = Field(default=None, ge=0, description="The wait before the outcome, with heartbeats.")
     message: str = ""
-    text: str | None = Field(default=None, description="Raw text of the answer, or of what could not be read.")
+    text: str | None = Field(default=None, description="Raw text of the answer, or of the unreadable answer.")
     retry_after: float | None = None
     model: str = ""
     usage: TokenCounts | None = None
     cost: Decimal | None = None
 
-    draft: dict[str, Any] = Field(default_factory=dict, description="Fields of the draft that are not the default's.")
+    draft: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of the draft that differ from the default draft."
+    )
     relate: dict[str, RelationKind] = Field(
         default_factory=dict,
         description='`{"P01-P02": "aligned", "P01-B1": "complementary"}`: sources are the first items of the participants. '
-        "A relation that stands already is not stated again.",
+        "A relation that is already valid is not stated again.",
     )
     gaps: list[str] = Field(
         default_factory=list, description="One gap for each: the alias that it asks, or an empty string for nobody."
     )
     spoil: list[scripted_drafts.Spoil] = Field(
-        default_factory=list, description="What the guards have to find in the draft."
+        default_factory=list, description="Faults in the draft that the guards must find."
     )
 
     def fits(self, key: CallKey, attempt: int) -> bool:
@@ -124,7 +127,7 @@ class Rule(BaseModel):
 
 
 class Script(BaseModel):
-    """Rules and defaults. `verdicts` is by round from 1; its last one holds for all later rounds."""
+    """Rules and defaults. `verdicts`: by round, from 1. The last verdict applies to all later rounds."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -132,8 +135,8 @@ class Script(BaseModel):
     verdicts: list[Verdict] = Field(
         default_factory=lambda: [Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED], min_length=1
     )
-    seconds: float = Field(default=0.0, ge=0, description="What every answer takes, where its rule does not say.")
-    names: list[str] = Field(default_factory=list, description="What a default projection lists.")
+    seconds: float = Field(default=0.0, ge=0, description="Seconds of every answer whose rule states none.")
+    names: list[str] = Field(default_factory=list, description="The names that a default projection lists.")
     quote_chars: int = Field(default=40, ge=1, description="Length of a default item's quote.")
     residuals: int = Field(default=0, ge=0, description="Residual tensions of a default plan.")
     usage: TokenCounts = TokenCounts(input_tokens=100, output_tokens=20)
@@ -149,7 +152,7 @@ class Script(BaseModel):
             raise ScriptError(f"{path}: the script cannot be read ({error})") from error
         try:
             if path.suffix in (".yaml", ".yml"):
-                import yaml  # of tests only: an installation has no use for scripts in YAML
+                import yaml  # only for tests: an installation does not need scripts in YAML
 
                 return cls.model_validate(yaml.safe_load(written))
             return cls.model_validate_json(written)
@@ -162,7 +165,7 @@ class Script(BaseModel):
 
 @dataclass(frozen=True)
 class Received:
-    """A call as it came in. `request` is the whole of what a model would have been told, `seconds` its time-out."""
+    """A received call. `request`: the whole request that a model would get. `seconds`: its time-out."""
 
     key: CallKey
     attempt: int
@@ -171,13 +174,12 @@ class Received:
     seconds: float | None = None
 
     def mentions(self, text: str) -> bool:
-        """Whether `text` stands anywhere in the request: how a canary is looked for."""
+        """Whether the request contains `text` anywhere. Canary tests use it."""
         return json.dumps(text, ensure_ascii=False)[1:-1] in self.request.model_dump_json()
 
 
 class ScriptedEngine:
-    """An `Engine` that does what its script says. Raises whatever error a rule names, from
-    `tongyao.llm.errors`."""
+    """An `Engine` that follows its script. Raises the error of a rule, from `tongyao.llm.errors`."""
 
     name: Final = NAME
 
@@ -188,8 +190,7 @@ class ScriptedEngine:
         journal: Path | None = None,
         crash: Callable[[], object] = lambda: os.kill(os.getpid(), signal.SIGKILL),
     ) -> None:
-        """`journal`: where calls are appended, and from which attempts are counted on. `crash`: what `crash`
-        does."""
+        """`journal`: the file to which calls are appended; attempts continue its count. `crash`: the effect of the outcome `crash`."""
         self.script = script or Script()
         self.received: list[Received] = []
         self._journal = journal
@@ -201,18 +202,18 @@ class ScriptedEngine:
 
     @classmethod
     def from_file(cls, path: Path) -> ScriptedEngine:
-        """The engine of a script file, with the journal beside it. Raises `ScriptError`."""
+        """The engine for a script file, with the journal beside the file. Raises `ScriptError`."""
         return cls(Script.load(path), journal=journal_of(path))
 
     def mend(self, flag: str) -> None:
-        """From now on rules `until` this flag hold no longer."""
+        """End the rules that apply `until` this flag."""
         self._mended.add(flag)
 
     def model_for(self, step: str) -> str:
         return self.script.model
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Nothing: no service is asked."""
+        """Zero, because no service is asked."""
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
@@ -220,7 +221,7 @@ class ScriptedEngine:
         return self._answer(rule, step.draft, self._default(request, rule))
 
     def _default(self, request: Request, rule: Rule) -> Draft:
-        """What is answered where the rule says nothing else."""
+        """The answer if the rule states nothing else."""
         match request:
             case FormulationRequest():
                 return scripted_drafts.tension(request, self.script.quote_chars)
@@ -237,7 +238,7 @@ class ScriptedEngine:
         raise TypeError(f"no step has a request of type {type(request).__name__}")
 
     async def _heard(self, request: BaseModel, call: Call) -> Rule:
-        """Write the call down, find its rule, wait as long as it says, and fail if it says so."""
+        """Note the call, find its rule, wait for the rule's time, and fail if the rule requires it."""
         self._attempts[call.key] += 1
         complaints = call.reask.complaints if call.reask else ()
         received = Received(call.key, self._attempts[call.key], request, complaints, call.seconds)
@@ -296,7 +297,7 @@ class ScriptedEngine:
         try:
             draft = draft_type.model_validate(default.model_dump() | rule.draft)
         except ValidationError as error:
-            # A structure that no draft has is what a model's broken answer looks like from here.
+            # a structure that fits no draft is the equivalent of a model's broken answer
             raise Unreadable(f"not a {draft_type.__name__}", text=json.dumps(rule.draft, ensure_ascii=False)) from error
         for spoil in rule.spoil:
             draft = scripted_drafts.spoiled(draft, spoil)
@@ -318,14 +319,14 @@ class ScriptedEngine:
 
 
 def from_settings(settings: Settings) -> ScriptedEngine:
-    """The factory that `TONGYAO_ENGINE` names. Raises `ScriptError`."""
+    """The factory for `TONGYAO_ENGINE`. Raises `ScriptError`."""
     if settings.engine_file is None:
         raise ScriptError("TONGYAO_ENGINE_FILE must name the script")
     return ScriptedEngine.from_file(settings.engine_file)
 
 
 def journal_of(script: Path) -> Path:
-    """Where the calls of a script file's engine are written."""
+    """The file with the calls of a script file's engine."""
     return script.with_name(f"{script.name}.calls.jsonl")
 
 

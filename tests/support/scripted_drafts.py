@@ -1,4 +1,4 @@
-"""The short valid drafts of the scripted engine, and the ways of spoiling one that guards must find."""
+"""The short valid drafts of the scripted engine, and faults in drafts that guards must find."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from tongyao.protocol.model.value import Draft
 from tongyao.protocol.rules.standing import not_examined, standing
 
 Spoil = Literal["invented_quote", "unquoted", "missing_pair", "recommendation", "unknown_source", "cycle"]
-"""`invented_quote`, `unquoted`: of a projection. `missing_pair`, `recommendation`: of an observation.
-`unknown_source`, `cycle`: of a plan."""
+"""`invented_quote`, `unquoted`: for a projection. `missing_pair`, `recommendation`: for an observation.
+`unknown_source`, `cycle`: for a plan.
+"""
 
 DraftT = TypeVar("DraftT", bound=Draft)
 
@@ -40,7 +41,7 @@ NO_SUCH_ID: Final = "R99/P99/99"
 
 
 def tension(request: FormulationRequest, quote_chars: int) -> TensionDraft:
-    """All four lenses from the intent's beginning: grade A, whatever the intent."""
+    """All four lenses from the beginning of the intent. The grade is A for every intent."""
     known = _beginning(request.material.text if request.material else request.intent, quote_chars)
     about = cut(request.intent.strip(), 40)
     quotes = [LineQuoteDraft(line=line, quote=about if line in "TB1" else known) for line in ("T", "I", "B1", "E")]
@@ -48,7 +49,7 @@ def tension(request: FormulationRequest, quote_chars: int) -> TensionDraft:
 
 
 def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
-    """One capability item: a quote from the profile, further on in it in each round. It answers the gaps that ask this alias."""
+    """One capability item: a quote from the profile, from a later place in each round. It answers the gaps that ask this alias."""
     whole = max((piece.text for piece in request.material.pieces), key=len, default="")
     quote = _beginning(whole[(request.round - 1) * quote_chars :].lstrip() or whole, quote_chars)
     if not quote:
@@ -66,9 +67,10 @@ def projection(request: EndpointRequest, quote_chars: int) -> ProjectionDraft:
 def observation(
     request: CatalystRequest, verdict: Verdict, relate: Mapping[str, RelationKind], gaps: Sequence[str] = ()
 ) -> ObservationDraft:
-    """The relations of the script that do not stand yet, each on the first valid items of its participants, and its gaps.
+    """The script's relations that are not valid yet, each with the first valid items of its participants, and the
+    script's gaps.
 
-    All other pairs that nobody has looked at are in `none`.
+    All other unexamined pairs are in `none`.
     """
     state = standing(request.exchange)
     first: dict[str, str] = {}
@@ -101,7 +103,7 @@ def observation(
 
 
 def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
-    """A role and a task per participant who said something, each resting on their first item."""
+    """A role and a task for each participant with items, each based on the participant's first item."""
     first: dict[str, str] = {}
     for turn in request.exchange:
         for one in turn.projections:
@@ -143,7 +145,7 @@ def delivery(request: DeliveryRequest) -> DeliveryDraft:
 
 
 def spoiled(draft: DraftT, spoil: Spoil) -> DraftT:
-    """`draft` with a fault in it. Raises `ValueError` when that fault cannot stand in such a draft."""
+    """`draft` with a fault. Raises `ValueError` if such a draft cannot have this fault."""
     match draft, spoil:
         case ProjectionDraft(), "invented_quote" | "unquoted":
             quotes = [INVENTED] if spoil == "invented_quote" else []

@@ -1,4 +1,4 @@
-"""An application on a real port of the loopback interface, for as long as a block lasts."""
+"""Serves an application on a real port of the loopback interface during a block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tongyao.gateway.server import listen, url_of
 
 @asynccontextmanager
 async def served(app: Any) -> AsyncIterator[str]:
-    """Yields its address."""
+    """Serve `app` and yield its address."""
     bound = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server._serve([bound]))

@@ -49,7 +49,7 @@ from tongyao.runtime.temporal import workers
 
 
 class FirstPart:
-    """A retriever that shows the beginning."""
+    """A retriever that shows the beginning of a profile."""
 
     name = "first"
 
@@ -58,7 +58,7 @@ class FirstPart:
 
 
 class WholeScene:
-    """A field that finds everybody, in order of their ids."""
+    """A field that finds all people, in the order of their ids."""
 
     def __init__(self, repositories: Repositories) -> None:
         self._library = repositories
@@ -78,7 +78,7 @@ _OF_A_SEAT = ("submit_projection", "switch_endpoint", "leave", "answer_plan", "s
 
 
 class Stack:
-    """Everything a test of a process needs, over its public interfaces."""
+    """Everything that a test of a process needs, through public interfaces."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Stack:
         self._environment = environment
 
     async def people(self, texts: Mapping[str, str], *, scene: str | None = None) -> list[str]:
-        """Register profiles under fresh ids that begin with the given names; returns the ids in order."""
+        """Register profiles under new ids that begin with the given names. Returns the ids in order."""
         scene = scene or f"scene-{uuid.uuid4().hex[:8]}"
         await self.repositories.scenes.put(scene, scene)
         ids = []
@@ -101,11 +101,11 @@ class Stack:
         return ids
 
     async def register(self, profile_id: str, *, scene: str, name: str, text: str) -> None:
-        """Store a profile in a scene that is there."""
+        """Store a profile in an existing scene."""
         await register_profile(self.context, profile_id, scene=scene, name=name, text=text, origin=Origin.FILE)
 
     async def start(self, people: Sequence[str | Choice], *, intent: str = "", key: str = "", **given: Any) -> str:
-        """Start a process; settings are given as keywords besides the fields of `StartProcessBody`."""
+        """Start a process. Keywords are settings of the process, or fields of `StartProcessBody`."""
         fields = {name: given.pop(name) for name in list(given) if name in StartProcessBody.model_fields}
         if tension := fields.pop("tension", None):
             fields["tension"] = tension.model_dump(include=set(TensionBody.model_fields))
@@ -124,7 +124,10 @@ class Stack:
         return self.client.get_workflow_handle(process_id)
 
     async def end(self, process_id: str, *, seconds: float = 60) -> Record:
-        """Wait for the end, and read the record. The demander lets residual tensions go, once nobody's answer is waited for."""
+        """Wait for the end and read the record.
+
+        When no answers are awaited any more, the demander lets the residual tensions go.
+        """
         if self._environment is not None:
             await self.pass_time(days=1_000)
         else:
@@ -134,7 +137,7 @@ class Stack:
         return await self.repositories.record(process_id)
 
     async def _let_residuals_go(self, process_id: str, seconds: float) -> None:
-        """Return when the process has ended, or was told that no residual goes back to the field."""
+        """Return when the process has ended, or when it was told that no residual returns to the field."""
 
         async def ends() -> bool:
             row = await self.repositories.processes.get(process_id)
@@ -149,7 +152,7 @@ class Stack:
         await until(ends, f"the end of {process_id}", seconds=seconds)
 
     async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
-        """Send one message through the message relay; returns its verdict. `whom`: of whom it is, when not of its author."""
+        """Send one message through the message relay. Returns its verdict. `whom`: the alias of the seat that the message concerns; by default the author's."""
         whom = fields.pop("whom", alias)
         if whom != DEMANDER or kind in _OF_A_SEAT:
             fields["alias"] = whom
@@ -160,7 +163,7 @@ class Stack:
         return await self._verdict(await self.relay.send(process_id, message, author_id=f"{role}:{alias}", via="test"))
 
     async def _verdict(self, stored: StoredMessage) -> Verdict:
-        """The verdict of a message, once the relay has brought it."""
+        """The verdict of a message after the relay has delivered it."""
 
         async def known() -> bool:
             nonlocal stored
@@ -173,7 +176,7 @@ class Stack:
         return stored.verdict
 
     async def until(self, process_id: str, phase: str, *, round_number: int | None = None) -> None:
-        """Return when the records show the process in `phase` (of that round)."""
+        """Return when the records show the process in `phase` (and in that round, if given)."""
 
         async def shown() -> bool:
             row = await self.repositories.processes.get(process_id)
@@ -186,7 +189,7 @@ class Stack:
         await self.until(process_id, phase, round_number=round_number)
 
     async def until_suspended(self, process_id: str) -> None:
-        """Return when the records show at least one cause of a suspension."""
+        """Return when the records show at least one cause of suspension."""
 
         async def shown() -> bool:
             return bool((await self.repositories.processes.get(process_id)).suspended)
@@ -207,7 +210,7 @@ class Stack:
         await skip(self._environment, timedelta(days=days))
 
     async def asked(self, process_id: str, alias: str, round_number: int, *, what: str = "projection") -> None:
-        """Return when `alias` has this in their inbox."""
+        """Return when the inbox of `alias` contains this ask."""
 
         async def waits() -> bool:
             open_asks = await self.repositories.inbox.of_process(process_id, open_only=True)
@@ -218,17 +221,17 @@ class Stack:
     async def speak(
         self, process_id: str, alias: str, round_number: int, text: str | None, *, key: str = ""
     ) -> Verdict:
-        """Say something in a turn, as the gateway would pass it on; None: nothing new."""
+        """Send words for a turn, as the gateway would. None: nothing new."""
         body = SubmitProjectionBody(kind="submit_projection", round=round_number, text=text or "", nothing_new=not text)
         return await self.send(process_id, alias, body, key=key)
 
     async def finish(self, process_id: str, *people: str) -> Record:
-        """Have `people` say that there is nothing new, and commit, until the process ends."""
+        """Let `people` answer "nothing new" and commit until the process ends."""
         await self.answer_all(process_id, *people)
         return await self.end(process_id)
 
     async def answer_all(self, process_id: str, *people: str, seconds: float = 60) -> None:
-        """As `finish`, until the records show the end. Without `people` everybody answers, and a decision is `accept_as_is`."""
+        """Like `finish`, until the records show the end. Without `people` everybody answers, and every decision is `accept_as_is`."""
 
         async def over() -> bool:
             for ask in await self.repositories.inbox.of_process(process_id, open_only=True):
@@ -256,12 +259,12 @@ class Stack:
         return kind in await self.kinds(process_id)
 
     async def revise(self, process_id: str, **parts: Any) -> Verdict:
-        """Revise the tension through the message relay, its text stored beside the message."""
+        """Revise the tension through the message relay. Its text is stored beside the message."""
         body = ReviseTensionBody(kind="revise_tension", tension=TensionBody(**parts))
         return await self.send(process_id, DEMANDER, body)
 
     async def send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
-        """Send a message as the gateway does for whoever has this alias."""
+        """Send a message as the gateway would for the person with this alias."""
         if alias == DEMANDER:
             caller = Caller(Role.PERSON, (await self.repositories.processes.get(process_id)).demander)
         else:
@@ -294,11 +297,11 @@ async def open_stack(
     day: DayBudgets | None = None,
     maintenance: MaintenanceSettings | None = None,
 ) -> AsyncIterator[Stack]:
-    """A stack with workers of every role, or of one, whose five steps `engine` answers.
+    """A stack with workers of every role, or of one. `engine` answers the five steps.
 
-    `signed`: processes take messages and signals with the installation's signature only; else Temporal is trusted.
-    `day`: what model calls may use in a day; None: no limit.
-    `long_profiles`: what reads them; None: their beginning is shown, and nothing is remembered, but in `memory`.
+    `signed`: processes accept only messages and signals with the installation's signature; otherwise Temporal is
+    trusted. `day`: the day budgets for model calls; None: no limit. `long_profiles`: the retriever for long profiles.
+    If it is None, the beginning of a profile is shown, and only `memory` remembers.
     """
     settings = Settings(
         worker_cached_workflows=200,
@@ -327,7 +330,7 @@ async def open_stack(
             repositories,
             client,
             process_defaults=settings.process,
-            options=GatewayOptions(answer_seconds=60),  # a slow machine is no reason to be told "later"
+            options=GatewayOptions(answer_seconds=60),  # a slow machine must not cause the answer "later"
             remember=deps.memory is not None,
             signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,
@@ -343,7 +346,7 @@ async def open_stack(
 
 @asynccontextmanager
 async def _relaying(relay: MessageRelay) -> AsyncIterator[None]:
-    """Deliver what no sender waits for: ends of children, messages that are sent again."""
+    """Deliver messages for which no sender waits: ends of children, messages that are sent again."""
     stop = asyncio.Event()
     running = asyncio.create_task(relay.run(stop))
     try:

@@ -1,4 +1,4 @@
-"""Counts SQL statements as PostgreSQL itself logs them: of a server of one's own, by shape."""
+"""Counts the SQL statements that a separate PostgreSQL server logs, by shape."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _NAMED: Final = re.compile(r"(SAVEPOINT|RELEASE|ROLLBACK TO) .*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Counted:
-    """Statements by shape: their text without line breaks, where parameters are `$1`, `$2`, …
+    """Statements by shape: the text without line breaks, with parameters as `$1`, `$2`, …
 
-    `control` holds those that only begin or end a transaction or a part of one. A pipeline counts as the statements in it,
-    and a call of a SQL function as one.
+    `control`: statements that only begin or end a transaction or a part of one. A pipeline counts as its statements,
+    and a call of an SQL function as one.
     """
 
     statements: Mapping[str, int]
@@ -45,7 +45,7 @@ class Counted:
         return sum(self.statements.values())
 
     def table(self, width: int = 150) -> str:
-        """A line per shape, the most frequent first; control statements apart."""
+        """One line per shape, the most frequent first. Control statements are separate."""
         lines = [f"{self.total} statements, and {sum(self.control.values())} of transaction control"]
         for shapes in (self.statements, self.control):
             ordered = sorted(shapes.items(), key=lambda shape: (-shape[1], shape[0]))
@@ -54,7 +54,7 @@ class Counted:
 
 
 class CountingPostgres:
-    """A server that logs every statement; `url` is of its migrated database."""
+    """A server that logs every statement. `url` is the address of its migrated database."""
 
     def __init__(self, server: LocalPostgres) -> None:
         self.url = server.url()
@@ -62,11 +62,11 @@ class CountingPostgres:
         self._from = 0
 
     def start(self) -> None:
-        """Count from here."""
+        """Start counting."""
         self._from = self._log.stat().st_size
 
     def counted(self) -> Counted:
-        """What was executed in the database since `start`."""
+        """The statements executed in the database since `start`."""
         with self._log.open("rb") as log:
             log.seek(self._from)
             text = log.read().decode("utf-8", errors="replace")
@@ -82,7 +82,7 @@ class CountingPostgres:
 
 PEOPLE: Final = ("ada", "bo", "cy", "di", "ed")
 CALLS: Final = 31
-"""Of the process that is counted: a formulation, 4 rounds of 5 projections and an observation, a plan, 5 deliveries."""
+"""Model calls of the counted process: a formulation, 4 rounds with 5 projections and an observation, a plan, 5 deliveries."""
 _PROFILE: Final = (
     "I repair tide gauges. I can offer ten years of readings. I will not travel in winter. I want to learn boats. "
     "My neighbours {name} Harper and Wim Visser from Rotterdam know me."
@@ -90,9 +90,9 @@ _PROFILE: Final = (
 
 
 async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
-    """The statements of one whole process as it runs in an installation: 5 proxies, 4 rounds, workers of all roles.
+    """Count the statements of one whole process in a normal installation: 5 proxies, 4 rounds, workers of all roles.
 
-    It has a budget and a budget of the day; texts are sealed, messages signed, and names are found in profiles.
+    It has a process budget and a day budget. Texts are encrypted, messages are signed, and profiles contain names.
     """
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_stack(
@@ -116,7 +116,7 @@ async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
 
 @contextmanager
 def counting_postgres(home: Path) -> Iterator[CountingPostgres]:
-    """A migrated PostgreSQL in `home` for the length of the block."""
+    """Run a migrated PostgreSQL in `home` during the block."""
     server = LocalPostgres(home, database=DATABASE, durable=False)
     try:
         migrate(server.start())

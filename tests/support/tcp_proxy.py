@@ -1,4 +1,4 @@
-"""A TCP proxy between two parts of an installation, which tests cut, freeze and slow down."""
+"""A TCP proxy between two parts of an installation. Tests cut, freeze and slow it down."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHUNK = 65_536
 
 
 class TcpProxy:
-    """Forwards what arrives at `address` to a TCP address (`host:port`) or to a UNIX socket (a path).
+    """Forwards connections to `address` to a TCP address (`host:port`) or to a UNIX socket (a path).
 
     ::
 
@@ -20,7 +20,7 @@ class TcpProxy:
 
     def __init__(self, target: str) -> None:
         self.target = target
-        """Where new connections go; may be changed."""
+        """The target of new connections. It may be changed."""
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows = asyncio.Event()
@@ -28,9 +28,9 @@ class TcpProxy:
         self._reachable = True
         self.port = 0
         self.delay = 0.0
-        """Seconds before each chunk goes on, in both directions."""
+        """The delay before each chunk is forwarded, in seconds, in both directions."""
         self.refused = 0
-        """Connections that came while it was cut."""
+        """The number of connections that arrived while the proxy was cut."""
 
     @property
     def address(self) -> str:
@@ -47,13 +47,13 @@ class TcpProxy:
         await self.cut()
 
     async def cut(self) -> None:
-        """Reset every connection, and every later one, until `restore`."""
+        """Reset every connection, and every later connection until `restore`."""
         self._reachable = False
         for writer in list(self._writers):
             writer.transport.abort()
 
     def freeze(self) -> None:
-        """Connections stay open and nothing passes: a network that swallows packets. Until `restore`."""
+        """Keep connections open and forward nothing until `restore`, like a network that loses all packets."""
         self._flows.clear()
 
     def restore(self) -> None:

@@ -1,6 +1,6 @@
 """Temporal's time-skipping test server (Java, from Maven Central): a week of deadlines passes in a moment.
 
-Its limits: no ``list_workflows``, no Web UI. For everything but deadlines, use the real dev server.
+Its limits: no ``list_workflows``, no Web UI. Use the real dev server for everything except deadlines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tongyao.runtime.temporal.search_attributes import INDEXED
 from tongyao.runtime.temporal.worker_plugin import plugin
 
 START_TIMEOUT = timedelta(seconds=90)
-"""The SDK's own 5 s are not enough for Java on a busy machine."""
+"""The SDK's own 5 s are too short for Java on a busy machine."""
 
 SKIP_TIMEOUT = timedelta(seconds=100)
 
@@ -33,14 +33,14 @@ POM = Path(__file__).with_name("time_skipping_pom.xml")
 
 
 class TimeSkippingUnavailable(RuntimeError):
-    """The server cannot be had here; the message says what to install."""
+    """The server cannot be run here. The message states what must be installed."""
 
 
 def ensure_wrapper() -> Path:
-    """A program that runs the server on the port in its first argument. Fetches the jars once per machine.
+    """A program that runs the server on the port in its first argument. The jars are fetched once per machine.
 
     Raises:
-        TimeSkippingUnavailable: no ``java``, or the jars are not there and ``mvn`` cannot fetch them.
+        TimeSkippingUnavailable: ``java`` is missing, or the jars are missing and ``mvn`` cannot fetch them.
     """
     java = shutil.which("java")
     if java is None:
@@ -80,7 +80,7 @@ def _fetch_jars(target: Path) -> None:
 
 @asynccontextmanager
 async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
-    """A running time-skipping server with Tongyao's search attributes registered."""
+    """Run a time-skipping server with Tongyao's search attributes registered."""
     environment = await WorkflowEnvironment.start_time_skipping(
         test_server_existing_path=str(ensure_wrapper()),
         test_server_startup_timeout=START_TIMEOUT,
@@ -94,8 +94,10 @@ async def time_skipping_environment() -> AsyncIterator[WorkflowEnvironment]:
 
 
 async def skip(environment: WorkflowEnvironment, time: timedelta) -> None:
-    """Return when so much time has passed on the server. It answers when all that was due then is done: on a busy machine after
-    longer than the seconds for which `environment.sleep` waits.
+    """Return when this time has passed on the server.
+
+    The server answers when everything that was due then is done. On a busy machine this takes longer than the time-out
+    of `environment.sleep`.
     """
     request = SleepRequest()
     request.duration.FromTimedelta(time)

@@ -1,6 +1,7 @@
-"""A program that sends traces: `python -m tests.support.traced TEMPORAL DATABASE COLLECTOR`; prints the ids of a process and of a message.
+"""A program that sends traces: `python -m tests.support.traced TEMPORAL DATABASE COLLECTOR`.
 
-A program of its own, since a tracer provider is set once in a process.
+It prints the ids of a process and of a message. It is a separate program because a tracer provider can be set only once
+per process.
 """
 
 from __future__ import annotations

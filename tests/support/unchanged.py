@@ -1,4 +1,4 @@
-"""Records of which nothing is notified."""
+"""Records without notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tongyao.records.process.changes import Watch
 
 
 class Unchanged:
-    """In the place of `tongyao.records.process.changes.Changes`."""
+    """A replacement for `tongyao.records.process.changes.Changes`."""
 
     def watch_all(self) -> AbstractContextManager[Watch]:
         return nullcontext(Watch())

@@ -1,4 +1,4 @@
-"""Waiting for a condition: how every test waits for what others do."""
+"""Waits for a condition. All tests use it to wait for other programs and tasks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ async def until(condition: Callable[[], Awaitable[T]], what: str = "", *, second
 @overload
 async def until(condition: Callable[[], T], what: str = "", *, seconds: float = 60) -> T: ...
 async def until(condition: Callable[[], Any], what: str = "", *, seconds: float = 60) -> Any:
-    """Ask again every few milliseconds until the answer is true, and return it.
+    """Check a condition every few milliseconds until its result is true, and return the result.
 
-    `what`: names the condition when the time is up; without it, the name of the function does.
-    Raises `AssertionError` then.
+    `what`: the name of the condition in the error; by default the name of the function. Raises `AssertionError` after
+    `seconds`.
     """
     what = what or getattr(condition, "__name__", repr(condition)).strip("_").replace("_", " ")
     try:
@@ -32,6 +32,6 @@ async def until(condition: Callable[[], Any], what: str = "", *, seconds: float 
                     return answer
                 await asyncio.sleep(PAUSE_SECONDS)
     except TimeoutError:
-        if not limit.expired():  # the condition's own
+        if not limit.expired():  # a time-out of the condition itself
             raise
         raise AssertionError(f"not within {seconds:g} s: {what}") from None

@@ -1,6 +1,7 @@
-"""Processes that expired without a plan, made in the records alone; and a look at who is new, in a process of its own that may be killed.
+"""Processes that expired without a plan, made in the records alone, and a search for new people in a process that may
+be killed.
 
-`python -m tests.support.waiting_tensions URL SECONDS`: looks, as if so many seconds had passed.
+`python -m tests.support.waiting_tensions URL SECONDS` runs the search as if this many seconds had passed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from tongyao.records.repositories import Repositories
 
 
 def context_of(repositories: Repositories) -> AppContext:
-    """Without a Temporal client: a look needs none."""
+    """A context without a Temporal client, which the search does not need."""
     return AppContext(repositories, cast(Any, None), people_search=IntentField(repositories.pool))
 
 
 async def expired(repositories: Repositories, scene: str, demander: str, tension: Tension) -> str:
-    """A process whose tension was confirmed, and that ended without a plan."""
+    """Make a process whose tension was confirmed and which ended without a plan."""
     pid = f"c-{uuid.uuid4().hex[:16]}"
     text_id = await repositories.texts.put(demander, "tension", tension.model_dump_json())
     new = NewProcess(
@@ -44,7 +45,7 @@ async def expired(repositories: Repositories, scene: str, demander: str, tension
 
 
 async def join(repositories: Repositories, scene: str, people: Iterable[tuple[str, str]]) -> None:
-    """Store profiles, (id, text) each."""
+    """Store profiles, given as (id, text)."""
     for id, text in people:
         await repositories.profiles.save(
             id, scene_id=scene, display_name=id, text=text, grade="B", language="zh" if text[0] > "\u3000" else "en"

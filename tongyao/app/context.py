@@ -233,7 +233,7 @@ class CallAnswers(Protocol):
     """Checks by the engines of answers to model calls that come from outside."""
 
     def schema(self, step: str) -> Mapping[str, object]:
-        """The JSON schema of the answers of a step."""
+        """The JSON schema for answers of a step."""
         ...
 
     def problem_with(self, step: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The judge's client of the Anthropic Messages API, used outside any process."""
+"""The judge's client of the Anthropic Messages API. It is used outside any process."""
 
 from __future__ import annotations
 

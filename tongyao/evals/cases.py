@@ -15,13 +15,15 @@ LinkKind = Literal["complementary", "aligned", "offsetting", "third_party_value"
 
 
 class CaseError(ValueError):
-    """The folder does not hold a valid case. The message names the file and what is wrong in it."""
+    """The folder contains no valid case. The message names the file and its error."""
 
 
 class Link(Draft):
-    """A relation between two people (or the contribution of one) that a run should find, at the latest in `by_round`.
+    """A relation between two people, or a contribution of one, that a run should find. `by_round`: the latest round in
+    which it should be found.
 
-    `a_terms`, `b_terms`: literal parts of the first and the second person's profile. Evidence must contain one of each.
+    `a_terms`, `b_terms`: literal parts of the first and the second person's profile. Evidence must contain a term of
+    each.
     """
 
     id: str
@@ -43,7 +45,7 @@ class Trap(Draft):
 
 
 class ExpectedTranslation(Draft):
-    """Two wordings of one thing that the catalyst should relate to each other."""
+    """Two wordings of the same thing that the catalyst should connect."""
 
     id: str
     between: tuple[str, str]
@@ -70,7 +72,7 @@ class Case(Draft):
 
 
 def load(folder: Path) -> Case:
-    """The case in `folder`. Raises `CaseError`."""
+    """Read the case in `folder`. Raises `CaseError`."""
     try:
         about = json.loads((folder / "case.json").read_text(encoding="utf-8"))
         expected = Expected.model_validate_json((folder / "expected.json").read_text(encoding="utf-8"))
@@ -90,14 +92,14 @@ def load(folder: Path) -> Case:
     named = {who for link in expected.links for who in link.between} | {w for t in expected.traps for w in t.between}
     strangers = named - {*case.profiles, "demander"}
     if strangers:
-        raise CaseError(f"{folder}/expected.json speaks of {', '.join(sorted(strangers))}, who are not in case.json")
+        raise CaseError(f"{folder}/expected.json names people who are not in case.json: {', '.join(sorted(strangers))}")
     return case
 
 
 def only(case: Case, names: tuple[str, ...]) -> Case:
-    """`case` with these people alone, and what is expected among them. Raises `CaseError` for one who is not there."""
+    """`case` with only these people, and the findings expected among them. Raises `CaseError` for an unknown name."""
     if missing := [name for name in names if name not in case.profiles]:
-        raise CaseError(f"{case.id} has no {', '.join(missing)}; it has {', '.join(case.profiles)}")
+        raise CaseError(f"{case.id} has no people called {', '.join(missing)}; it has {', '.join(case.profiles)}")
     here = {*names, "demander"}
     expected = case.expected
     return case.model_copy(

@@ -1,4 +1,8 @@
-"""Several processes side by side, round by round: what was said, related, noted and planned, and in which of them (docs/forks.md). Pure."""
+"""Compares several processes round by round: items, relations, notes and plans, and the processes that contain them
+(docs/forks.md).
+
+This module has no side effects.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,10 @@ What = Literal["said", "related", "noted", "planned"]
 
 
 class Side(Value):
-    """One of the processes that are compared. `asked` and `taken`: model calls, `seconds`: from its beginning to its end, or until now.
+    """One of the compared processes.
 
-    `lapsed`: turns of a fork in which somebody was asked who has no words for it, as `P02 R3`.
+    `asked` and `taken`: model calls. `seconds`: from its beginning to its end, or until now. `lapsed`: turns of a fork
+    for which the asked participant has no words, such as `P02 R3`.
     """
 
     id: str
@@ -40,14 +45,17 @@ class Side(Value):
 
 
 class ComparedEntry(Value):
-    """One thing, in the words of each process that has it. `who`: an alias, a pair, or a part of the plan; `kind`: of a relation or note."""
+    """One finding, in the words of each process that has it.
+
+    `who`: an alias, a pair, or a part of the plan. `kind`: the kind of a relation or note.
+    """
 
     round: int = Field(description="0: in the plan.")
     what: What
     who: str
     kind: str = ""
     texts: tuple[str | None, ...] = Field(
-        description="By process, in the order of the sides; None: it does not have it."
+        description="By process, in the order of the sides. None: the process does not have the entry."
     )
 
     @property
@@ -57,10 +65,10 @@ class ComparedEntry(Value):
 
 class Comparison(Value):
     sides: tuple[Side, ...]
-    entries: tuple[ComparedEntry, ...] = Field(description="By round, the plan last.")
+    entries: tuple[ComparedEntry, ...] = Field(description="Sorted by round, with the plan last.")
 
     def rounds(self) -> tuple[int, ...]:
-        """The rounds that any of them has, then 0 where one has a plan."""
+        """The rounds of all processes, then 0 if one of them has a plan."""
         numbers = {entry.round for entry in self.entries}
         return (*sorted(numbers - {0}), *({0} & numbers))
 
@@ -68,14 +76,14 @@ class Comparison(Value):
         return tuple(entry for entry in self.entries if (entry.round, entry.what) == (round_number, what))
 
     def only_in(self, side: int) -> int:
-        """How many entries stand in this process alone."""
+        """The number of entries that only this process has."""
         alone = [text is not None for text in (None,) * len(self.sides)]
         alone[side] = True
         return sum([text is not None for text in entry.texts] == alone for entry in self.entries)
 
 
 def compare(sides: Sequence[Side], records: Sequence[Record]) -> Comparison:
-    """`records`: of the sides, in their order. Names in them read as marks."""
+    """Compare processes. `records`: the records of the sides, in the same order. Names in them appear as marks."""
     found: list[tuple[tuple[int, What, str, str], list[str | None]]] = []
     for at, record in enumerate(records):
         taken: set[int] = set()

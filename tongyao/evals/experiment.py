@@ -1,4 +1,7 @@
-"""Experiments: cases × variants × repetitions, what each run measured, and what may be concluded from it (docs/forks.md §4). Pure."""
+"""Experiments: cases × variants × repetitions, measures of each run, and permitted conclusions (docs/forks.md §4).
+
+This module has no side effects.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ Step = Literal["project", "observe", "plan"]
 
 
 class ExperimentError(ValueError):
-    """The file is no experiment. The message names it and what is wrong."""
+    """The file is not an experiment. The message names the file and its error."""
 
 
 class Variant(BaseModel):
-    """What differs from the process that every variant of a case is a fork of. Nothing: that process once more.
+    """The differences from the process of a case, of which every variant is a fork. Without differences it repeats that
+    process.
 
     `without` and the keys of `profile` are ids of the case's people. Paths are relative to the experiment's file.
     """
@@ -47,25 +51,27 @@ class Variant(BaseModel):
 
 
 class Experiment(BaseModel):
-    """What is run. The first variant is what the others are compared with.
+    """The runs to make. All other variants are compared with the first variant.
 
-    The first repetition of a variant takes every answer that its case's process has to the same question. The others ask anew from
-    `step` of `round` on, so that what comes before is shared by all repetitions.
+    The first repetition of a variant takes over every answer that its case's process has for the same question. The
+    other repetitions ask again from `step` of `round` on. So all repetitions share the earlier answers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    question: str = Field(min_length=1, description="What is to be decided.")
+    question: str = Field(min_length=1, description="The question to be decided.")
     cases: tuple[Path, ...] = Field(min_length=1)
     variants: dict[str, Variant] = Field(min_length=1)
     repetitions: int = Field(default=1, ge=1, le=100)
     round: int = Field(default=1, ge=1, description="The first round that repetitions do not share.")
     step: Step = "project"
-    budget: Decimal | None = Field(default=None, gt=0, description="US dollars for everything; unset: none.")
+    budget: Decimal | None = Field(
+        default=None, gt=0, description="The limit for the whole experiment in US dollars; unset: no limit."
+    )
 
 
 class Run(NamedTuple):
-    """One run. `key` changes with everything that the variant says and with the files that it names."""
+    """One run. `key` depends on the whole variant and on the contents of its files."""
 
     case: Path
     variant: str
@@ -74,22 +80,22 @@ class Run(NamedTuple):
 
 
 def load(file: Path) -> Experiment:
-    """The experiment in a YAML file, with its paths made whole. Raises `ExperimentError`."""
-    import yaml  # late: only experiments need it
+    """Read the experiment in a YAML file, with absolute paths. Raises `ExperimentError`."""
+    import yaml  # imported late: only experiments need it
 
     try:
         given = yaml.safe_load(file.read_text(encoding="utf-8"))
         found = Experiment.model_validate(given)
-        found.model_dump_json()  # refuses what holds itself
+        found.model_dump_json()  # raises an error if a value contains itself
     except RecursionError:
         raise ExperimentError(f"{file} cannot be read: it is nested too deeply") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ExperimentError(f"{file} cannot be read: {error}") from error
     except PydanticSerializationError as error:
-        raise ExperimentError(f"{file} is no experiment: {error}") from None
+        raise ExperimentError(f"{file} is not an experiment: {error}") from None
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise ExperimentError(f"{file} is no experiment: {wrong}") from error
+        raise ExperimentError(f"{file} is not an experiment: {wrong}") from error
     home = file.resolve().parent
     variants = {
         name: one.model_copy(
@@ -106,7 +112,7 @@ def load(file: Path) -> Experiment:
 
 
 def runs_of(experiment: Experiment) -> tuple[Run, ...]:
-    """Every run: all first repetitions before all second ones, so that an experiment that is stopped early can be read."""
+    """All runs. First repetitions come before second ones, so that the results of a stopped experiment are still readable."""
     return tuple(
         Run(case, name, repetition, f"{_digest(experiment, case, variant)}/{repetition}")
         for repetition in range(1, experiment.repetitions + 1)
@@ -116,7 +122,7 @@ def runs_of(experiment: Experiment) -> tuple[Run, ...]:
 
 
 def case_key(experiment: Experiment, case: Path) -> str:
-    """What identifies the process that all runs of a case are forks of: a case that was changed is run anew."""
+    """A key of the process of which all runs of a case are forks. If the case is changed, the process runs again."""
     digest = hashlib.sha256(experiment.question.encode())
     for path in sorted(path for path in case.rglob("*") if path.is_file() and path.suffix in (".json", ".md")):
         digest.update(path.name.encode() + path.read_bytes())
@@ -132,7 +138,7 @@ def _digest(experiment: Experiment, case: Path, variant: Variant) -> str:
 
 
 class RunResult(Value):
-    """One run that has ended. `figures`: by name, those that could be measured. `failed`: the phase in which it ended without a plan."""
+    """The result of one run. `figures`: the measured figures, by name. `failed`: the phase in which it ended without a plan."""
 
     case: str
     variant: str
@@ -146,8 +152,10 @@ class RunResult(Value):
 
 
 def figures_of(row: Measures) -> dict[str, float]:
-    """What is measured of a run, of what could be measured. Added elsewhere are what the whole run would use, and what is quoted as in
-    the case's process."""
+    """The figures of a run that could be measured.
+
+    The usage of the whole run, and the overlap of quotes with the case's process, are added elsewhere.
+    """
     in_time = sum(link.in_time for link in row.links)
     found: dict[str, float | None] = {
         "links found (share)": _part(*row.found()),
@@ -171,7 +179,7 @@ def _part(part: int, whole: int) -> float | None:
 
 
 class Interval(NamedTuple):
-    """A mean of `runs` values with its 95 % interval (Student); `low` and `high` are None below two values."""
+    """The mean of `runs` values with its 95 % interval (Student). `low` and `high` are None if there are fewer than two values."""
 
     mean: float
     low: float | None
@@ -180,11 +188,11 @@ class Interval(NamedTuple):
 
 
 _T: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-"""The 97.5 % quantile of Student's distribution by degrees of freedom from 1; above, 2.1 is a little too wide."""
+"""The 97.5 % quantiles of Student's distribution, by degrees of freedom from 1. For more, 2.1 is used, which is a little too wide."""
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Raises `ValueError` for no values."""
+    """The mean of values with its interval. Raises `ValueError` if there are no values."""
     mean = fmean(values)
     if len(values) < 2:
         return Interval(mean, None, None, len(values))
@@ -193,7 +201,10 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 class Line(NamedTuple):
-    """One variant in the table of one figure. `difference`: from the first variant, paired by case and repetition; None of the first."""
+    """One variant in the table of one figure.
+
+    `difference`: the difference from the first variant, paired by case and repetition; None for the first variant.
+    """
 
     variant: str
     values: tuple[float, ...]
@@ -202,7 +213,7 @@ class Line(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the interval of the difference leaves out zero."""
+        """Whether zero is outside the interval of the difference."""
         difference = self.difference
         return (
             difference is not None and difference.low is not None and not difference.low <= 0 <= (difference.high or 0)
@@ -210,7 +221,7 @@ class Line(NamedTuple):
 
 
 def table(figure: str, results: Sequence[RunResult], variants: Sequence[str]) -> list[Line]:
-    """A line for each variant that has the figure, in the order of the experiment."""
+    """One line per variant that has the figure, in the order of the experiment."""
     found = {
         name: {
             (one.case, one.repetition): one.figures[figure]
@@ -230,7 +241,7 @@ def table(figure: str, results: Sequence[RunResult], variants: Sequence[str]) ->
 
 
 def alike_in_each_case(results: Sequence[RunResult]) -> set[str]:
-    """The figures that every run of a case shares, where there are several: what repetitions share cannot differ."""
+    """The figures that are equal in all runs of each case, if there are several runs. Shared steps cannot make a difference."""
     values: dict[str, dict[str, set[float]]] = {}
     for one in results:
         for name, value in one.figures.items():
@@ -239,9 +250,10 @@ def alike_in_each_case(results: Sequence[RunResult]) -> set[str]:
 
 
 def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int) -> dict[str, str]:
-    """The files of the report by name: Markdown with the form of a decision at its end, a picture for each figure, all results.
+    """The files of the report, by name: Markdown that ends with a form for a decision, a picture for each figure, all
+    results.
 
-    `left`: runs that were not made.
+    `left`: the number of runs that were not made.
     """
     names = dict.fromkeys(name for one in results for name in one.figures)
     alike = alike_in_each_case(results)

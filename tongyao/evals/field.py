@@ -1,4 +1,4 @@
-"""Evaluation of the field: a need passes when enough of its expected people are in the top ten (docs/field.md §4)."""
+"""Evaluates the field: a need passes if enough of its expected people are in the top ten (docs/field.md §4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOP: Final = 10
 
 
 class LabelledNeed(BaseModel):
-    """A need with the people who should be found, and how many of them make it pass."""
+    """A need, the people who should be found, and the number of them that makes it pass."""
 
     need: str
     expected: list[str]
@@ -29,7 +29,7 @@ class LabelledNeed(BaseModel):
 
 
 class SchemeCounts(Value):
-    """Counts of one level, or of all: `passed` of `needs`, `hits` of `expected` people."""
+    """Counts of one level, or of all levels: `passed` of `needs`, `hits` of `expected` people."""
 
     level: str
     passed: int
@@ -39,7 +39,7 @@ class SchemeCounts(Value):
 
 
 class SchemeResult(SchemeCounts):
-    """Counts of one search method: `scheme` is how vectors are made, `perspective` which facets are compared."""
+    """Counts of one search method. `scheme`: how vectors are made. `perspective`: which facets are compared."""
 
     scheme: str
     perspective: str
@@ -47,7 +47,7 @@ class SchemeResult(SchemeCounts):
 
 
 def schemes(texts: dict[str, str], model: Encoder | None = None) -> dict[str, Scene]:
-    """The same people as each scheme sees them: `lexical`; with a model also `model` (vectors and BM25) and `hybrid`."""
+    """The same people in each scheme: `lexical`, and with a model also `model` (vectors and BM25) and `hybrid`."""
     lexical = Scene.of(texts)
     if model is None:
         return {"lexical": lexical}
@@ -65,7 +65,8 @@ def evaluate(
 ) -> list[SchemeResult]:
     """Results by scheme, perspective and level, over the profiles `texts` (id → text).
 
-    `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated where every need has its tension.
+    `model`: adds the schemes `model` and `hybrid`. The three perspectives are evaluated only if every need has a
+    tension.
     """
     asked = [need.need for need in needs]
     tensions = [need.tension for need in needs if need.tension is not None]
@@ -83,7 +84,7 @@ def evaluate(
 
 
 def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str]]) -> list[SchemeCounts]:
-    """A row per level in order of appearance, then one for all. `answers` are profile ids, best first."""
+    """One row per level in order of appearance, then one row for all levels. `answers` are profile ids, best first."""
     levels = [*dict.fromkeys(need.level for need in needs), "all"]
     found = [len(set(answer[:TOP]) & set(need.expected)) for need, answer in zip(needs, answers, strict=True)]
     rows = []
@@ -102,7 +103,7 @@ def evaluate_lists(needs: Sequence[LabelledNeed], answers: Sequence[Sequence[str
 
 
 def interval(passed: int, total: int) -> tuple[float, float]:
-    """95 % interval of a rate (Wilson 1927)."""
+    """The 95 % interval of a rate (Wilson 1927)."""
     if total == 0:
         return 0.0, 1.0
     z = 1.96

@@ -1,6 +1,6 @@
-"""A model judges one run by a written rubric (prompts/*/judge.md); findings without a place in the record do not count.
+"""A model judges one run by a written rubric (prompts/*/judge.md). Findings without a place in the record do not count.
 
-No model has judged a run so far: this is tested on scripted answers.
+So far no model has judged a run: this code is tested with scripted answers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Scores(Draft):
 
 
 class JudgementDraft(Draft):
-    """The answer of the judge: findings first, then the scores that rest on them."""
+    """The answer of the judge: findings first, then the scores based on them."""
 
     links: list[LinkJudged] = Field(default_factory=list)
     traps: list[TrapJudged] = Field(default_factory=list)
@@ -58,12 +58,12 @@ class JudgementDraft(Draft):
 
 
 class Judgement(Value):
-    """The judgement after checking. `unplaced`: findings that named no place in the record and therefore do not count."""
+    """The judgement after checking. `unplaced`: findings that name no place in the record and therefore do not count."""
 
-    found: dict[str, str] = Field(description="Link → where the record says it.")
+    found: dict[str, str] = Field(description="Link → the place in the record that states it.")
     missed: tuple[str, ...]
-    fallen: dict[str, str] = Field(description="Trap → where the record falls into it.")
-    scores: dict[str, int] = Field(description="1 to 5; a score outside is left out.")
+    fallen: dict[str, str] = Field(description="Trap → the place where the record falls into it.")
+    scores: dict[str, int] = Field(description="1 to 5; other scores are left out.")
     unplaced: int = 0
     remarks: str = ""
     model: str = ""
@@ -75,7 +75,7 @@ class Judge(Protocol):
 
 
 async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str, str]) -> Judgement:
-    """Have `record` judged against its case. `names`: alias → id in the case. Raises what `judge.ask` raises."""
+    """Let the judge judge `record` against its case. `names`: alias → id in the case. Raises the errors of `judge.ask`."""
     answer = await judge.ask(
         prompts.judging(case.language, JudgementDraft), judge_prompt(case, record, names), JudgementDraft
     )
@@ -102,7 +102,7 @@ async def judge_record(judge: Judge, case: Case, record: Record, names: dict[str
 
 
 def judge_prompt(case: Case, record: Record, names: dict[str, str]) -> str:
-    """The prompt of the judge: the people and the expected findings of the case, and the record under aliases."""
+    """The prompt of the judge: the people and the expected findings of the case, and the record with aliases."""
     language = record.language
     rounds = request_access.exchange(record, until=record.round)
     parts = [

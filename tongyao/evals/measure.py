@@ -1,4 +1,4 @@
-"""Counts what a run found of what its case expects, without a model (docs/evaluation.md). Pure."""
+"""Counts the expected findings that a run contains, without a model (docs/evaluation.md). This module has no side effects."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tongyao.protocol.rules.audit import audit, ended_by_itself
 from tongyao.protocol.rules.standing import not_examined, rounds_of, standing
 
 SAME = 0.6
-"""Two items of one person with at least this Jaccard similarity of terms count as repeated."""
+"""Two items of one person count as repeated if the Jaccard similarity of their terms is at least this."""
 
 
 class LinkFound(Value):
-    """One expected link. `round`: the first observation that states it with evidence of both sides; 0: none does."""
+    """One expected link. `round`: the first observation that states it with evidence of both sides; 0 if none does."""
 
     id: str
     kind: str
     between: tuple[str, ...]
     by_round: int
     round: int = 0
-    named_round: int = Field(default=0, description="First observation with the right kind, whatever the evidence.")
+    named_round: int = Field(default=0, description="First observation with the right kind, with any evidence.")
 
     @property
     def in_time(self) -> bool:
@@ -39,32 +39,34 @@ class LinkFound(Value):
 
 
 class Measures(Value):
-    """Measures of one run against its case. Ratios are None where there was nothing to count."""
+    """Measures of one run against its case. A ratio is None if there was nothing to count."""
 
     case: str
     engine: str
     people: int
     links: tuple[LinkFound, ...]
-    relations: int = Field(description="Pairs with a relation that stands and does not rest on inference alone.")
-    inferred: int = Field(description="Pairs whose standing relations all rest on inference.")
+    relations: int = Field(description="Pairs with a valid relation that does not rest on inference alone.")
+    inferred: int = Field(description="Pairs whose valid relations all rest on inference.")
     unexpected: int = Field(
-        description="Of `relations`, pairs of which the case expects nothing: not all of them wrong."
+        description="Pairs of `relations` for which the case expects nothing. Not all of them are wrong."
     )
-    false_relations: tuple[str, ...] = Field(description="Traps of that kind that were fallen into.")
+    false_relations: tuple[str, ...] = Field(description="Traps of kind `false_relation` into which the run fell.")
     walked_in: tuple[str, ...] = Field(
         default=(),
-        description="Expected offsets whose two sides the plan joins without saying anywhere that they collide.",
+        description="Expected offsets whose two sides the plan joins without stating that they collide.",
     )
     roles: int = Field(default=0, description="Contributors with a part in the plan.")
     contributors: int = 0
-    translations: tuple[str, ...] = Field(description="Expected ones found, with a word of each side.")
+    translations: tuple[str, ...] = Field(
+        description="Expected translations that were found, with a word of each side."
+    )
     translations_expected: int
     translations_made: int
-    coverage: float | None = Field(description="Pairs of contributors that were looked at, of all.")
-    traceable: float | None = Field(description="Claims of the plan with a source.")
+    coverage: float | None = Field(description="Share of all pairs of contributors that were examined.")
+    traceable: float | None = Field(description="Share of the plan's claims that have a source.")
     doubtful: int
     plan_units: int = Field(default=0, description="Words or Chinese characters of the plan's body.")
-    delta: float | None = Field(description="Share of items of later rounds that are not said before.")
+    delta: float | None = Field(description="Share of items of later rounds that repeat no earlier item.")
     struck: int
     guards: dict[str, int]
     properties: dict[int, str] = Field(description="The audit's result for each property.")
@@ -74,17 +76,18 @@ class Measures(Value):
     calls: int = 0
     tokens: int = 0
     fresh: dict[int, int] = Field(
-        default_factory=dict, description="Round → prompt tokens that no cache held. 0: calls outside the rounds."
+        default_factory=dict,
+        description="Round → prompt tokens that were not read from a cache. Round 0: calls outside the rounds.",
     )
     cost: Decimal = Decimal(0)
 
     def by_round(self) -> dict[int, int]:
-        """Round → how many of the expected links were found in it."""
+        """Round → number of expected links found in that round."""
         rounds = sorted(link.round for link in self.links if link.round)
         return {number: rounds.count(number) for number in dict.fromkeys(rounds)}
 
     def found(self, *kinds: str) -> tuple[int, int]:
-        """Return the number of links of these kinds (none: all) that were found, and the number expected."""
+        """Return the number of found links of these kinds (none given: all kinds), and the number expected."""
         chosen = [link for link in self.links if not kinds or link.kind in kinds]
         return sum(link.round > 0 for link in chosen), len(chosen)
 
@@ -101,7 +104,7 @@ def measure(
     fresh: Mapping[int, int] | None = None,
     cost: Decimal = Decimal(0),
 ) -> Measures:
-    """`names`: alias → id in the case. The demander of the case is `P00`."""
+    """Measure a run. `names`: alias → id in the case. The demander of the case is `P00`."""
     aliases = {name: alias for alias, name in names.items()} | {"demander": DEMANDER}
     state = standing(rounds_of(record.projections, record.observations))
     shown = {item.id: _plain("\n".join((item.text, *item.quotes))) for item in record.items()}
@@ -161,7 +164,7 @@ def measure(
 
 
 def _repeated_later(record: Record) -> list[bool]:
-    """Return for every item after a person's first turn whether it repeats an earlier one."""
+    """Return for every item after a person's first turn whether it repeats an earlier item of this person."""
     before: dict[str, list[frozenset[str]]] = {}
     repeated: list[bool] = []
     for said in sorted(record.projections, key=lambda said: said.round):
@@ -174,7 +177,7 @@ def _repeated_later(record: Record) -> list[bool]:
 
 
 def _found(link: Link, record: Record, aliases: Mapping[str, str], shown: Mapping[str, str]) -> LinkFound:
-    """The first rounds in which the link is named, and in which it is stated with a term of each side among the sources."""
+    """Find two rounds: the first that states the link, and the first that states it with a term of each side in its sources."""
     named = first = 0
     sides = [
         (aliases.get(who, ""), wanted) for who, wanted in zip(link.between, (link.a_terms, link.b_terms), strict=False)
@@ -190,7 +193,7 @@ def _found(link: Link, record: Record, aliases: Mapping[str, str], shown: Mappin
 
 
 def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """The sources of everything in `seen` that is of the link's kind and between its people."""
+    """The sources of everything in `seen` that has the link's kind and is between its people."""
     if any(name not in aliases for name in link.between):
         return []
     who = {aliases[name] for name in link.between}
@@ -209,13 +212,13 @@ def _matching(link: Link, seen: Observation, aliases: Mapping[str, str]) -> list
 
 
 def _shows(alias: str, sources: Sequence[str], wanted: Sequence[str], shown: Mapping[str, str]) -> bool:
-    """Whether an item of `alias` among `sources` holds any of the terms (any item, where no term is wanted)."""
+    """Whether an item of `alias` among `sources` contains any of the terms. If no term is wanted, any item counts."""
     mine = [shown.get(source, "") for source in sources if speaker_of(source) == alias]
     return bool(mine) and (not wanted or any(_plain(term) in text for term in wanted for text in mine))
 
 
 def _is_translated(wanted: ExpectedTranslation, seen: Sequence[Observation], aliases: Mapping[str, str]) -> bool:
-    """Whether a translation rests on items of both people, and its text has a term of each."""
+    """Whether a translation rests on items of both people and its text contains a term of each."""
     both = {aliases.get(name, "") for name in wanted.between}
     notes = (note for each in seen for note in each.notes if note.kind is NoteKind.TRANSLATION)
     return any(
@@ -227,7 +230,7 @@ def _is_translated(wanted: ExpectedTranslation, seen: Sequence[Observation], ali
 
 
 def _walked_in(plan: Plan, names: tuple[str, ...]) -> bool:
-    """Whether the plan joins the two of an expected offset, and neither an offset nor a residual of it names them both."""
+    """Whether the plan joins the two sides of an expected offset, and no offset or residual of the plan names both."""
 
     def both(sources: Collection[str]) -> bool:
         lines = {DEMANDER} if any(source.startswith("T/") for source in sources) else set()
@@ -248,7 +251,7 @@ def _pair(aliases: Mapping[str, str], between: Sequence[str]) -> tuple[str, ...]
 
 
 def alike(words: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two texts say the same, by their terms: `SAME` of all their terms are common (Jaccard)."""
+    """Whether two texts have the same meaning by their terms: at least `SAME` of all their terms are common (Jaccard)."""
     return bool(words | other) and len(words & other) / len(words | other) >= SAME
 
 
@@ -265,8 +268,9 @@ def evidence_overlap(
 ) -> float | None:
     """Overlap of the evidence of two runs of one case, 0 to 1 (docs/evaluation.md §5).
 
-    Over the people who took part in both: terms of the passages quoted in both runs ÷ quoted in either (Jaccard), in the first
-    `rounds` (None: all). None when nothing was quoted. `names`, `other_names`: alias → id in the case, per run.
+    For people in both runs: terms of passages quoted in both runs ÷ terms of passages quoted in either (Jaccard). Only
+    the first `rounds` count (None: all). None if nothing was quoted. `names`, `other_names`: alias → id in the case,
+    per run.
     """
     one, two = _quoted_terms(first, names, rounds), _quoted_terms(other, other_names, rounds)
     both = one.keys() & two.keys()

@@ -1,4 +1,4 @@
-"""The pages and pictures of evaluations, from the templates beside this file."""
+"""Renders pages and pictures of evaluations from the templates beside this file."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _ENVIRONMENT = Environment(
 
 
 def rendered(template: str, /, **values: Any) -> str:
-    """A template with these values; in HTML and SVG they are escaped."""
+    """Render a template with these values. In HTML and SVG the values are escaped."""
     return _ENVIRONMENT.get_template(template).render(**values)

@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 class TermCounts:
     """Term counts of documents as sparse entries, sorted by feature, then by row.
 
-    `features`, `rows`, `often`: hashed term, document, count. `lengths`: of the whole documents, even where only some of
-    their terms are here.
+    `features`, `rows`, `often`: hashed term, document, count. `lengths`: lengths of the whole documents, even if this
+    object contains only some of their terms.
     """
 
     features: npt.NDArray[np.int32]
@@ -30,7 +30,7 @@ class TermCounts:
 
     @classmethod
     def of(cls, matrix: csr_matrix) -> TermCounts:
-        """Make an index from a sparse matrix of counts (documents, features)."""
+        """Convert a sparse matrix of counts (documents, features)."""
         documents = matrix.shape[0]
         rows = np.repeat(np.arange(documents), np.diff(matrix.indptr))
         often = matrix.data.astype(np.float64)
@@ -40,13 +40,16 @@ class TermCounts:
     def sorted(
         cls, features: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], often: Array, lengths: Array
     ) -> TermCounts:
-        """Make an index from entries in the order of documents."""
+        """Convert entries that are in the order of documents."""
         order = np.argsort(features, kind="stable")
         return cls(features[order], rows[order], often[order], lengths)
 
     def grouped(self, groups: npt.NDArray[np.int64], size: int) -> TermCounts:
-        """Counts summed over groups of documents. `groups`: the group of each document, ascending; -1 leaves it out; `size`: how
-        many groups there are."""
+        """Sum the counts over groups of documents.
+
+        `groups`: the group of each document, in ascending order; -1 leaves a document out. `size`: the number of
+        groups.
+        """
         of_entries = groups[self.rows]
         kept = of_entries >= 0
         features, rows, often = self.features[kept], of_entries[kept], self.often[kept]
@@ -58,7 +61,7 @@ class TermCounts:
         return TermCounts(features[starts], rows[starts], summed, lengths)
 
     def places(self, features: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Index of the first entry of each of `features` (sorted), and how many entries it has."""
+        """The index of the first entry of each of `features` (sorted), and the number of entries of each."""
         first = np.searchsorted(self.features, features)
         return first, np.searchsorted(self.features, features, side="right") - first
 
@@ -73,14 +76,14 @@ class CorpusStatistics:
 
     @classmethod
     def of(cls, counts: TermCounts, features: npt.NDArray[np.int32]) -> CorpusStatistics:
-        """Statistics of `counts` themselves."""
+        """Compute the statistics from `counts`."""
         lengths = counts.lengths
         return cls(len(lengths), float(lengths.mean()) if lengths.any() else 1.0, counts.places(features)[1])
 
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of queries: `features` (sorted), and `words` bool[queries, features]. Counts are ignored."""
+    """The terms of queries: `features` (sorted), and `words` bool[queries, features]. Repetitions of a term are ignored."""
 
     features: npt.NDArray[np.int32]
     words: npt.NDArray[np.bool_]
@@ -94,9 +97,9 @@ class QueryTerms:
 
 
 def bm25(counts: TermCounts, terms: QueryTerms, statistics: CorpusStatistics | None = None) -> Array:
-    """BM25 scores, float64[queries, documents], in time proportional to the entries of the query terms.
+    """BM25 scores, float64[queries, documents]. The time is proportional to the number of entries of the query terms.
 
-    `statistics`: of `terms.features` over a larger corpus (None: over these documents).
+    `statistics`: statistics of `terms.features` over a larger corpus. None: statistics of these documents.
     """
     known = statistics or CorpusStatistics.of(counts, terms.features)
     first, sizes = counts.places(terms.features)
@@ -118,9 +121,9 @@ def grouped_sums(groups: npt.NDArray[np.int64], values: Array, size: int) -> Arr
 
 
 def z_scores(values: Array, among: Array | None = None) -> Array:
-    """z-scores of each row, by mean and standard deviation of the same row of `among` (None: of itself).
+    """Standardise each row by the mean and the standard deviation of the same row of `among` (None: of `values`).
 
-    A row with a standard deviation of 0 becomes zeros.
+    If the standard deviation is 0, the row becomes zeros.
     """
     among = values if among is None else among
     spread = among.std(axis=-1, keepdims=True)

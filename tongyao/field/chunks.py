@@ -1,4 +1,4 @@
-"""Cutting a text into chunks: whole sentences, joined up to a size, each a verbatim span (docs/field.md §2)."""
+"""Cuts a text into chunks: whole sentences, joined up to a size. Each chunk is a verbatim span (docs/field.md §2)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 CHUNK_CHARS: Final = 160
-"""Characters a chunk aims at: two or three Chinese sentences, about one thing each (docs/field.md §2)."""
+"""The target length of a chunk: two or three Chinese sentences, which mostly have one subject (docs/field.md §2)."""
 
 _SENTENCE = re.compile(r"[^。！？!?；;\n]*(?:[。！？!?；;\n]+|\.(?=\s)|$)[”’」』）)\"']*\s*")
 _SOFT = re.compile(r"[，,、：:\s]")
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of `text[start:end]`, one after the other without gaps; blank ones are joined on."""
+    """Spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next one."""
     stop = len(text) if end is None else end
     begun = start
     for match in _SENTENCE.finditer(text, start, stop):
@@ -28,7 +28,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tup
 def windows(
     text: str, start: int = 0, end: int | None = None, *, chars: int = CHUNK_CHARS
 ) -> Iterator[tuple[int, int]]:
-    """Spans of at most `chars` characters made of whole sentences; a longer sentence is cut at a comma or a space."""
+    """Spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a space."""
     begun: int | None = None
     reached = start
     for first, last in sentences(text, start, end):
@@ -47,13 +47,13 @@ def windows(
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at its ends."""
+    """Return the span without white space at its ends."""
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), end - (len(piece) - len(piece.rstrip()))
 
 
 def _soft_cut(text: str, start: int, limit: int) -> int:
-    """Return the place of a cut at or before `limit`: after the last comma or space of the second half, else at `limit`."""
+    """Return the position for a cut: after the last comma or space of the second half, else at `limit`."""
     middle = start + (limit - start) // 2
     found = [match.end() for match in _SOFT.finditer(text, middle, limit)]
     return found[-1] if found else limit

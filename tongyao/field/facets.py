@@ -1,4 +1,4 @@
-"""The sides of a profile (offers, moves, needs): by field name, in prose by rule (docs/field.md §2)."""
+"""The facets of a profile (offers, moves, needs): assigned by field name, or in prose by rules (docs/field.md §2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tongyao.field.chunks import CHUNK_CHARS, sentences, trimmed, windows
 
 
 class Facet(StrEnum):
-    """One side of a profile. `identity` (names, ages) is never searched."""
+    """One facet of a profile. `identity` (names, ages) is never searched."""
 
     OFFERS = "offers"
     MOVES = "moves"
@@ -20,7 +20,7 @@ class Facet(StrEnum):
 
 
 class Chunk(NamedTuple):
-    """Characters `start` to `end` of a profile, on one side of it."""
+    """Characters `start` to `end` of a profile, all of the same facet."""
 
     facet: Facet
     start: int
@@ -46,7 +46,7 @@ _PROSE: Final = re.compile(
     r"bio|about( ?me)?|summary|intro(duction)?|description|profile|notes?|简介|自述|介绍|自我介绍|关于我|个人简介|说明|独白",
     re.I,
 )
-"""Names of fields whose sentences decide for themselves. A name that is in no list is the person's own words."""
+"""Names of fields whose sentences are assigned one by one. A field name that is in no list counts as the person's own words."""
 
 _FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.items()}
 
@@ -78,16 +78,17 @@ _LABEL = re.compile(
 
 
 def facet_of_field(name: str) -> Facet | None:
-    """The side that a field of this name speaks of; None for one that says nothing about it (`bio`, `简介`)."""
+    """The facet of a field with this name. None if the name does not show a facet (`bio`, `简介`)."""
     plain = _MARKS.sub(" ", name).strip().replace(" ", "_") if name.isascii() else name.strip(" *#\t")
     return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
 
 
 def split(text: str, *, chars: int = CHUNK_CHARS) -> list[Chunk]:
-    """The chunks of a profile in text order: fields (`name: …` lines, headings) by their name, prose sentence by sentence.
+    """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned by name, prose by
+    sentence.
 
-    Field names themselves are in no chunk. A sentence belongs to the first side whose marker it has, in the order
-    needs, moves; else to what is offered.
+    No chunk contains a field name that is known. Each sentence belongs to one facet: to `needs` if it has a marker of needs, else to
+    `moves` if it has a marker of moves, else to `offers`.
     """
     chunks: list[Chunk] = []
     for facet, start, end in _sections(text):
@@ -101,7 +102,7 @@ def split(text: str, *, chars: int = CHUNK_CHARS) -> list[Chunk]:
 
 
 def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
-    """Stretches of `text` with the side their field name gives them; None where prose decides."""
+    """Stretches of `text` with the facet of their field name. The facet is None if the sentences are to be assigned one by one."""
     facet: Facet | None = None
     begun = 0
     for match in _LABEL.finditer(text):
@@ -116,7 +117,7 @@ def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
 
 
 def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
-    """Consecutive sentences of one side, as one stretch."""
+    """Join consecutive sentences of the same facet to one stretch."""
     current: tuple[Facet, int, int] | None = None
     for first, last in sentences(text, start, end):
         sentence = text[first:last]

@@ -1,4 +1,4 @@
-"""The intent field: finds people for a tension or a raw text, from three perspectives (docs/field.md)."""
+"""The intent field: finds people for a tension or a raw text (docs/field.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tongyao.records.process.seats import CandidateRow
 from tongyao.single_flight import SingleFlight
 
 FRESH_PEOPLE: Final = 200
-"""New or changed people indexed at most by one search before it answers; the next ones continue."""
+"""The most new or changed people that one search indexes before it answers. Later searches index the rest."""
 
 ALL_TENSIONS: Final = 20
 """So many standing tensions of a scene are all searched for when somebody is new."""
@@ -38,32 +38,37 @@ NEAREST_TENSIONS: Final = 3
 """Of more, those that each of the new people is nearest to."""
 
 BEST: Final = 3
-"""Places of a scene in which somebody who is new answers a standing tension."""
+"""A new person answers a standing tension only if they are among this many best people of the scene."""
 
 PROFILE_CHARS: Final = 2_000
-"""Characters used of a profile that is itself the query."""
+"""If a profile is itself the query, only this many of its first characters are used."""
 
 log = logging.getLogger(__name__)
 
 
 class SceneFieldSettings(Value):
-    """Settings of discovery in one scene, under `field` of its settings (docs/field.md §3)."""
+    """Settings of discovery in one scene. They are in the scene's settings under the key `field` (docs/field.md §3)."""
 
-    k: int = Field(default=8, ge=1, le=50, description="People at most; a process may ask for fewer.")
-    threshold: float = Field(default=0.0, ge=0, description="The least score, in thirds of a standard deviation.")
+    k: int = Field(default=8, ge=1, le=50, description="The most people; a process may request fewer.")
+    threshold: float = Field(
+        default=0.0, ge=0, description="The lowest score of a candidate, in thirds of a standard deviation."
+    )
     standing_threshold: float = Field(
         default=3.0,
         ge=0,
-        description="The least score, in thirds of a standard deviation, of somebody who is new for a standing tension.",
+        description="The lowest score of a new person for a standing tension, in thirds of a standard deviation.",
     )
     shares: dict[str, float] = Field(
         default_factory=lambda: dict.fromkeys(PERSPECTIVES, 1.0),
-        description="How places are divided among perspectives.",
+        description="Weights by which the places are divided among the perspectives.",
     )
 
 
 class IntentField:
-    """Searches the scenes of one database, without language models. Encoders with weights are used where an index has their vectors."""
+    """Searches the scenes of one database, without language models.
+
+    An encoder with weights is used for a scene that has an index with vectors of that encoder.
+    """
 
     def __init__(
         self, pool: Pool, *, load: Callable[[ModelSpec], Encoder] | None = None, model: ModelSpec | None = None
@@ -79,9 +84,9 @@ class IntentField:
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Candidates of all perspectives; the first `limit` distinct people are the union's top.
+        """Find candidates from all perspectives. The first `limit` distinct people are the best people of the union.
 
-        The scene's own `k`, `threshold` and `shares` hold.
+        The scene's own settings `k`, `threshold` and `shares` apply.
         """
         chosen = await self._settings(scene)
         most = min(limit, chosen.k)
@@ -106,9 +111,11 @@ class IntentField:
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> list[CandidateRow]:
-        """Those of `people` who are among the three best of the scene for a standing tension, each once (docs/field.md §3).
+        """The members of `people` who are among the three best of the scene for a standing tension, each once
+        (docs/field.md §3).
 
-        The three best are the union's top three; their score is at least `standing_threshold`, and the scene's own `threshold`.
+        The three best are the first three people of the union. Their score is at least `standing_threshold` and at
+        least the scene's own `threshold`.
         """
         chosen = await self._settings(scene)
         found = await self.discover(tension, scene=scene, limit=BEST, excluded=excluded)
@@ -120,7 +127,7 @@ class IntentField:
         ]
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-        """As `own_words.own_words`."""
+        """Call `own_words.own_words`."""
         return own_words(text, tensions)
 
     async def tensions_near(
@@ -159,13 +166,13 @@ class IntentField:
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> dict[str, list[Match]]:
-        """Each perspective's own list for a formulated tension, a residual one too. Raises `SceneUnknown`."""
+        """Return one list per perspective for a formulated tension, which may also be a residual tension. Raises `SceneUnknown`."""
         chosen = await self._settings(scene, strict=True)
         held = await self._scene(scene)
         return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
     async def near_profile(self, profile_id: str, *, top: int) -> list[Match]:
-        """Return the people near a profile in its own scene, without itself. Raises `ProfileUnknown`."""
+        """Return the people nearest to a profile in its own scene, without the owner of the profile. Raises `ProfileUnknown`."""
         profile = await self._profiles.get(profile_id)
         text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
         [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
@@ -179,13 +186,17 @@ class IntentField:
             if strict:
                 raise
         except ValidationError as error:
-            log.warning("scene %s: settings of its field are wrong and left aside (%d)", scene, error.error_count())
+            log.warning(
+                "scene %s: its settings under `field` have %d errors, so the defaults are used",
+                scene,
+                error.error_count(),
+            )
         return SceneFieldSettings()
 
     async def _scene(self, scene: str, *, strict: bool = False) -> InMemoryScene | IndexedScene:
-        """The current scene: through its lexical index where one is live, else in memory.
+        """The current scene: searched through its lexical index if that index is live, otherwise in memory.
 
-        `strict`: raises `SceneUnknown`; else a scene that is not there is empty.
+        If the scene is unknown: raises `SceneUnknown` if `strict`, otherwise returns an empty scene.
         """
         async with one_at_a_time(f"field/{id(self)}/{scene}"):
             live = [index for index in await self.indexer.store.indexes(scene) if index.state == "live"]
@@ -210,7 +221,10 @@ class IntentField:
             return await self._kept(scene, key, make)
 
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
-        """Return the cached data of the scene under `key`. It is made to the end if its caller no longer waits, and the next caller gets it."""
+        """Return the cached scene for `key`, or make it.
+
+        If the caller stops waiting, the work goes on to its end, and the next caller gets the result.
+        """
 
         async def made() -> InMemoryScene | IndexedScene:
             found: InMemoryScene | IndexedScene = await make()
@@ -227,7 +241,7 @@ class IntentField:
         return await IndexedScene.load(self.indexer.store, indexes, encoders, learned)
 
     async def _usable(self, indexes: Sequence[Index]) -> list[tuple[Index, Encoder]]:
-        """Indexes whose encoder can be loaded here; the others are logged and skipped."""
+        """The indexes whose encoder can be loaded in this process. The other indexes are logged and skipped."""
         found = []
         for index in indexes:
             try:

@@ -1,7 +1,7 @@
-"""Which tensions somebody might answer, by their own profile alone (docs/field.md §3).
+"""Finds the tensions that a person might answer, from their own profile alone (docs/field.md §3).
 
-What is near depends on two texts and on the tensions that everybody of the scene may read. No other profile has a part in it, so that
-nobody learns of one by changing their own.
+The result depends on this profile and on the tensions, which everybody of the scene may read. It does not depend on
+other profiles. So nobody can learn about another profile by changing their own.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tongyao.field.scene import ONE_THREAD, searchable_chunks
 from tongyao.protocol.model.tension import Tension
 
 LEAST: Final = 0.08
-"""Cosine below which a passage has little more than common words with a line."""
+"""If the cosine is lower, a passage and a line share little more than common words."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """`text[start:end]` of the profile is near this part (T, B1, E …) of this tension."""
+    """`text[start:end]` of the profile is near the part `part` (T, B1, E …) of the tension `tension`."""
 
     tension: str
     part: str
@@ -83,9 +83,9 @@ def _starts(lines: Sequence[tuple[str, str, str]]) -> Any:
 
 
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-    """The nearest passage of a profile for each tension that it is near, the nearest tension first.
+    """The nearest passage of a profile for each tension near it. The nearest tension comes first.
 
-    Terms are weighted by how few of the lines have them.
+    The fewer lines contain a term, the higher is its weight.
     """
     there, chunks = TensionLines(tensions), searchable_chunks(text)
     if not there.lines or not chunks:

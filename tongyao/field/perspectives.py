@@ -1,4 +1,4 @@
-"""The three perspectives: resonance, complement, interference (docs/field.md §3). They are never merged into one score."""
+"""The three perspectives: resonance, complement, interference (docs/field.md §3). Their scores are never merged into one score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tongyao.protocol.model.tension import Tension
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 CLOSE: Final = 3.0
-"""Least score of a facet that counts as close: one standard deviation above the mean of the scene (`scene.UNIT`)."""
+"""A facet is close if its score is at least this: one standard deviation above the mean of the scene (`scene.UNIT`)."""
 
 SIDES: Final = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 OFFERS, MOVES, NEEDS = range(3)
@@ -34,7 +34,7 @@ class Match:
 
 
 class TensionScores:
-    """Scores of every part of a tension against every facet of every person of a scene, computed once."""
+    """Scores of every part of a tension against every facet of every person of a scene. They are computed once."""
 
     def __init__(
         self, scene: Scene, tension: Tension, excluded: Sequence[str] = (), *, threshold: float = 0.0,
@@ -50,12 +50,12 @@ class TensionScores:
         self._people = scene.without(excluded)
 
     def lists(self, limit: int) -> dict[str, list[Match]]:
-        """Each perspective's best `limit` people."""
+        """Return the best `limit` people of each perspective."""
         return {"resonance": self.resonance(limit), "complement": self.complement(limit),
                 "interference": self.interference(limit)}  # fmt: skip
 
     def resonance(self, limit: int) -> list[Match]:
-        """T against the facet `moves`. People without that facet are left out."""
+        """Compare T with the facet `moves`. People without that facet are left out."""
         if "T" not in self._labels:
             return []
         label = self._labels.index("T")
@@ -66,7 +66,7 @@ class TensionScores:
         )
 
     def complement(self, limit: int) -> list[Match]:
-        """The best barrier against `offers`, and E against `needs`. People close in both rank above those close in one."""
+        """Compare the barriers with `offers` (the best one counts) and E with `needs`. People close in both rank above the others."""
         barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
         given = self._scores[OFFERS][barriers][:, self._people]
         best = np.array(barriers)[given.argmax(axis=0)]
@@ -81,7 +81,7 @@ class TensionScores:
         return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
     def interference(self, limit: int) -> list[Match]:
-        """Close on one facet, far on the others: the highest single score minus the mean of the other facets."""
+        """Find people who are close on one facet and far on the others: the highest score minus the mean of the other facets."""
         if not len(self._people):
             return []
         linking = [n for n, label in enumerate(self._labels) if label != "I"]
@@ -102,7 +102,7 @@ class TensionScores:
         self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
         above: npt.NDArray[np.bool_] | None = None,
     ) -> list[Match]:  # fmt: skip
-        # Among no more people than are asked for, being below the mean says little: they are put in order, not left out.
+        # if there are at most `limit` people, a score below the mean means little: nobody is left out
         few = self._threshold <= 0 and len(self._people) <= limit
         kept = np.ones(len(people), dtype=bool) if few else scores >= self._threshold
         people, scores = people[kept], np.round(scores[kept], 4)
@@ -122,21 +122,22 @@ class TensionScores:
 
 
 def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
-    """One reason: which part of the tension (or `need`) matched which chunk, as a span without text."""
+    """One reason: the part of the tension (or `need`) and the chunk that it matched, as a span without text."""
     chunk = scene.chunks[row]
     return {"part": part, "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end, "score": score}
 
 
 def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str, float] | None = None) -> list[Match]:
-    """The union's top `limit` people first, each list in turn and within its share; then the lists' other rows.
+    """First the best `limit` people of the union, taken from each list in turn within its share. Then the other rows of
+    the lists.
 
-    Interference is never given less than another list: what cannot be divided goes to it first.
+    Interference never gets less than another list: a remainder of the division goes to it first.
     """
     quotas = _quotas(limit, shares or dict.fromkeys(PERSPECTIVES, 1.0))
     taken: set[str] = set()
     first: list[Match] = []
     waiting = {name: list(lists.get(name, ())) for name in PERSPECTIVES}
-    for bounded in (True, False):  # then, what one list could not use goes to the others
+    for bounded in (True, False):  # in the second pass, places that one list could not use go to the others
         progress = True
         while len(taken) < limit and progress:
             progress = False

@@ -1,4 +1,4 @@
-"""Profiles from files: read, checked, stored; what is refused is reported, the rest comes in (docs/field.md §1)."""
+"""Imports profiles from files: reads, checks and stores them. Refused profiles are reported (docs/field.md §1)."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ _CARD: Final = {
     "CATEGORIES": "skills",
     "NOTE": "bio",
 }
-"""Properties of a vCard (RFC 6350) and the fields that they become. Addresses and numbers are left out."""
+"""Properties of a vCard (RFC 6350) and the fields that they become. Other properties, such as addresses and phone numbers, are left out."""
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
 _LONGEST_NUMBER: Final = 1_000
-"""Digits; a longer one stays as it is written, since Python refuses to read some."""
+"""A number with this many digits or more stays a text, because Python refuses to parse very long numbers."""
 BATCH: Final = 200
 AT_A_TIME: Final = 2
-"""Profiles of one transaction, and transactions at a time."""
+"""`BATCH`: profiles of one transaction. `AT_A_TIME`: transactions at the same time."""
 
 
 _FOLDED_LINE: Final = re.compile(r"\r?\n[ \t]")
-_LINE_END: Final = re.compile(r"\r\n|[\r\n]")  # no other character ends a line: it may stand in a value
+_LINE_END: Final = re.compile(r"\r\n|[\r\n]")  # no other character ends a line: a value may contain it
 _ESCAPED: Final = re.compile(r"\\(.)")
-"""Of vCard files (RFC 6350 §3.2, §3.4)."""
+"""Patterns for vCard files (RFC 6350 §3.2, §3.4)."""
 
 
 class ImportRefusal(str):
-    """Why something is refused, in English; `zh` says the same in Chinese. Made of a text of `texts/field/import.toml`."""
+    """The reason for a refusal, in English. `zh` is the same reason in Chinese. The texts are in `texts/field/import.toml`."""
 
     zh: str
 
     def __new__(cls, key: str, /, **values: object) -> ImportRefusal:
-        """`values`: of the text; one that is itself in both languages stands in each in its own."""
+        """`values` fill the placeholders. A value that is itself in both languages appears in the language of the text."""
         words = catalogue("field")
         made = super().__new__(cls, worded(words, "en", f"import.{key}", **values))
         chinese = {name: getattr(value, "zh", value) for name, value in values.items()}
@@ -73,7 +73,7 @@ class ImportRefusal(str):
 
 
 class NotProfiles(Exception):
-    """The file as a whole is none of the known forms. The reason says what was found and what is expected."""
+    """The file as a whole has none of the known forms. The reason states the form found and the forms expected."""
 
     def __init__(self, key: str, /, **values: object) -> None:
         self.reason = ImportRefusal(key, **values)
@@ -81,7 +81,7 @@ class NotProfiles(Exception):
 
 
 class _NoProfile(ValueError):
-    """One row is no profile that can be stored."""
+    """One entry of a file is not a profile that can be stored."""
 
     def __init__(self, key: str, /, **values: object) -> None:
         self.reason = ImportRefusal(key, **values)
@@ -90,8 +90,11 @@ class _NoProfile(ValueError):
 
 @dataclass
 class ImportReport:
-    """What became of an import: how many are stored now, of these how many came in new and how many are a new version of one
-    that was there; ids refused with the reason."""
+    """The outcome of an import.
+
+    `stored`: profiles that are stored now, also those that were stored before. `new`: profiles that this import added.
+    `changed`: profiles of which this import stored a new version. `refused`: ids with the reason.
+    """
 
     stored: int = 0
     new: int = 0
@@ -111,16 +114,17 @@ async def import_profiles(
     dry_run: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ImportReport:
-    """Store every profile of `path` in `scene`, which is made when missing.
+    """Store every profile of `path` in `scene`. The scene is created if it is missing.
 
-    A few hundred are one transaction, and what is there already is passed over: an import that was killed is repeated.
-    Where one of them cannot be stored, each of the few hundred is tried alone.
+    A transaction stores up to `BATCH` profiles. Profiles already stored with the same text are skipped, so an
+    interrupted import can be repeated. If one profile of a transaction cannot be stored, each profile of it is tried
+    alone.
 
     Args:
-        consents: where the field `consent` of somebody new is kept; what a person decided themselves stays.
+        consents: stores the field `consent` of new people. A decision that a person made themselves stays.
         dry_run: count and check, and store nothing.
-        sample: nobody real; such profiles stand behind registered people where scores tie.
-        progress: called with how many were dealt with and how many there are.
+        sample: the profiles are of invented people. They rank behind registered people if scores are equal.
+        progress: called with the number of entries done and the number of all entries.
 
     Raises:
         NotProfiles: no profile can be read from `path` at all.
@@ -143,7 +147,7 @@ async def import_profiles(
     done = 0
 
     def checked(row: _FileEntry) -> NewProfile | None:
-        """One row; None when it is refused, or is there as it is."""
+        """Check one entry. None if it is refused, or if it is already stored with the same text."""
         try:
             id, text = _checked(row, scene, seen, max_chars)
             language, consent = _language(row.value), _consent(row.value)
@@ -197,7 +201,7 @@ async def import_profiles(
 
     async def store() -> None:
         nonlocal done
-        while batch := list(islice(waiting, BATCH)):  # one iterator for all: each row is taken once
+        while batch := list(islice(waiting, BATCH)):  # all tasks share this iterator, so each entry is taken once
             wanted = [profile for row in batch if (profile := checked(row)) is not None]
             new = [profile for profile in wanted if profile.id not in there]
             if dry_run:
@@ -227,7 +231,7 @@ async def import_profiles(
 
 
 class _FileEntry(NamedTuple):
-    """One entry of a file. `named`: as it is called in the report. `id`: empty where the file gives none."""
+    """One entry of a file. `named`: its name in the report. `id`: empty if the file gives no id."""
 
     named: str
     id: str
@@ -235,7 +239,7 @@ class _FileEntry(NamedTuple):
 
 
 def _checked(row: _FileEntry, scene: str, seen: set[str], max_chars: int) -> tuple[str, str]:
-    """The id and the text of one row. Raises `ValueError` that says what is wrong with it."""
+    """The id and the text of one entry. Raises `_NoProfile` with the reason if the entry is refused."""
     if row.id:
         _check_id(row.id, seen)
     text = profile_text(row.value)
@@ -265,9 +269,9 @@ def _check_id(id: str, seen: set[str]) -> None:
 
 
 def profile_text(value: object) -> str:
-    """One profile as text, a line `field: value` each; NFC, without control characters and HTML tags.
+    """One profile as text: a line `field: value` for each field, in NFC, without control characters and HTML tags.
 
-    Raises `ValueError` when the value is neither text nor an object of fields.
+    Raises `ValueError` if the value is neither text nor an object of fields.
     """
     if isinstance(value, str):
         lines = [value]
@@ -292,7 +296,7 @@ def profile_text(value: object) -> str:
 
 
 def _without_scripts(text: str) -> str:
-    """`text` without script and style elements; one that is never closed stays."""
+    """`text` without script and style elements. An element without an end tag stays."""
     lower, parts, at, unclosed = text.lower(), [], 0, set[str]()
     for opening in _SCRIPT.finditer(text):
         element = opening.group(1).lower()
@@ -301,7 +305,7 @@ def _without_scripts(text: str) -> str:
         closing = lower.find(f"</{element}", opening.end())
         end = lower.find(">", closing) if closing >= 0 else -1
         if end < 0:
-            unclosed.add(element)  # then none of its kind behind it is closed either
+            unclosed.add(element)  # later elements of this name have no end tag either
             continue
         parts += [text[at : opening.start()], " "]
         at = end + 1
@@ -309,7 +313,7 @@ def _without_scripts(text: str) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object that names something twice: as a dictionary it would silently lose one."""
+    """A JSON object that contains a name twice. A dictionary would silently lose one of the two values."""
 
 
 def _plain(value: object) -> str:
@@ -325,9 +329,9 @@ def _plain(value: object) -> str:
 
 
 def _display_name(value: object) -> str:
-    """The name that is given, in a field or as a text's first heading, if it may be one (`names.problem_with`).
+    """The display name: from a field, or from a text's first heading. Empty if `names.problem_with` rejects it.
 
-    An id or a file's name never becomes a name.
+    An id or a file name never becomes a display name.
     """
     names = [value.get(name) for name in _NAMES] if isinstance(value, dict) else []
     if isinstance(value, str):
@@ -337,13 +341,16 @@ def _display_name(value: object) -> str:
 
 
 def _language(value: object) -> str:
-    """The language that a row gives, `en` or `zh`; empty where it gives none. Other words are of the profile: languages that somebody speaks."""
+    """The language that an entry gives: `en` or `zh`, else empty.
+
+    Other values of the field belong to the profile: they are languages that the person speaks.
+    """
     given = _given(value, ("language",)).lower()
     return given if given in ("en", "zh") else ""
 
 
 def _consent(value: object) -> Consent | None:
-    """The consent that a row gives. Raises `ValueError` for another word."""
+    """The consent that an entry gives. Raises `ValueError` for an unknown word."""
     given = _given(value, _CONSENTS).lower()
     if given not in ("", *Consent):
         raise _NoProfile("no_consent", given=given[:40])
@@ -351,7 +358,7 @@ def _consent(value: object) -> Consent | None:
 
 
 def _is_of_the_row(name: object, value: object) -> bool:
-    """Whether a field is no part of the text of a profile."""
+    """Whether a field does not belong to the text of the profile."""
     return name in (*_IDS, *_CONSENTS) or (name == "language" and str(value).strip().lower() in ("en", "zh"))
 
 
@@ -361,7 +368,7 @@ def _given(value: object, names: Sequence[str]) -> str:
 
 
 def _cards(path: Path, text: str) -> Iterator[_FileEntry]:
-    """The people of a vCard file. A line that begins with a space goes on with the line before."""
+    """The people of a vCard file. A line that begins with a space continues the line before it."""
     fields: dict[str, list[str]] | None = None
     for line in _LINE_END.split(_FOLDED_LINE.sub("", text)):
         name, _, value = line.partition(":")
@@ -395,7 +402,7 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
             try:
                 if not (file.resolve(strict=True).is_relative_to(folder) and file.is_file()):
                     raise OSError
-            except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
+            except (OSError, RuntimeError):  # RuntimeError: links that point to each other
                 report.refused.append((file.stem, ImportRefusal("link_out")))
                 continue
             try:
@@ -413,14 +420,14 @@ def _rows(path: Path, report: ImportReport) -> Iterator[_FileEntry]:
         raise NotProfiles("utf16", path=path)
     if kind := kind_of_file(raw):
         raise NotProfiles(f"is_{kind}")
-    text = raw.decode("utf-8-sig", "surrogateescape")  # who is affected is refused, one by one
+    text = raw.decode("utf-8-sig", "surrogateescape")  # entries with invalid bytes are refused one by one later
     if path.suffix.lower() == ".csv":
         csv.field_size_limit(LONGEST_CELL)
         try:
             lines = csv.reader(io.StringIO(text))
             names = next(lines, [])
             for number, cells in enumerate(filter(None, lines), 2):
-                row = dict(zip(names, cells, strict=False))  # a short row has no part in the columns that it lacks
+                row = dict(zip(names, cells, strict=False))  # if a row is too short, the missing columns get no value
                 id = _id_of(row)
                 yield _FileEntry(id or f"line-{number}", id, row)
         except csv.Error as error:

@@ -1,4 +1,4 @@
-"""Search with a raw text that has not been formulated into T, I, B and E (docs/field.md §3)."""
+"""Search with a raw text that was not formulated into T, I, B and E (docs/field.md §3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def relevant(
 ) -> list[list[Match]]:
     """Return the nearest `top` people for each need, best first, each with their nearest chunk.
 
-    All facets but `identity` are compared: what people need also tells what they move toward.
+    All facets except `identity` are compared, because the needs of people also show the direction of their moves.
     """
     near = scene.near(scene.ask(needs, encoded), SIDES)
     people = scene.without(excluded)

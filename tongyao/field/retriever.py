@@ -24,19 +24,22 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.single_flight import SingleFlight
 
 BUDGET_CHARS: Final = 15_000
-"""Most that an endpoint is shown of a profile over 50,000 characters; 700,000 / 3,888 is the seed's 180:1."""
+"""The most characters that an endpoint is shown of a profile over 50,000 characters.
+
+The seed's example, 3,888 of 700,000 characters, is a ratio of 180:1.
+"""
 
 PIECE_CHARS: Final = 400
 CHINESE_PIECE_CHARS: Final = 120
-"""A piece of so many characters says about one thing: 70 English words, or three Chinese sentences."""
+"""Length of a piece, in characters: 70 English words, or three Chinese sentences. Most pieces of this length have one subject."""
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
 
 
 class ChunkRetriever:
-    """Chunks, fits and searches one profile at a time, in a thread; keeps the last `keep` fitted profiles.
+    """Chunks, fits and searches one profile at a time, in a thread. Keeps the last `keep` fitted profiles.
 
-    `budget_chars` bounds what is shown: the ratio is `Material.total_chars / Material.shown_chars`.
+    `budget_chars` is the most characters that are shown. The ratio is `Material.total_chars / Material.shown_chars`.
     """
 
     name = "chunks"
@@ -48,10 +51,13 @@ class ChunkRetriever:
         self._fitted = SingleFlight[Fitted](keep=keep)
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text` nearest to each text of `focus`, or without any to T, I, each barrier and E, in text order, each with the
-        parts of the tension it was found for.
+        """Return the pieces of `text` that are nearest to the queries, in text order.
 
-        They take turns choosing, best first, until the budget is spent. Chosen pieces that touch are joined.
+        The queries are the texts of `focus`. If `focus` is empty, they are T, I, each barrier and E. Each piece carries
+        the labels of the parts of the tension for which it was found.
+
+        The queries choose in turns, each its best remaining piece, until the budget is spent. Chosen pieces that touch
+        are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
         fitted = await self._fitted.get(key, lambda: READINGS.run(partial(fit, text)))
@@ -64,7 +70,7 @@ class ChunkRetriever:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A profile ready to be searched. Row n of `vectors` and of `counts` is `spans[n]`."""
+    """A profile that is ready to be searched. Row n of `vectors` and of `counts` belongs to `spans[n]`."""
 
     spans: list[tuple[int, int]]
     encoder: Encoder
@@ -73,7 +79,7 @@ class Fitted:
 
 
 def fit(text: str) -> Fitted:
-    """`text` cut into pieces, with an encoder that is fitted on them."""
+    """Cut `text` into pieces and fit an encoder on them."""
     is_chinese = language_of(text) == "zh"
     spans = list(windows(text, chars=CHINESE_PIECE_CHARS if is_chinese else PIECE_CHARS))
     texts = [text[start:end] for start, end in spans]
@@ -82,7 +88,7 @@ def fit(text: str) -> Fitted:
 
 
 def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
-    """Spans of the text, `budget` characters at most, with the labels of `targets` that chose them (`queries_of`)."""
+    """Choose spans of the text with at most `budget` characters in total. Each span has the labels of the `targets` that chose it."""
     if not fitted.spans or not targets:
         return {}
     asked = list(targets.values())
@@ -98,7 +104,7 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
             span = fitted.spans[order[turn]]
             if span not in chosen:
                 if span[1] - span[0] > left:
-                    if not chosen:  # a budget below one piece: its beginning is better than nothing
+                    if not chosen:  # the budget is smaller than one piece: only the beginning of the piece is shown
                         chosen[span[0], span[0] + left] = {label}
                     return chosen
                 left -= span[1] - span[0]
@@ -107,20 +113,21 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
 
 
 def queries_of(tension: Tension, focus: Iterable[str]) -> dict[str, str]:
-    """What a profile is searched for, by label: the texts of `focus` under numbers, or without any the lines of the tension.
+    """The queries for a search in a profile, by label.
 
-    What answers the tension was shown in round 1.
+    The queries are the texts of `focus`, labelled by number. If `focus` has no text, they are the lines of the tension.
+    The passages nearest to the tension were already shown in round 1.
     """
     return {str(number): text for number, text in enumerate(focus, 1) if text.strip()} or tension.targets()
 
 
 def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
-    """Return those of `labels` that are lines of the tension, in order."""
+    """Return the `labels` that are lines of the tension, in order."""
     return tuple(sorted(set(labels) & set(tension.targets())))
 
 
 def joined(text: str, spans: Iterable[tuple[int, int, Iterable[str]]]) -> tuple[Piece, ...]:
-    """Pieces of `text` from spans (start, end, labels), in text order; spans that touch or overlap become one piece."""
+    """Make pieces of `text` from spans (start, end, labels), in text order. Spans that touch or overlap become one piece."""
     merged: list[tuple[int, int, set[str]]] = []
     for start, end, labels in sorted(spans, key=lambda span: span[:2]):
         if merged and start <= merged[-1][1]:

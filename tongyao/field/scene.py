@@ -1,4 +1,4 @@
-"""Scoring of people against queries: chunk vectors and term counts in memory (docs/field.md §4)."""
+"""Scores people against queries, with chunk vectors and term counts in memory (docs/field.md §4)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ SVD_WEIGHT: Final = 2.0
 MODEL_WEIGHT: Final = 2.0
 WORDS_WEIGHT: Final = 1.0
 UNIT: Final = 3.0
-"""The score of a person who is one standard deviation above the mean in every space, whichever spaces a query uses."""
+"""The score of a person who is one standard deviation above the mean in every space.
+
+It is the same for every set of spaces that a query uses.
+"""
 
 ONE_THREAD: Final = ThreadpoolController()
-"""Limits BLAS to one thread: for a few queries over a few thousand chunks more threads are slower."""
+"""Limits BLAS to one thread. For a few queries over a few thousand chunks, more threads are slower."""
 
 Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """The vectors of one encoder, a row for each chunk of the scene, and their weight in the score."""
+    """The vectors of one encoder, one row per chunk of the scene, and the weight of this encoder in the score."""
 
     encoder: Encoder
     vectors: Vectors
@@ -42,7 +45,10 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class EncodedQueries:
-    """Queries as hashed term counts and, per encoder, as vectors; `speaking`: whether the encoder supports their language."""
+    """Queries as hashed term counts and, per encoder, as vectors.
+
+    `speaking`: for each encoder and query, whether the encoder supports the language of the query.
+    """
 
     words: csr_matrix
     vectors: list[Vectors]
@@ -55,7 +61,7 @@ class EncodedQueries:
 
     @classmethod
     def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> EncodedQueries:
-        """Encode each query with the encoders that support its language; zeros elsewhere."""
+        """Encode each query with the encoders that support its language. The vectors of the other encoders are zeros."""
         languages = [language_of(query) for query in queries]
         vectors, speaking = [], []
         for encoder in encoders:
@@ -72,9 +78,10 @@ class EncodedQueries:
 
 @dataclass(frozen=True)
 class QuerySimilarities:
-    """Queries against all chunks of a scene: cosines per space, float64[queries, chunks], and the query terms.
+    """Similarities of queries to all chunks of a scene: cosines per space, float64[queries, chunks], and the query
+    terms.
 
-    `reference`: the same queries against the people who give mean and standard deviation.
+    `reference`: similarities of the same queries to the people from whom mean and standard deviation are taken.
     """
 
     cosines: list[Scores]
@@ -86,8 +93,12 @@ class QuerySimilarities:
 
 @dataclass(frozen=True)
 class FacetChunks:
-    """The chunks of some facets. `rows`: their rows in the scene, `owners`: whose; `people`: distinct owners, `starts`: where the
-    rows of each begin; `roots`: square root of their number; `counts`: term counts per person."""
+    """The chunks of some facets.
+
+    `rows`: the rows of these chunks in the scene. `owners`: the owner of each row. `people`: the distinct owners.
+    `starts`: the position of each owner's first row. `roots`: the square root of the number of rows of each owner.
+    `counts`: term counts per person.
+    """
 
     rows: npt.NDArray[np.int64]
     owners: npt.NDArray[np.int64]
@@ -99,7 +110,7 @@ class FacetChunks:
 
 @dataclass(frozen=True)
 class RawScores:
-    """Scores before standardisation, float64[queries, people]: one matrix per space, and BM25."""
+    """Scores before standardisation, float64[queries, people]: one matrix per space, and one of BM25."""
 
     spaces: list[Scores]
     words: Scores
@@ -107,8 +118,8 @@ class RawScores:
 
 @dataclass(frozen=True)
 class Nearness:
-    """`scores` float64[queries, people], standardised over the scene; `chunks` int64[queries, people], the row of the person's
-    nearest chunk, -1 where they have none on these facets.
+    """`scores` float64[queries, people], standardised over the scene. `chunks` int64[queries, people]: the row of the
+    person's nearest chunk, or -1 if the person has no chunk of these facets.
     """
 
     scores: Scores
@@ -116,11 +127,12 @@ class Nearness:
 
 
 class Scene:
-    """People in the order of `profile_ids`; chunks in the order of people and of their texts.
+    """People in the order of `profile_ids`, and chunks in the order of people and of their texts.
 
-    `owners`: number of the person of each chunk. `counts`: term counts of each chunk. `samples`: ids that rank behind others
-    on a tie. `reference`: other people of the same scene and spaces who give mean and standard deviation (None: the people
-    here do). `statistics`: BM25 statistics of the whole scene, by sorted features, where these people are only a part of it.
+    `owners`: the number of the person of each chunk. `counts`: term counts of each chunk. `samples`: ids that rank
+    behind other people if scores are equal. `reference`: other people of the same scene and spaces, from whom mean and
+    standard deviation are taken (None: from the people of this object). `statistics`: BM25 statistics of the whole
+    scene for sorted features; needed if these people are only a part of the scene.
     """
 
     def __init__(
@@ -145,7 +157,7 @@ class Scene:
 
     @classmethod
     def of(cls, texts: dict[str, str], *, samples: Iterable[str] = ()) -> Scene:
-        """Chunk, fit and encode `texts` (id → profile), which are all of a scene."""
+        """Chunk, fit and encode `texts` (id → profile), which are all profiles of a scene."""
         owners, chunks, pieces = [], [], []
         for number, text in enumerate(texts.values()):
             for chunk in searchable_chunks(text):
@@ -180,12 +192,12 @@ class Scene:
         )  # fmt: skip
 
     def without(self, profile_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers of all people but these."""
+        """The numbers of all people except these."""
         left_out = set(profile_ids)
         return np.array([n for n, id in enumerate(self.profile_ids) if id not in left_out], dtype=np.int64)
 
     def ask(self, queries: Sequence[str], encoded: EncodedQueries | None = None) -> QuerySimilarities:
-        """Compare queries with every chunk. `encoded`: the same queries, encoded in the order of `spaces`, where they already are."""
+        """Compare queries with every chunk. `encoded`: the same queries if they are already encoded, in the order of `spaces`."""
         with ONE_THREAD.limit(limits=1):
             encoded = encoded or EncodedQueries.of(queries, [space.encoder for space in self.spaces])
             return self._ask(encoded, self._statistics(encoded.terms.features) if self._statistics else None)
@@ -199,7 +211,7 @@ class Scene:
         return QuerySimilarities(cosines, encoded.speaking, encoded.terms, statistics, reference)
 
     def near(self, asked: QuerySimilarities, sides: Sequence[Facet]) -> Nearness:
-        """Each query against the chunks of these facets: every space and BM25, standardised, weighted and summed."""
+        """Compare each query with the chunks of these facets. Scores of every space and of BM25 are standardised, weighted and summed."""
         people, queries = len(self.profile_ids), len(asked.terms.words)
         best = np.full((queries, people), -1)
         side = self._side(tuple(sides))
@@ -233,7 +245,7 @@ class Scene:
         return self._sides[sides]
 
     def _raw(self, asked: QuerySimilarities, side: FacetChunks) -> RawScores:
-        """Scores summed over the chunks of each person; 0 for people without chunks on these facets."""
+        """Sum the scores over the chunks of each person. The score is 0 for people without chunks of these facets."""
         spaces = []
         for cosines in asked.cosines:
             dense = np.zeros((len(cosines), len(self.profile_ids)))
@@ -244,5 +256,5 @@ class Scene:
 
 
 def searchable_chunks(text: str) -> list[Chunk]:
-    """The chunks of a profile that are searched: all but those of the facet `identity`."""
+    """The searchable chunks of a profile: all except chunks of the facet `identity`."""
     return [chunk for chunk in split(text) if chunk.facet is not Facet.IDENTITY]

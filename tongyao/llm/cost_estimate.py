@@ -1,4 +1,4 @@
-"""Estimate of the cost of a process before it starts (docs/models.md, estimate)."""
+"""Estimates the cost of a process before it starts (docs/models.md, estimate)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tongyao.protocol.model.value import Value
 
 TENSION: Final = 450
 TURN: Final = (1_000, 500, 150)
-"""Tokens of one participant's items: in round 1, in round 2, in each later one, as careful readers wrote them."""
+"""Tokens of one participant's items in round 1, in round 2, and in each later round, as measured on carefully written answers."""
 OBSERVATION: Final = (500, 260)
-"""Tokens of an observation: at least, and for every pair that is examined."""
+"""Tokens of an observation: the minimum, and the addition per examined pair."""
 PLAN: Final = (1_500, 1_300)
-"""Tokens of a plan: at least, and for every participant."""
+"""Tokens of a plan: the minimum, and the addition per participant."""
 DELIVERY: Final = 1_300
 THINKING: Final = Decimal("2.0")
-"""Output tokens for each token of an answer, thinking included. Not measured: nobody has run this on Claude."""
+"""Output tokens per token of an answer, including thinking. This is not measured: nobody has run it on Claude."""
 
 
 class StepEstimate(Value):
-    """The calls of one step. `fresh`: prompt tokens not read from a cache; those written to it are priced so."""
+    """The calls of one step. `fresh`: prompt tokens that are not read from a cache; they are priced as cache writes."""
 
     step: str
     model: str
@@ -41,9 +41,10 @@ class StepEstimate(Value):
 def estimate(
     *, language: Language, people: int, profile_chars: int, rounds: int, models: Mapping[str, str], prices: PriceTable
 ) -> tuple[StepEstimate, ...]:
-    """The steps of a process with proxies only, without repairs. `profile_chars`: of one profile. `cost` None: price unknown.
+    """Estimate the steps of a process with proxies only, without repairs.
 
-    The first request of a step writes its prompt to the cache; a later round reads what the round before wrote.
+    `profile_chars`: length of one profile. A `cost` of None means that the price is unknown. The first request of a
+    step writes its prompt to the cache. A later round reads the part that the round before wrote.
     """
     wide = 1 if language == "zh" else 3
     profile = min(profile_chars, WHOLE_PROFILE_CHARS) // wide

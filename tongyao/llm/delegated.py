@@ -1,7 +1,7 @@
-"""The delegated engine: whoever answers the model calls, answers them from outside (docs/models.md, "Delegated").
+"""The delegated engine: model calls are answered from outside by an answerer (docs/models.md, "Delegated").
 
-`answer` keeps nothing and waits for nothing. Without an answer it raises `AnswerPending` with what is to be answered; the ledger
-keeps that, and the next `answer` of the same call comes with the reply.
+`answer` stores nothing and does not wait. Without a reply it raises `AnswerPending` with the request. The ledger stores
+the request, and the next `answer` of the same call brings the reply.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tongyao.protocol.model.value import Draft
 
 NAME: Final = "delegated"
 ESTIMATED: Final = "tokens_estimated"
-"""The label of every answer: nobody reports what it used."""
+"""The label of every answer: its usage is estimated, because answerers do not report it."""
 MOST_CHARS: Final = 200_000
-"""The longest answer that is taken. The longest of a model, a plan for eight people, has about 40,000."""
+"""The longest accepted answer. The longest answer of a model, a plan for eight people, has about 40,000 characters."""
 _PROMPT_TOKENS: Final = 5_000
 _ANSWER_TOKENS: Final = 8_000
 
 
 class DelegatedEngine:
-    """An `Engine` that asks whoever answers calls: an assistant over MCP, a program, or a person."""
+    """An `Engine` whose calls are answered by an answerer: an assistant over MCP, a program, or a person."""
 
     name: str = NAME
 
@@ -39,15 +39,15 @@ class DelegatedEngine:
         self._folder = prompts_folder
 
     def model_for(self, step: str) -> str:
-        """Always empty: who answers is known with the answer."""
+        """Always empty: the answerer becomes known with the answer."""
         return ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Estimated tokens, and no money: whoever answers pays for their model themself."""
+        """Estimated tokens, and no cost: answerers pay for their own models."""
         return Bound(_PROMPT_TOKENS + estimated_tokens(prompt) + _ANSWER_TOKENS, Decimal(0))
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """The reply that the call brings. Raises `AnswerPending` without one, `Unreadable`."""
+        """Read the reply in the call. Raises `AnswerPending` if there is none, `Unreadable` if it cannot be read."""
         asked = self._request(step, request, call)
         tokens = estimated_tokens(asked)
         if call.reply is None:
@@ -63,7 +63,7 @@ class DelegatedEngine:
         )
 
     def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
-        """Return the request as a JSON object of texts: `instructions`, `input`, and of a repair `previous` and `repair`."""
+        """Return the request as a JSON object of texts: `instructions`, `input`, and for a repair also `previous` and `repair`."""
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         blocks = rendering.blocks(request, prompt.parts)
         asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
@@ -75,17 +75,17 @@ class DelegatedEngine:
 
 
 class DelegatedAnswers:
-    """Checks of answers that come from outside, for the doors."""
+    """Checks of answers from outside, for the API, MCP and the command line."""
 
     def schema(self, step: str) -> dict[str, object]:
-        """The JSON schema of the answers of a step."""
+        """The JSON schema for answers of a step."""
         draft: type[Draft] = STEPS[step].draft
         return schema_of(draft)
 
     def problem_with(self, step: str, text: str) -> str:
-        """Why `text` cannot be taken as an answer of this step; empty where it can. It names fields and quotes nothing."""
+        """The reason why `text` is not accepted as an answer of this step, or empty. It names fields and quotes nothing."""
         if len(text) > MOST_CHARS:
-            return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are taken"
+            return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are accepted"
         try:
             read(text, STEPS[step].draft)
         except Unreadable as error:

@@ -1,4 +1,4 @@
-"""The interface of every engine (an extension point, see docs/extending.md §1), and what passes through it."""
+"""The interface of all engines (an extension point, see docs/extending.md §1), and its data types."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ AnswerT = TypeVar("AnswerT", covariant=True)
 
 @dataclass(frozen=True)
 class Reask:
-    """Why a step is asked again: `previous` is the raw text of the answer, `complaints` say what to correct, a line each.
+    """The request to repair an answer. `previous`: the raw text of the answer. `complaints`: the corrections needed,
+    one line each.
 
-    The engine answers with the corrected part only (the items, pairs or claims complained of), in the same shape.
-    `unreadable`: the answer did not have the required structure, so that nothing of it stands.
+    The engine answers only with the corrected part (the faulty items, pairs or claims), in the same shape.
+    `unreadable`: the answer did not have the required structure, so no part of it is kept.
     """
 
     previous: str
@@ -29,7 +30,7 @@ class Reask:
 
 @dataclass(frozen=True)
 class OutsideReply:
-    """An answer that came from outside: its text, and the name of who gave it."""
+    """An answer from outside: its text, and the name of the answerer."""
 
     text: str
     answerer: str
@@ -37,10 +38,11 @@ class OutsideReply:
 
 @dataclass(frozen=True)
 class Call:
-    """The circumstances of a request: its key, the prompt override of the scene, the heartbeat, and the time-out.
+    """The circumstances of a request: its key, the scene's prompt override, the heartbeat, and the time-out.
 
-    `seconds`: the caller gives up then; None leaves the time-out to the engine. `hear`: told of the answer's text while it comes,
-    each time from its beginning; an engine that has it at once need not call it. `reply`: the answer of an earlier `AnswerPending`.
+    `seconds`: the caller gives up after this time; None leaves the time-out to the engine. `hear`: called with the text
+    of the answer so far, while it arrives; an engine that gets the whole answer at once need not call it. `reply`: the
+    reply to an earlier `AnswerPending`.
     """
 
     key: CallKey
@@ -62,7 +64,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Answer(Generic[AnswerT]):
-    """A draft, the raw text it was read from, who gave it and what it cost (US dollars)."""
+    """A draft, the raw text from which it was read, the engine and model that gave it, and its cost (US dollars)."""
 
     draft: AnswerT
     text: str
@@ -77,9 +79,9 @@ class Answer(Generic[AnswerT]):
 class Engine(Protocol):
     """An engine answers the model steps (`tongyao.protocol.model.steps`).
 
-    An engine keeps no state between calls that would change an answer: everything it may use is in the request.
-    `answer` calls `call.beat` at least every few seconds while an answer is on its way. It raises the errors of
-    `tongyao.llm.errors`, and nothing else on purpose.
+    It keeps no state between calls that would change an answer: all information that it may use is in the request.
+    `answer` calls `call.beat` at least every few seconds until the answer is complete. It raises the errors of
+    `tongyao.llm.errors` and, on purpose, no others.
     """
 
     @property
@@ -88,16 +90,16 @@ class Engine(Protocol):
         ...
 
     def model_for(self, step: str) -> str:
-        """The model that answers `step`, for the manifest; empty when there is none."""
+        """The model that answers `step`, for the manifest. Empty if there is none."""
         ...
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The most a call of `step` can use whose request holds about the text `prompt`; zero when it costs nothing.
+        """The most that a call of `step` can use if its request contains roughly the text `prompt`. Zero if it is free.
 
-        `units`: what an answer grows with (`Step.units`).
+        `units`: the quantity with which the answer grows (`Step.units`).
         """
         ...
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """The answer of `step` to `request`."""
+        """Answer `request` for `step`."""
         ...

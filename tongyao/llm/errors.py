@@ -1,7 +1,7 @@
 """Failures of an engine, and the effect of each on the process.
 
-This file is the only place where a failure of a service becomes an outcome (docs/models.md, the table of
-errors): `of_failure` reads the table below; it knows no client library, so that activities may import it.
+Only this file maps a failure of a service to an outcome (docs/models.md, the table of errors). `of_failure` uses the
+table below. It needs no client library, so activities may import this module.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from tongyao.llm.engine import Usage
 
 
 class EngineError(Exception):
-    """Base of all. `reason` is a closed word for the ledger and the events; it never holds anybody's text.
+    """Base class of all errors here. `reason` is a closed word for the ledger and the events, and never contains a
+    person's text.
 
-    `usage`, `cost` and `model` say what the failed call had used up by then: it is paid for as well.
+    `usage`, `cost` and `model` describe the usage of the failed call, which must be paid too.
     """
 
     reason = "engine_error"
@@ -26,19 +27,19 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """A failure whose cause only an operator can remove (expired key, no credit, no server): the process is suspended."""
+    """A failure whose cause only an operator can remove (expired key, no credit, no server). The process is suspended."""
 
     reason = "operator_needed"
 
 
 class DayBudgetUsed(EngineError):
-    """The day's budget is used up and the call was not made: the process is suspended, and tries again by itself."""
+    """The day's budget is used up, and the call was not made. The process is suspended and tries again by itself."""
 
     reason = "day_budget"
 
 
 class Transient(EngineError):
-    """May succeed later: retried, a bounded number of times. `retry_after`: seconds, where the server named them."""
+    """The call may succeed later. It is retried a limited number of times. `retry_after`: seconds, if the server stated them."""
 
     reason = "transient"
 
@@ -49,33 +50,33 @@ class Transient(EngineError):
 
 
 class AnswerPending(EngineError):
-    """Somebody outside answers this call, later: its step is parked, and made again when the answer is there.
+    """The call will be answered from outside later. Its step is parked and repeated when the answer has arrived.
 
-    `request`: what they are shown, as JSON (`tongyao.llm.delegated`); empty where the call waits already. `tokens`: of it, estimated.
-    `calls`: ids of the calls that wait, once they are known.
+    `request`: the request that answerers see, as JSON (`tongyao.llm.delegated`); empty if the call already waits.
+    `tokens`: its estimated length. `calls`: ids of the waiting calls, once they are known.
     """
 
     reason = "answer_pending"
 
     def __init__(self, request: str = "", *, tokens: int = 0, calls: tuple[str, ...] = ()) -> None:
-        super().__init__(f"waits for an answer from outside: {', '.join(calls)}")
+        super().__init__(f"the step waits for an answer from outside: {', '.join(calls)}")
         self.request, self.tokens, self.calls = request, tokens, calls
 
 
 class StepFailed(EngineError):
-    """This request cannot be answered, however often it is sent; the message says what to do."""
+    """This request cannot be answered, even if it is repeated. The message states the remedy."""
 
     reason = "step_failed"
 
 
 class OutOfBudget(EngineError):
-    """The tree's budget does not cover this call, which was not made. Data for the workflow, not a failure."""
+    """The tree's budget does not cover this call, so it was not made. For the workflow this is data and not a failure."""
 
     reason = "out_of_budget"
 
 
 class ModelRefused(StepFailed):
-    """The model declined to answer. An outcome that operators see by its name."""
+    """The model declined to answer. Operators see this outcome by its name."""
 
     reason = "refused"
 
@@ -91,14 +92,14 @@ class Unreadable(EngineError):
 
 
 class Cut(Unreadable):
-    """The answer ended at the token limit, also after one retry with twice the limit. It is never used as complete."""
+    """The answer ended at the token limit, also in the retry with twice the limit. It is never used as a complete answer."""
 
     reason = "cut"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A service's error response. `kind` and `code` are its own closed words, `message` is free text."""
+    """A service's error response. `kind` and `code` are the service's own closed words. `message` is free text."""
 
     status: int
     kind: str = ""
@@ -111,21 +112,21 @@ class Failure:
 OPERATOR, RETRY, FAIL = "operator", "retry", "fail"
 
 STATUSES: Final[dict[int, tuple[str, str, str]]] = {
-    400: (FAIL, "bad_request", "the service refuses this request: mend what it names"),
+    400: (FAIL, "bad_request", "the service refuses this request: correct the parameter that it names"),
     401: (OPERATOR, "unauthorized", "the key is missing or expired: set it (for Claude ANTHROPIC_API_KEY), then resume"),
-    402: (OPERATOR, "no_credit", "no credit or a billing problem at the service: mend it there, then resume"),
-    403: (OPERATOR, "forbidden", "the key may not use this model: give it the right, then resume"),
-    404: (OPERATOR, "not_found", "no such model or address: mend the setting, then resume"),
-    408: (RETRY, "timeout", "the service gave up waiting"),
-    409: (RETRY, "conflict", "the service saw a conflict"),
+    402: (OPERATOR, "no_credit", "no credit or a billing problem at the service: solve it there, then resume"),
+    403: (OPERATOR, "forbidden", "the key may not use this model: give it the permission, then resume"),
+    404: (OPERATOR, "not_found", "no such model or address: correct the setting, then resume"),
+    408: (RETRY, "timeout", "the service stopped waiting for the request"),
+    409: (RETRY, "conflict", "the service reported a conflict"),
     413: (FAIL, "too_large", "the request is too large: choose a model with a larger context window, or shorten the profiles"),
-    422: (FAIL, "bad_request", "the service refuses this request as it is"),
-    425: (RETRY, "too_early", "the service asks to come again"),
+    422: (FAIL, "bad_request", "the service refuses this request in this form"),
+    425: (RETRY, "too_early", "the service asks for a later retry"),
     429: (RETRY, "rate_limited", "the rate limit is reached"),
     504: (RETRY, "timeout", "the service timed out"),
     529: (RETRY, "overloaded", "the service is overloaded"),
 }  # fmt: skip
-"""Status → (what it leads to, the reason in the ledger, what to do). Other 5xx are retried, others fail."""
+"""Status → (outcome, the reason in the ledger, the remedy). Other 5xx are retried, and all other statuses fail."""
 
 KINDS: Final[dict[str, int]] = {
     "invalid_request_error": 400,
@@ -140,7 +141,7 @@ KINDS: Final[dict[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Error kind → status, for errors inside a stream that began with status 200."""
+"""Error kind → status, for errors in a stream that began with status 200."""
 
 _OPERATOR_CODES: Final = (
     "spend_limit",
@@ -157,11 +158,11 @@ _OPERATOR_WORDS: Final = (
     "spending limit",
     "insufficient credit",
 )
-"""Some services report an empty account as 400 or 429: waiting does not fill it."""
+"""Some services report an empty account as 400 or 429. A retry would not help."""
 
 
 def of_failure(failure: Failure) -> EngineError:
-    """The error that `failure` means. Its message is ours; the caller adds the service's own where that is safe."""
+    """The error for `failure`. Its message is Tongyao's own. The caller adds the service's message if that is safe."""
     status = failure.status if failure.status >= 400 else KINDS.get(failure.kind, failure.status)
     if status >= 500 and status not in STATUSES:
         outcome, reason, advice = RETRY, "server_error", "the service failed"

@@ -1,6 +1,6 @@
-"""A small made-up process: what `tongyao prompts show STEP --example` shows, and what `tongyao doctor --engine` asks.
+"""A small invented process for `tongyao prompts show STEP --example` and `tongyao doctor --engine`.
 
-`example.<language>.json` holds the request of each step.
+`example.<language>.json` contains the request of each step.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _CACHED = "⋯ cached up to here ⋯"
 
 
 def render_example(step: str, language: Language) -> str:
-    """The whole prompt of `step` with the example's data; a line marks where each cached prefix ends.
+    """The whole prompt of `step` with the example's data. A line marks the end of each cached prefix.
 
-    Raises `ValueError` as `prompts.load` does.
+    Raises `ValueError` like `prompts.load`.
     """
     prompt = prompts.load(step, language)
     parts = [f"[system]\n{prompt.text}", _CACHED, "[user]"]

@@ -1,7 +1,7 @@
-"""The words with which code labels what it renders for a model, in the language of the request.
+"""The words that label rendered data for a model, in the language of the request.
 
-English labels are the keys. Closed words that an answer must hold (`complementary`, `gap`) are English in the answer
-in both languages; the Chinese prompts give each with its label.
+English labels are the keys. Closed words of an answer (`complementary`, `gap`) are English in both languages. The
+Chinese prompts give each of these words with its label.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _LABELS: Final = table("protocol", "labels")
 
 
 def line(text: str) -> str:
-    """`text` on one line: an id counts only at the start of a line, and no claim may begin one."""
+    """`text` on one line. An id counts only at the start of a line, so no claim may begin a line."""
     return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
 
 
 def with_sources(text: str, sources: Iterable[str]) -> str:
-    """`text` as one line, with the ids of its sources behind it."""
+    """`text` as one line, followed by the ids of its sources."""
     named = ", ".join(sources)
     return f"{line(text)} [{named}]" if named else line(text)
 
@@ -33,7 +33,7 @@ def label(word: str, language: Language) -> str:
 
 
 def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -> Iterator[str]:
-    """What is known of a gap, as marks: whom it asks and what came of that, and the ids of the `answers`, whoever gave them."""
+    """The known facts of a gap, as marks: whom it asks, the outcome, and the ids of all `answers`, by any participant."""
     if asked is not None:
         yield label(f"gap_{asked.outcome}", language).format(who=asked.alias, round=asked.round)
     if ids := ", ".join(answers):
@@ -41,5 +41,5 @@ def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -
 
 
 def why_ended(language: Language, *, rounds: int, converged: bool) -> str:
-    """One sentence for the author of the plan."""
+    """One sentence about the end of the rounds, for the model that writes the plan."""
     return label("converged" if converged else "stopped", language).format(round=rounds)

@@ -1,4 +1,4 @@
-"""A plan → the text a model reads: in the request for a delivery, in a parent's planning, and before a judge."""
+"""Renders a plan as text for a model: in the request for a delivery, in a parent's planning, and for a judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tongyao.protocol.model.requests import Language
 
 
 def plan_text(plan: Plan, language: Language) -> str:
-    """A plan's structure; its Markdown says the same for people and would only be read twice."""
+    """The structure of a plan. Its Markdown has the same content for people, so it is not sent too."""
     lines = _claims("date", (plan.date,) if plan.date else (), language) + _claims("possible", plan.possible, language)
     for role in plan.roles:
         lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}")

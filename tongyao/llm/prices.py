@@ -1,4 +1,4 @@
-"""Costs of calls: a dated table of prices, which an operator may replace (docs/models.md, prices)."""
+"""Computes costs of calls from a dated table of prices, which an operator may replace (docs/models.md, prices)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _SNAPSHOT = re.compile(r"[-@]\d{8}$")
 
 
 class Rates(Value):
-    """US dollars per `PriceTable.per_tokens` tokens of each kind. Cache writes are those that live five
-    minutes.
-    """
+    """US dollars per `PriceTable.per_tokens` tokens of each kind. Cache writes are writes with a lifetime of five minutes."""
 
     input: Decimal = Field(ge=0)
     output: Decimal = Field(ge=0)
@@ -45,7 +43,7 @@ class ModelRates(Rates):
 
 
 class PriceTable(Value):
-    """A table as it stands in `prices.json`: what each model cost on the day `as_of`."""
+    """A table in the form of `prices.json`: the prices of each model on the day `as_of`."""
 
     as_of: date
     currency: Literal["USD"] = "USD"
@@ -54,15 +52,14 @@ class PriceTable(Value):
     models: dict[str, ModelRates]
 
     def rates(self, model: str) -> ModelRates | None:
-        """The rates of `model`, a dated snapshot being priced as its model; None when the table does not
-        know it.
-        """
+        """The rates of `model`. A dated snapshot has the rates of its model. None for a model that is not in the table."""
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
-        """Return the cost of one request in US dollars; None, never 0, for a model that the table does not know.
+        """Return the cost of one request in US dollars. For a model that is not in the table the result is None, never
+        0.
 
-        `usage` must be that of one request: some models have other rates for long prompts.
+        `usage` must belong to one request, because some models have other rates for long prompts.
         """
         rates = self.rates(model)
         if rates is None:
@@ -77,27 +74,26 @@ class PriceTable(Value):
         ) / self.per_tokens
 
     def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
-        """The most a request can cost, for a reservation: its whole prompt written to the cache, the limit used up."""
+        """The most that a request can cost, for a reservation: its whole prompt is written to the cache, and the limit is used up."""
         return self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit))
 
 
 def estimated_tokens(text: str) -> int:
-    """A rough count for reservations: one per wide (CJK) character, one per three others."""
+    """A rough count for reservations: one token per wide (CJK) character, and one per three other characters."""
     wide = sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // 3)
 
 
 @cache
 def shipped() -> PriceTable:
-    """The table that comes with this version."""
+    """The table of this version."""
     return PriceTable.model_validate(json.loads(files("tongyao.llm").joinpath("prices.json").read_text("utf-8")))
 
 
 def load(override: Path | None = None) -> PriceTable:
-    """The shipped table with the models of `override` laid over it; its date and source are then the
-    override's.
+    """The shipped table, with the models of `override` added or replaced. Date and source are then the override's.
 
-    Raises `ValueError` with the file's name when it cannot be read as a price table.
+    Raises `ValueError` with the file's name if the file is not a price table.
     """
     if override is None:
         return shipped()

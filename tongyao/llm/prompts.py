@@ -16,10 +16,10 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
 
 PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
-"""Beside the package `tongyao`. It is not looked up as a package: another folder `prompts` could be found first."""
+"""The folder beside the package `tongyao`. It is not imported as a package, because another folder `prompts` could be found first."""
 
 OVERRIDDEN: Final = "scene"
-"""The version of a scene's prompt that names none."""
+"""The version of a scene's prompt if the prompt states none."""
 
 
 _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
@@ -27,10 +27,11 @@ _PART = re.compile(r"^<!-- part: (\w+) -->$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """One step's system prompt as it is sent: the step's own text, then the frame, which cannot be overridden.
+    """One step's system prompt in the form that is sent: the step's own text, then the frame, which cannot be
+    overridden.
 
-    `parts` hold for some requests only, and are sent with those (`tongyao.llm.rendering`), so that the system prompt stays the same
-    from round to round and is read from the cache.
+    Each of the `parts` applies to some requests only and is sent with these requests (`tongyao.llm.rendering`). So the
+    system prompt stays the same.
     """
 
     step: str
@@ -41,7 +42,7 @@ class Prompt:
 
     @property
     def whole(self) -> str:
-        """The text and every part under its name."""
+        """The text, followed by every part under its name."""
         return "\n".join((self.text, *(f"<!-- part: {name} -->\n{text}\n" for name, text in self.parts.items())))
 
     @property
@@ -53,11 +54,10 @@ class Prompt:
 def load(step: str, language: Language, override: str | None = None, *, folder: Path | None = None) -> Prompt:
     """The prompt of `step` in `language`, or `override` in its place.
 
-    With `folder`, its files `<language>/<name>.md` stand in for the shipped ones of the same name.
-
-    An override replaces what the step is told to judge by, not the frame: what is data, what ids are, the
-    form of the answer. Nor the parts, which say what a request holds; it replaces those that it has itself. Raises `ValueError`
-    for a step or language that does not exist, and for an override that is blank.
+    With `folder`, its files `<language>/<name>.md` replace the shipped files with the same names. An override replaces
+    the step's criteria. It does not replace the frame, which explains data, ids and the form of the answer. It replaces
+    only those of the `parts` that it contains itself. Raises `ValueError` for a step or language that does not exist,
+    and for a blank override.
     """
     if step not in STEPS or language not in ("en", "zh"):
         raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(STEPS)}; languages en, zh")
@@ -74,7 +74,7 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
 
 
 def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: bool = True) -> str:
-    """The frame of every step's prompt, without the parts about fields that its answer does not have."""
+    """The frame of every step's prompt, without the parts about fields that the step's answer does not have."""
     body, parts = split_parts(split_front_matter(_file(language, "frame", folder))[1])
     named = (*(("ids",) if ids else ()), *(("markdown",) if "markdown" in draft.model_fields else ()))
     told = (parts[name] for name in named if name in parts)
@@ -82,24 +82,24 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """The prompt of the engine of formulations when it suggests intents from a profile, in place of that step's own prompt."""
+    """The prompt with which the formulating engine suggests intents from a profile. It replaces the prompt of `formulate`."""
     return _file(language, "suggest", folder)
 
 
 def judging(language: Language, draft: type[Draft]) -> str:
-    """The prompt of the judge of a finished process, with the frame of every step."""
+    """The prompt of the judge of a finished process, with the frame of the steps."""
     body = split_front_matter(_file(language, "judge", None))[1]
     return f"{body.strip()}\n\n{_frame(language, draft, None)}\n"
 
 
 def reask(step: str, language: Language, *, folder: Path | None = None) -> str:
-    """The text before the complaints when an answer of `step` is sent back for repair."""
+    """The text before the complaints when an answer of `step` is returned for repair."""
     body, parts = split_parts(split_front_matter(_file(language, "reask", folder))[1])
     return f"{body}\n\n{parts.get(step, '')}".strip()
 
 
 def split_parts(source: str) -> tuple[str, dict[str, str]]:
-    """The text before the first line `<!-- part: NAME -->`, and the parts after such lines by name, all without space around."""
+    """The text before the first line `<!-- part: NAME -->`, and the parts after such lines by name. White space at the ends is removed."""
     body, *rest = _PART.split(source)
     return body.strip(), {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
 

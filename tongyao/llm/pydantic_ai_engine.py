@@ -1,4 +1,4 @@
-"""Any model behind a step, through pydantic-ai: `provider:model` (docs/models.md §1). Needs the extra `models`."""
+"""Answers a step with any model, through pydantic-ai: `provider:model` (docs/models.md §1). Needs the extra `models`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "o
 
 
 class PydanticAIEngine:
-    """Answers the steps in `models` (step → `provider:model`). Keys and addresses are the providers' own variables.
+    """Answers the steps in `models` (step → `provider:model`). Keys and addresses come from the providers' own
+    variables.
 
-    Raises `ValueError` for a model that cannot be made: an unknown provider, a missing key, a missing client library.
-    `idle`: seconds that an answer may pause once it has begun.
+    Raises `ValueError` for a model that cannot be created: unknown provider, missing key, missing client library.
+    `idle`: the longest pause of an answer after it has begun, in seconds.
     """
 
     name = "models"
@@ -62,7 +63,7 @@ class PydanticAIEngine:
         return self._names[step]
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The whole prompt and the token limit used up."""
+        """The cost of the whole prompt and of the whole token limit."""
         name, sent = self._names[step], PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
         limit = DEFAULTS[step].limit + DEFAULTS[step].limit_each * units
         usage, (provider, _, model) = RequestUsage(input_tokens=sent, output_tokens=limit), name.partition(":")
@@ -70,7 +71,7 @@ class PydanticAIEngine:
         return Bound(sent + limit, self._cost(name, response) or Decimal(0))
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`; an answer that was cut is asked for once more with twice the limit."""
+        """Ask the model of `step`. An answer that was cut is requested once more with twice the limit."""
         seconds = SHARE_OF_TIME * (step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds)
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         repair = prompts.reask(step.name, request.language, folder=self._folder)
@@ -96,7 +97,9 @@ class PydanticAIEngine:
             if response.finish_reason == "content_filter":
                 raise errors.ModelRefused(f"{name} declined to answer: read the material, or set another model")
             if response.finish_reason == "length":
-                raise errors.Cut(f"{step.name} was cut at {limit} tokens, the second time: raise its limit", text=text)
+                raise errors.Cut(
+                    f"the answer of {step.name} was cut a second time, at {limit} tokens: raise its limit", text=text
+                )
             if not text.strip():
                 raise errors.Unreadable(f"an empty answer (finish reason {response.finish_reason})", text="")
             draft, dropped = (read(text, step.draft), 0) if call.reask is None else salvage(text, step.draft)
@@ -109,7 +112,7 @@ class PydanticAIEngine:
     async def _response(
         self, step: Step[Any, Any], name: str, messages: list[parts.ModelMessage], limit: int, call: Call
     ) -> parts.ModelResponse:
-        """One streamed request, with the schema of the answer where the model takes one."""
+        """One streamed request, with the schema of the answer if the model accepts one."""
         draft: type[Draft] = step.draft
         model, heard, shape = self._models[name], list[str](), ModelRequestParameters()
         if model.profile.get("supports_json_schema_output") and name not in self._without_schema:
@@ -121,7 +124,8 @@ class PydanticAIEngine:
             ModelSettings, wanted | ({} if "max_retries" in model.unsupported_settings else {"max_retries": 0})
         )
         try:
-            async with asyncio.timeout(None) as silence:  # a model may think for minutes before its first word
+            # no limit before the first word: a model may think for minutes
+            async with asyncio.timeout(None) as silence:
                 async with model_request_stream(
                     model, messages, model_settings=settings, model_request_parameters=shape
                 ) as stream:
@@ -139,7 +143,7 @@ class PydanticAIEngine:
             raise errors.Transient(f"the stream stalled: nothing came for {self._idle:g} s", reason="stalled") from None
 
     def _learn(self, name: str, error: failures.ModelHTTPError, limit: int) -> bool:
-        """Leave out the schema or lower the limit where a refusal names it, from now on. Returns whether to ask again."""
+        """If a refusal names the schema or the limit, leave out the schema or lower the limit from now on. Returns whether to ask again."""
         words, sent = _words(error).lower(), min(limit, self._longest.get(name, limit))
         if error.status_code not in (400, 422):
             return False
@@ -152,7 +156,7 @@ class PydanticAIEngine:
         return learned
 
     def _cost(self, name: str, response: parts.ModelResponse) -> Decimal | None:
-        """US dollars by the price table, else by pydantic-ai's; None where neither knows the model."""
+        """US dollars by the price table, else by pydantic-ai's prices. None if both lack the model."""
         if (cost := self._prices.cost(name, _usage(response.usage))) is not None:
             return cost
         try:
@@ -162,7 +166,7 @@ class PydanticAIEngine:
 
 
 def _messages(said: list[dict[str, Any]], system: str) -> list[parts.ModelMessage]:
-    """The messages of a Messages API request as pydantic-ai's; a breakpoint of the prompt cache becomes a `CachePoint`."""
+    """Convert the messages of a Messages API request for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
     made: list[parts.ModelMessage] = []
     for message in said:
         content: list[parts.UserContent] = []
@@ -176,13 +180,13 @@ def _messages(said: list[dict[str, Any]], system: str) -> list[parts.ModelMessag
 
 
 def _usage(used: RequestUsage) -> Usage:
-    """pydantic-ai counts cached tokens in `input_tokens`; `Usage` counts them apart."""
+    """Convert usage: pydantic-ai counts cached tokens in `input_tokens`, and `Usage` counts them separately."""
     fresh = max(0, used.input_tokens - used.cache_write_tokens - used.cache_read_tokens)
     return Usage(fresh, used.cache_write_tokens, used.cache_read_tokens, used.output_tokens)
 
 
 def _words(error: failures.ModelAPIError) -> str:
-    """The service's message: that of its error object where there is one."""
+    """The service's message: the message of its error object if there is one."""
     body = error.body
     for key in ("error", "message", "Error", "Message"):
         body = body.get(key, body) if isinstance(body, dict) else body
@@ -191,7 +195,7 @@ def _words(error: failures.ModelAPIError) -> str:
 
 @asynccontextmanager
 async def _meaning(name: str, seconds: float, sent: list[str], call: Call) -> AsyncIterator[None]:
-    """Inside, `call.beat` is called each second, and what fails becomes an error of `tongyao.llm.errors`."""
+    """Call `call.beat` each second during the block, and convert failures to errors of `tongyao.llm.errors`."""
 
     async def beat() -> None:
         while True:
@@ -219,14 +223,14 @@ async def _meaning(name: str, seconds: float, sent: list[str], call: Call) -> As
             raise errors.Transient(
                 f"the connection failed ({type(error.__cause__).__name__})", reason="broken"
             ) from None
-        stop = errors.OperatorNeeded(f"no server answers for {name}: start it or mend its address, then resume")
+        stop = errors.OperatorNeeded(f"no server answers for {name}: start it or correct its address, then resume")
         stop.reason = "no_server"
         raise stop from None
     except failures.AgentRunError as error:
         raise errors.Transient(f"the answer cannot be read ({type(error).__name__})", reason="broken") from None
     except errors.EngineError:
         raise
-    except Exception as error:  # of the provider's own library, for instance where credentials are missing
+    except Exception as error:  # errors of the provider's own library, for instance if credentials are missing
         raise errors.OperatorNeeded(
             f"{name} cannot be used ({type(error).__name__}): check key and settings"
         ) from error

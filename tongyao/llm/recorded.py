@@ -1,11 +1,13 @@
-"""The recorded engine: settled answers of a process played back by key, without any service.
+"""The recorded engine: plays back the settled answers of a process by key, without any service.
 
-A recording is a text file of JSON lines. The first is `{"recording": 1, "title": …, "seats": […], "authored": …}`;
-`seats` are the participants in the order of their aliases: the answers name aliases, so a process plays it only with
-the setting `aliases_as_named` and its participants named in that order. Each further line is an answer: `step`,
-`round`, `alias`, `revision`, `reask` (its key, less the process: a recording plays in any), `input_hash` (of the
-request it answered, for information), `draft`, `text`, `engine`, `model`, `usage`, `cost`, `labels`. `authored` is
-true when the answers were written by hand; every answer then carries the label `authored`.
+A recording is a text file of JSON lines. The first line is `{"recording": 1, "title": …, "seats": […], "authored": …}`.
+`seats` are the participants in the order of their aliases. The answers contain aliases. So a process can play the
+recording only with the setting `aliases_as_named` and with its participants named in that order.
+
+Each further line is an answer: `step`, `round`, `alias`, `revision`, `reask` (its key without the process, because any
+process may play it), `input_hash` (of the request that it answered, for information), `draft`, `text`, `engine`,
+`model`, `usage`, `cost`, `labels`. `authored` is true if the answers were written by hand. Then every answer has the
+label `authored`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ AUTHORED: Final = "authored"
 
 
 class RecordingError(ValueError):
-    """The file is not a recording; the message names it, the line, and what is wrong there."""
+    """The file is not a recording. The message states the file, the line and the error."""
 
 
 class Header(BaseModel):
@@ -36,8 +38,12 @@ class Header(BaseModel):
 
     recording: Literal[1] = FORMAT
     title: str = ""
-    seats: tuple[str, ...] = Field(default=(), description="Who sat there, by profile id, in the order of the aliases.")
-    authored: bool = Field(default=False, description="Written by hand as a model would answer, not answered by one.")
+    seats: tuple[str, ...] = Field(
+        default=(), description="The participants' profile ids, in the order of their aliases."
+    )
+    authored: bool = Field(
+        default=False, description="The answers were written by hand in the form of a model's answers."
+    )
 
 
 class RecordedTokens(BaseModel):
@@ -50,7 +56,7 @@ class RecordedTokens(BaseModel):
 
 
 class RecordedRow(BaseModel):
-    """One settled answer. `draft` has the fields of the step's draft; it is checked when it is played."""
+    """One settled answer. `draft` has the fields of the step's draft. It is checked when it is played."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -86,10 +92,9 @@ def _in_words(key: CallKey) -> str:
 def write_recording(
     rows: Iterable[RecordedRow], path: Path, *, title: str = "", authored: bool = False, seats: Iterable[str] = ()
 ) -> int:
-    """Write `rows` in the order of their keys and return how many; the same rows give the same bytes.
+    """Write `rows` in the order of their keys. Returns their number. The same rows give the same bytes.
 
-    An existing file is replaced at once, never half. Raises `ValueError` when two rows have one key,
-    `OSError` as files do.
+    An existing file is replaced atomically. Raises `ValueError` if two rows have the same key, and `OSError`.
     """
     by_key: dict[CallKey, RecordedRow] = {}
     for row in rows:
@@ -108,13 +113,13 @@ def write_recording(
 
 
 def read_recording(path: Path) -> tuple[Header, dict[CallKey, RecordedRow]]:
-    """The header and the answers of the recording at `path`. Raises `RecordingError`."""
+    """Read the header and the answers of the recording at `path`. Raises `RecordingError`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise RecordingError(f"{path}: cannot be read ({error})") from error
     if not lines:
-        raise RecordingError(f"{path}: is empty; a recording begins with a line {Header().model_dump_json()}")
+        raise RecordingError(f"{path}: the file is empty; a recording begins with a line {Header().model_dump_json()}")
     header = _parsed(Header, path, 1, lines[0])
     rows: dict[CallKey, RecordedRow] = {}
     for number, line in enumerate(lines[1:], 2):
@@ -140,8 +145,7 @@ def _parsed(model: type[ModelT], path: Path, number: int, line: str) -> ModelT:
 
 
 class RecordedEngine:
-    """An `Engine` that plays a recording. A key that is not in it raises `StepFailed`, which names key and
-    file."""
+    """An `Engine` that plays a recording. For a missing key it raises `StepFailed`, which names key and file."""
 
     name: Final = NAME
 
@@ -151,16 +155,18 @@ class RecordedEngine:
         self.header, self._rows = read_recording(path)
 
     def model_for(self, step: str) -> str:
-        """The models that answered `step` when it was recorded, if it was one model; else empty."""
+        """The model that answered `step` in the recording. Empty if there were several or none."""
         models = {row.model for row in self._rows.values() if row.step == step}
         return models.pop() if len(models) == 1 else ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Nothing: no service is asked."""
+        """Zero, because no service is asked."""
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """The recorded answer of this key, which costs nothing now. Raises `StepFailed` when there is none, or it is no draft of this step."""
+        """The recorded answer of this key, which costs nothing now. Raises `StepFailed` if there is none or it is not a
+        draft of this step.
+        """
         key = replace(call.key, process="")
         row = self._rows.get(key)
         if row is None:

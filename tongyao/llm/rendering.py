@@ -1,10 +1,10 @@
-"""Requests → the text a model reads (docs/models.md, what a model is given).
+"""Renders requests as text for a model (docs/models.md, what a model is given).
 
-Two rules shape it. What people, profiles and models wrote stands inside `<data …>` elements, which no text
-inside can close. And what does not change from round to round comes first, in blocks whose bytes never
-change again, so that round n+1 reads from the cache what round n wrote: `Block.cache` marks where a prefix
-ends that will be read again. Instructions are in `prompts/`, one place per language. Those that hold for some
-requests only (`Prompt.parts`) stand in the `<task …>` element at the end, so that the system prompt never changes.
+Two rules apply. First, everything that people, profiles and models wrote is inside `<data …>` elements, and no text
+inside can close its element. Second, the parts that stay the same in all rounds come first, in blocks whose bytes never
+change again. So round n+1 reads from the cache what round n wrote. `Block.cache` marks the end of a prefix that will be
+read again. Instructions are in `prompts/`, one place per language. Instructions for some requests only (`Prompt.parts`)
+are in the `<task …>` element at the end, so that the system prompt never changes.
 """
 
 from __future__ import annotations
@@ -36,19 +36,23 @@ from tongyao.protocol.rules.standing import Standing, not_examined, standing
 _FORGED = re.compile(
     r"(?:<|&lt;?|&#0{0,5}60;?|&#x0{0,5}3c;?|\\u003c|\\x3c)(?=[\W_]{0,20}(?:d\W{0,3}a\W{0,3}t\W{0,3}a|t\W{0,3}a\W{0,3}s\W{0,3}k))"
 )
-"""One of our own tags in folded text (`unicode_text.folded`): no width, case, accent or invisible character disguises it."""
+"""One of Tongyao's own tags in folded text (`unicode_text.folded`). Width, case, accents and invisible characters cannot disguise it."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of the user's message. `cache`: the prompt up to here will be read again by a later call."""
+    """A piece of the user's message. `cache`: a later call will read the prompt up to here again."""
 
     text: str
     cache: bool = False
 
 
 def data(kind: str, text: str, **attributes: object) -> str:
-    """`text` inside a `<data>` element. What looks like one of our own tags loses its angle bracket, so the text cannot close the element."""
+    """`text` inside a `<data>` element. In anything that looks like one of Tongyao's own tags, the angle bracket is
+    replaced.
+
+    So the text cannot close the element.
+    """
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f'<data kind="{kind}"{named}>\n{_unforged(text)}\n</data>'
 
@@ -63,9 +67,9 @@ def _unforged(text: str) -> str:
 
 
 def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
-    """The user's message for the request of any step. Raises `TypeError` for anything else.
+    """The user's message for the request of any step. Raises `TypeError` for another object.
 
-    `parts`: the parts of the step's prompt by name. Those that hold for the request stand in the task.
+    `parts`: the parts of the step's prompt by name. The parts that apply to the request are placed in the task.
     """
     told = parts or {}
     match request:
@@ -85,7 +89,7 @@ def blocks(request: Request, parts: Mapping[str, str] | None = None) -> tuple[Bl
 def _task(
     request: Request, attributes: str, parts: Mapping[str, str], holds: Mapping[str, bool], lines: Iterable[str] = ()
 ) -> str:
-    """The task element: `lines` that code says of the request, then the parts of the prompt that hold for it."""
+    """The task element: `lines` that code states about the request, then the parts of the prompt that apply to it."""
     if request.began is not None:
         attributes += f' began="{request.began}"'
     chosen = (parts[name] for name, is_so in holds.items() if is_so and name in parts)
@@ -103,9 +107,9 @@ def _formulation(request: FormulationRequest, parts: Mapping[str, str]) -> tuple
 
 
 def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension, then the profile, which a person reads with the tension in mind. Then what holds now, and the task.
+    """The tension, the profile (read with the tension in mind), the current state, and the task.
 
-    The first two stay the same in all rounds, except a profile that is searched anew in each.
+    The first two stay the same in all rounds. Only a profile that is searched again in each round changes.
     """
     alias, language = request.alias, request.language
     profile = Block(_profile(request.material, alias), cache=request.material.is_whole)
@@ -137,7 +141,7 @@ def _endpoint(request: EndpointRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The tension and what was said, round by round, which stay the same. Then what holds now, and the task."""
+    """The tension, the items round by round, which stay the same, then the current state, and the task."""
     language = request.language
     state = standing(request.exchange)
     stands = [_marked(statement, state, language, protected=True) for statement in state.statements]
@@ -156,7 +160,7 @@ def _catalyst(request: CatalystRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _lines_of_round(request: CatalystRequest, state: Standing) -> list[str]:
-    """Return the code's lines about the round; each line is explained in the step's prompt."""
+    """Return the code's lines about the round. The step's prompt explains each line."""
     language = request.language
     pairs = ", ".join(f"{a}-{b}" for a, b in not_examined(state, request.contributors))
     lines = [
@@ -179,7 +183,7 @@ def _stated(request: CatalystRequest) -> Iterable[Statement]:
 
 
 def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The whole record at once. It is read once, so nothing of it is written to the cache."""
+    """The whole record at once. It is read only once, so no part of it is written to the cache."""
     language = request.language
     state = standing(request.exchange)
     blocks = [Block(_tension(request.tension))]
@@ -208,7 +212,7 @@ def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, 
 
 
 def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """Return the tension, the sources of the plan, and the plan: the same for every delivery."""
+    """Return the sources of the plan, and the plan: the same for every delivery. Then the task of one delivery."""
     plan = request.plan
     sources = "\n".join(f"{source.id} {line(source.text)}" for source in plan.references if source.text)
     holds = {"without_part": not plan.has_part(request.alias)}
@@ -220,12 +224,12 @@ def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _cached(blocks: list[Block]) -> tuple[Block, ...]:
-    """`blocks` with the last one ending a cached prefix. A later round finds it by looking back from its own last one."""
+    """`blocks`, of which the last one ends a cached prefix. A later round finds the prefix by looking back from its own last block."""
     return (*blocks[:-1], Block(blocks[-1].text, cache=True))
 
 
 def _said(request: CatalystRequest) -> Iterable[Block]:
-    """One block for each round: every item, and every silent turn in one line."""
+    """One block per round: all items, and one line for every turn without anything new."""
     language = request.language
     for exchange in request.exchange:
         lines = [_item(item, language) for turn in exchange.projections for item in turn.items]
@@ -248,7 +252,7 @@ def _profile(material: Material, alias: str) -> str:
 
 
 def _item(item: Item, language: Language) -> str:
-    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. A piece of somebody's own words has no brackets."""
+    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. An item in a person's own words has no brackets."""
     marks = [
         *([label(item.kind, language)] if item.kind else []),
         *([", ".join(item.about)] if item.about else []),
@@ -262,7 +266,8 @@ def _item(item: Item, language: Language) -> str:
 def _statement(statement: Statement, language: Language, *, sources: bool = False) -> str:
     """`R1/r1 complementary P01–P02: text [sources]`, `R1/n2 gap B1: text [sources]`.
 
-    Whom a gap asks is told to that endpoint in its task, and to the catalyst with what came of it (`_marked`).
+    The addressee of a gap is stated to the endpoint in its task, and to the catalyst together with the outcome
+    (`_marked`).
     """
     about = "–".join(statement.between) if isinstance(statement, Relation) else ", ".join(statement.about)
     text = with_sources(statement.text, statement.sources) if sources else line(statement.text)
@@ -270,7 +275,7 @@ def _statement(statement: Statement, language: Language, *, sources: bool = Fals
 
 
 def _marked(statement: Statement, state: Standing, language: Language, *, protected: bool = False) -> str:
-    """A statement with its sources and what code knows of it: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
+    """A statement with its sources and the code's marks: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
     marks = [
         *(["inferred"] if state.rests_on_inference(statement) else []),
         *(["rests on a replaced item"] if state.rests_on_replaced(statement) else []),
@@ -285,7 +290,7 @@ def _marked(statement: Statement, state: Standing, language: Language, *, protec
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:
-    """A mandate as lines of a request; empty where it says nothing besides that the proxy may speak."""
+    """A mandate as lines of a request. Empty if it only states that the proxy may speak."""
     said = (
         ("speak only of", "; ".join(mandate.topics)),
         ("never disclose", "; ".join(mandate.never)),

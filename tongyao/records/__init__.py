@@ -1,5 +1,7 @@
-"""PostgreSQL: what the product stores, and its migrations (`migrations/`, applied in the order of their numbers by `migrate`).
+"""The data that the product stores in PostgreSQL.
+
+`migrate` applies the migrations in `migrations/` in the order of their numbers.
 
 Public: `repositories` (all queries of one database, by subject), `database` (the pool and transactions), `maintenance`,
-`overview`. A repository has one module; its tables are written nowhere else.
+`overview`. Each repository is one module, and only this module writes the repository's tables.
 """

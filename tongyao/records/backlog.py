@@ -1,4 +1,4 @@
-"""Counts of open work for the metrics: processes by phase, asks that wait for people, undelivered messages."""
+"""Counts of open work for the metrics: processes by phase, asks to people, undelivered messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tongyao.records.database import Pool, session
 
 
 class OpenAsks(Value):
-    """Open asks of one kind; `oldest` in seconds."""
+    """Open asks of one kind. `oldest`: age of the oldest one, in seconds."""
 
     ask: str
     count: int
@@ -15,10 +15,12 @@ class OpenAsks(Value):
 
 
 class Backlog(Value):
-    """`phases`: open processes by phase; `suspended`: by the code of a cause, one with two causes in both.
+    """Counts of open work.
 
-    `undelivered`: messages without a verdict, `oldest_undelivered` in seconds; `set_aside`: those that failed so often that later
-    ones may go first; `troubles`: by why the last try gave no verdict.
+    `phases`: open processes by phase. `suspended`: suspended processes by the code of the cause. A process with two
+    causes counts under both. `undelivered`: messages without a verdict. `oldest_undelivered`: age of the oldest, in
+    seconds. `set_aside`: messages that failed so often that later messages may be delivered first. `troubles`: messages
+    by the reason for which the last try gave no verdict.
     """
 
     phases: dict[str, int]
@@ -31,7 +33,7 @@ class Backlog(Value):
 
 
 async def read_backlog(pool: Pool) -> Backlog:
-    """The counts now, by five queries over open rows only, however many have ended."""
+    """Count with five queries that read open rows only. The time does not depend on the number of ended processes."""
     async with session(pool) as connection:
         phases = await connection.execute(
             "SELECT phase, count(*) AS count FROM processes WHERE ended_at IS NULL GROUP BY phase"

@@ -1,4 +1,7 @@
-"""One budget per process tree: the most a call can cost is reserved before it, its real cost settled after it (docs/protocol.md §10)."""
+"""One budget per process tree (docs/protocol.md §10).
+
+Before a call the most that it can cost is reserved. After the call its real cost is settled.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,20 @@ from tongyao.records.database import Connection, RecordsError, Repository, sessi
 
 
 class BudgetUnknown(RecordsError):
-    """No budget was opened for this root."""
+    """No budget was opened for this root process."""
 
 
 class BudgetExceeded(RecordsError):
-    """A limit would be passed by what is settled, reserved and asked for. Nothing was reserved.
+    """The settled, reserved and requested amounts together exceed a limit. Nothing was reserved.
 
-    `in_flight`: there would be room without the reservations of others, which may still be released.
+    `in_flight`: there would be room without reservations of other calls, which may still be released.
     """
 
     in_flight = False
 
 
 class Reservation(NamedTuple):
-    """The most that a call can use, tokens and US dollars, and what the budget must have left beside it."""
+    """The most that a call can use, in tokens and US dollars. `keep`: the amount that must remain in the budget besides."""
 
     tokens: int = 0
     cost: Decimal = Decimal(0)
@@ -34,9 +37,10 @@ NOTHING_RESERVED: Final = Reservation()
 
 
 class Budget(Value):
-    """Limits, reservations and settled amounts of one tree, in tokens of every kind and in US dollars. None: no limit.
+    """Limits, reservations and settled amounts of one tree, in tokens of every kind and in US dollars. A limit of None
+    means no limit.
 
-    `person`: whose day budget counts too; None for a process that was started on the machine.
+    `person`: the person whose day budget also applies. None for a process that was started on the machine.
     """
 
     root_id: str
@@ -49,14 +53,14 @@ class Budget(Value):
     settled_cost: Decimal
 
     def has_room(self, tokens: int, cost: Decimal, *, beside_reserved: bool = True) -> bool:
-        """Whether so much more stays within both limits. `beside_reserved`: reservations count as spent."""
+        """Whether both limits allow this additional amount. `beside_reserved`: reservations count as spent."""
         held_tokens, held_cost = (self.reserved_tokens, self.reserved_cost) if beside_reserved else (0, Decimal(0))
         return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
         )
 
     def exceeded_by(self, asked: Reservation) -> BudgetExceeded:
-        """The error of a reservation that has no room."""
+        """Make the error for a reservation without room."""
         full = BudgetExceeded(
             f"the budget of {self.root_id} has no room for {asked.tokens} tokens and {asked.cost:f} USD: "
             f"spent {self.settled_tokens} and {self.settled_cost:f}, "
@@ -68,12 +72,15 @@ class Budget(Value):
 
 
 class Budgets(Repository):
-    """The budgets of all trees, by the id of the root process, and of forks by their own. Changes of one budget are serialised by a row lock."""
+    """The budgets of all trees, by the id of the root process. A fork has its own budget, under its own id.
+
+    A row lock serialises the changes of one budget.
+    """
 
     async def open(
         self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None, person: str | None = None
     ) -> Budget:
-        """Open the budget of a tree; what the tree has used already counts. One that is open already is not changed."""
+        """Open the budget of a tree. Amounts that the tree has already used count. An open budget is not changed."""
         await self._run(
             """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person, settled_tokens, settled_cost)
                SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,
@@ -86,7 +93,7 @@ class Budgets(Repository):
         return await self.get(root_id)
 
     async def set_limits(self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None) -> Budget:
-        """Replace the limits; one that is None is not changed. Raises `BudgetUnknown`."""
+        """Replace the limits. A limit of None stays unchanged. Raises `BudgetUnknown`."""
         return _known(
             root_id,
             await self._one(
@@ -98,11 +105,11 @@ class Budgets(Repository):
         )
 
     async def get(self, root_id: str) -> Budget:
-        """Raises `BudgetUnknown`."""
+        """Return the budget of a root process. Raises `BudgetUnknown`."""
         return _known(root_id, await self._one(Budget, "SELECT * FROM budgets WHERE root_id = %s", [root_id]))
 
     async def of_process(self, process_id: str) -> Budget | None:
-        """The budget that a process uses, which is its root's, and of a fork its own; None when its tree has no budget."""
+        """The budget of a process: its root's budget, or a fork's own budget. None if the tree has no budget."""
         return await self._one(
             Budget,
             "SELECT b.* FROM budgets b JOIN processes p ON p.budget_id = b.root_id WHERE p.id = %s",
@@ -110,7 +117,7 @@ class Budgets(Repository):
         )
 
     async def release(self, process_id: str, key: str) -> None:
-        """Release what a process of the tree has reserved for `key`, if anything."""
+        """Release the amount that a process of the tree has reserved for `key`, if there is one."""
         async with session(self._pool) as connection:
             await settle(connection, process_id, key)
 
@@ -118,10 +125,10 @@ class Budgets(Repository):
 async def settle(
     connection: Connection, process_id: str, key: str | None = None, *, tokens: int = 0, cost: Decimal = Decimal(0)
 ) -> None:
-    """Release what a process has reserved for `key`, and count what was really used, even beyond a limit.
+    """Release the reservation of a process for `key`, and count the amount really used, even if it exceeds a limit.
 
-    Part of the caller's transaction. `key` None: everything that this process has reserved. Where the process's tree has
-    no budget yet, nothing is counted: `Budgets.open` does it later.
+    Runs in the caller's transaction. `key` None: all reservations of this process. If the tree has no budget yet,
+    nothing is counted now; `Budgets.open` counts it later.
     """
     await connection.execute("SELECT settle_budget(%s, %s, %s, %s)", [process_id, key, tokens, cost])
 

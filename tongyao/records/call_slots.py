@@ -1,4 +1,4 @@
-"""At most so many model calls at a time, of all workers together: one PostgreSQL advisory lock for each."""
+"""Limits the number of concurrent model calls of all workers together. Each slot is one PostgreSQL advisory lock."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from psycopg import AsyncConnection
 
 from tongyao.records.database import DatabaseUnreachable, Pool
 
-_LOCKS: Final = 0x7479  # the first half of every lock's key; the second is the number of the slot
+_LOCKS: Final = 0x7479  # first half of the key of every lock; the second half is the number of the slot
 LOOK_AGAIN_SECONDS: Final = 0.1
 ANSWER_SECONDS: Final = 10.0
-"""How long a connection may take, and how long a call waits for an answer at least."""
+"""Time limit for opening a connection. A call waits at least this long for the database's reply."""
 
 
 class NoSlot(Exception):
-    """All slots were taken for the whole time."""
+    """No slot became free within the time limit."""
 
 
 class CallSlots:
-    """Slots of one worker process. They are held by a connection of its own: a worker that dies gives them back."""
+    """The slots of one worker process. A separate connection holds the locks: if the worker dies, its slots become free."""
 
     def __init__(self, pool: Pool, most: int, *, answer_seconds: float = ANSWER_SECONDS) -> None:
         assert isinstance(pool.conninfo, str), "`open_pool` opens pools on an address"
@@ -37,7 +37,7 @@ class CallSlots:
 
     @asynccontextmanager
     async def taken(self, *, wait: float) -> AsyncIterator[None]:
-        """Hold one slot during the block. Raises `NoSlot` after `wait` seconds, `DatabaseUnreachable`."""
+        """Hold one slot during the block. Raises `NoSlot` after `wait` seconds. Raises `DatabaseUnreachable`."""
         slot = await self._take(wait)
         try:
             yield
@@ -60,15 +60,17 @@ class CallSlots:
                 raise
             except (psycopg.Error, TimeoutError) as error:
                 trying.add_done_callback(self._not_wanted)
-                raise DatabaseUnreachable("the records do not answer for a slot of model calls") from error
+                raise DatabaseUnreachable(
+                    "the database does not answer the request for a slot for a model call"
+                ) from error
             if slot is not None:
                 return slot
             if time.monotonic() >= until:
-                raise NoSlot(f"all {self._most} model calls that may run at a time are under way")
+                raise NoSlot(f"all {self._most} slots for model calls are in use")
             await asyncio.sleep(LOOK_AGAIN_SECONDS * random.uniform(0.5, 1.5))
 
     def _not_wanted(self, trying: asyncio.Task[int | None]) -> None:
-        """Whoever tried was cancelled meanwhile."""
+        """Give back a slot that was taken for a caller who was cancelled in the meantime."""
         if not trying.cancelled() and trying.exception() is None and (slot := trying.result()) is not None:
             giving = asyncio.create_task(self._give_back(slot))
             self._giving.add(giving)
@@ -81,7 +83,7 @@ class CallSlots:
                 self._connection = await AsyncConnection.connect(
                     self._address, autocommit=True, connect_timeout=max(2, int(self._answer_seconds))
                 )
-            # A session that asks for a lock of its own gets it once more: those are left out.
+            # Slots of this session are left out: PostgreSQL would grant a session its own lock again.
             free = [slot for slot in range(self._most) if slot not in self._held]
             random.shuffle(free)
             cursor = await self._connection.execute(
@@ -97,7 +99,7 @@ class CallSlots:
     async def _give_back(self, slot: int) -> None:
         async with self._asking:
             if slot not in self._held or self._connection is None:
-                return  # the connection was lost, and its locks with it
+                return  # the connection was lost, and its locks were released with it
             self._held.discard(slot)
             with suppress(psycopg.Error):
                 await self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, slot])

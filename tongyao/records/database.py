@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: one pool per worker or server, which the repositories of this package share."""
+"""Connections to PostgreSQL. Each worker or server has one pool, which the repositories of this package share."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ _ALL_COLUMNS = re.compile(r"(?:\bSELECT\s+|\bRETURNING\s+|,\s*|\w\.)\*", re.IGNO
 
 
 class _Cursor(AsyncCursor[Any]):
-    """Statements that return all columns are not prepared: a newer build's migration may add a column while they are used, and
-    PostgreSQL refuses a prepared statement whose result type has changed."""
+    """Does not prepare statements that return all columns.
+
+    A newer build's migration may add a column while they are used. PostgreSQL refuses a prepared statement whose result
+    type has changed.
+    """
 
     async def execute(
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
@@ -43,7 +46,7 @@ class _Cursor(AsyncCursor[Any]):
 
 
 class Connection(AsyncConnection[DictRow]):
-    """A connection that carries the master keys, by which texts are encrypted and decrypted."""
+    """A connection with the master keys, which encrypt and decrypt texts."""
 
     keys: Keyring | None = None
 
@@ -52,7 +55,7 @@ Pool = AsyncConnectionPool[Connection]
 
 
 class _Joined:
-    """The connection that `one_at_a_time` or `one_snapshot` holds for its block; None when the block is over."""
+    """The connection of a block of `one_at_a_time` or `one_snapshot`. None after the end of the block."""
 
     def __init__(self, pool: Pool, connection: Connection) -> None:
         self.pool = pool
@@ -61,11 +64,11 @@ class _Joined:
 
 _JOINED: Final[ContextVar[_Joined | None]] = ContextVar("joined", default=None)
 _WAITING: Final[WeakValueDictionary[tuple[int, str], asyncio.Lock]] = WeakValueDictionary()
-"""By pool and name: so that of those who wait for one lock a single one holds a connection."""
+"""Locks by pool and name. Of all tasks that wait for the same lock, only one occupies a connection."""
 
 
 class BadValue(RecordsError):
-    """A value that its column cannot hold: a malformed id, a NUL character, a number out of range."""
+    """A value that does not fit its column: a malformed id, a NUL character, a number out of range."""
 
 
 class DatabaseUnreachable(RecordsError):
@@ -128,7 +131,7 @@ async def open_pool(
 
 
 async def _check(connection: Connection) -> None:
-    """Ask whether a connection lives only where its socket has something to read: a server that ends says so, or closes it."""
+    """Check a connection only if its socket has data to read: a server that ends sends data or closes the socket."""
     socket = select.poll()
     socket.register(connection.fileno(), select.POLLIN)
     if socket.poll(0):
@@ -141,10 +144,12 @@ _SERVER_TROUBLE = ("53", "58")
 
 @asynccontextmanager
 async def session(pool: Pool) -> AsyncIterator[Connection]:
-    """A connection for single statements, each its own transaction.
+    """A connection for single statements, each of which is its own transaction.
 
-    Raises `DatabaseUnreachable` when none can be had, when it is lost on the way, or when the server has no resources left (a full
-    disk), and `BadValue` for a value that its column cannot hold.
+    Raises:
+        DatabaseUnreachable: no connection is available, the connection is lost, or the server has no resources left (a
+            full disk).
+        BadValue: a value does not fit its column.
     """
     joined = _JOINED.get()
     if joined is not None and joined.pool is pool and joined.connection is not None:
@@ -156,12 +161,14 @@ async def session(pool: Pool) -> AsyncIterator[Connection]:
                 yield connection
             except psycopg.OperationalError as error:
                 if connection.closed:
-                    raise DatabaseUnreachable(f"lost PostgreSQL on the way: {_first_line(error)}") from error
+                    raise DatabaseUnreachable(f"the connection to PostgreSQL was lost: {_first_line(error)}") from error
                 if (error.sqlstate or "").startswith(_SERVER_TROUBLE):
-                    raise DatabaseUnreachable(f"PostgreSQL cannot do it now: {_first_line(error)}") from error
+                    raise DatabaseUnreachable(
+                        f"PostgreSQL has no resources for this now: {_first_line(error)}"
+                    ) from error
                 raise
             except psycopg.DataError as error:
-                raise BadValue(f"the records cannot hold or find this: {_first_line(error)}") from None
+                raise BadValue(f"the database cannot store or find this value: {_first_line(error)}") from None
     except PoolTimeout:
         raise DatabaseUnreachable(
             f"no connection to PostgreSQL within {pool.timeout:g} s: "
@@ -173,18 +180,19 @@ async def session(pool: Pool) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
-    """A connection in one transaction, rolled back if the block raises. Raises as `session`."""
+    """A connection in one transaction, which is rolled back if the block raises. Raises the same errors as `session`."""
     async with session(pool) as connection, connection.transaction():
         yield connection
 
 
 @asynccontextmanager
 async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
-    """Whatever the block asks of `pool` is one transaction, and no two blocks of this name run at a time, of all processes.
+    """Run the block as one transaction. In all processes together only one block with this `name` runs at a time.
 
-    For what counts rows and then adds one: without it, those who count at the same time add too many. `session` and `transaction`
-    inside the block, also in functions that it calls, use its connection. The block is rolled back if it raises. It must not wait
-    for anything slow, and must not ask two things at the same time. Raises as `session`.
+    Use it for code that counts rows and then adds one: two such blocks at the same time would add too many. `session`
+    and `transaction` inside the block, also in functions that it calls, use the block's connection. The block is rolled
+    back if it raises. It must not wait for slow operations, and it must not run two queries at the same time. Raises
+    the same errors as `session`.
     """
     lock = _WAITING.setdefault((id(pool), name), asyncio.Lock())
     async with lock, transaction(pool) as connection:
@@ -194,16 +202,16 @@ async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
 
 
 async def wait_for_others(connection: Connection, name: str) -> None:
-    """Wait in the caller's transaction until no block `one_at_a_time` of this name runs; none begins before the transaction ends."""
+    """Wait until no block `one_at_a_time` of this name runs. No other such block begins before the caller's transaction ends."""
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"one-at-a-time/{name}"])
 
 
 @asynccontextmanager
 async def one_snapshot(pool: Pool) -> AsyncIterator[None]:
-    """Whatever the block reads of `pool` is as of one moment; it writes nothing.
+    """All reads of `pool` in the block show the state of one moment. The block writes nothing.
 
-    `session` inside the block, also in functions that it calls, uses its connection. The block must not ask two things at the same
-    time. Raises as `session`.
+    `session` inside the block, also in functions that it calls, uses the block's connection. The block must not run two
+    queries at the same time. Raises the same errors as `session`.
     """
     async with transaction(pool) as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -223,9 +231,9 @@ def _joining(pool: Pool, connection: Connection) -> Iterator[None]:
 
 
 def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:
-    """A row factory that builds a `row` from the columns by name. Columns that it does not know are passed over.
+    """A row factory that builds a `row` from the columns by name. Columns without a field are ignored.
 
-    The migration of a newer build adds columns while older builds still run (docs/operations.md §5).
+    So an older build still runs after the migration of a newer build has added columns (docs/operations.md §5).
     """
 
     def factory(cursor: AsyncCursor[Any]) -> RowMaker[RowT]:
@@ -244,25 +252,25 @@ def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:
 
 @asynccontextmanager
 async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT]]:
-    """A cursor that returns each row as a `row`, built from the columns by name. Raises as `session`."""
+    """A cursor that returns each row as a `row`, built from the columns by name. Raises the same errors as `session`."""
     async with session(pool) as connection, connection.cursor(row_factory=rows_of(row)) as cursor:
         yield cursor
 
 
 def as_json(query: LiteralString) -> LiteralString:
-    """A column that holds all rows of `query` as a JSON array of objects, in their order."""
+    """An SQL expression for one column that contains all rows of `query` as a JSON array of objects, in order."""
     return f"COALESCE((SELECT jsonb_agg(r) FROM ({query}) AS r), '[]')"
 
 
 async def fetch_one(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> RowT | None:
-    """The first row of one query as a `row`, or None where there is none. Raises as `session`."""
+    """The first row of a query as a `row`, or None if the query returns no row. Raises the same errors as `session`."""
     async with reading(pool, row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchone()
 
 
 async def fetch_all(pool: Pool, row: type[RowT], query: str, parameters: Params | None = None) -> list[RowT]:
-    """All rows of one query, each as a `row`. Raises as `session`."""
+    """All rows of a query, each as a `row`. Raises the same errors as `session`."""
     async with reading(pool, row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
@@ -307,7 +315,8 @@ class Repository:
 async def _configure(keys: Keyring | None, connection: Connection) -> None:
     connection.keys = keys
     connection.cursor_factory = _Cursor
-    connection.adapters.register_loader("uuid", TextLoader)  # ids are strings in the protocol, so here too
+    # ids are strings in the protocol, so uuid columns are read as text
+    connection.adapters.register_loader("uuid", TextLoader)
 
 
 def _place(url: str) -> str:

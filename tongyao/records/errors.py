@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class RecordsError(Exception):
-    """Base of all errors of this package. Messages hold ids, never people's texts."""
+    """Base class of all errors of this package. Messages contain ids, never people's texts."""

@@ -1,4 +1,4 @@
-"""How duties of maintenance ended last, noted backups, and the deletion of rows that nobody needs any more."""
+"""The last results of maintenance duties, noted backups, and the deletion of rows that are no longer needed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, Repository, session
 
 BATCH: Final = 1_000
-"""Rows that one statement deletes, so that no lock is held for long."""
+"""The most rows that one statement deletes, so that no lock is held for long."""
 MOST_BATCHES: Final = 200
 
 
 class DutyFailed(Exception):
-    """A duty found what only an operator can mend. `code`: a closed word; the message says what to do."""
+    """A duty found a problem that only an operator can repair. `code`: a closed word. The message states the remedy."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,10 @@ class DutyFailed(Exception):
 
 
 class DutyRow(Value):
-    """How a duty ended last. `failures`: in a row; 0 when the last run succeeded. Ages in seconds, by the database's clock."""
+    """The last result of a duty. Ages are in seconds, by the database's clock.
+
+    `failures`: failures in a row; 0 if the last run succeeded.
+    """
 
     duty: str
     succeeded_at: datetime | None
@@ -54,7 +57,7 @@ class DutyLog(Repository):
         )
 
     async def failed(self, duty: str, error: str) -> None:
-        """`error`: a closed word or the type of an error, never its message, which may quote somebody."""
+        """Note a failure. `error`: a closed word or the type of an error. Its message is not stored, because it may quote a person."""
         await self._run(
             """INSERT INTO duties (duty, failed_at, failures, error) VALUES (%s, now(), 1, %s)
                ON CONFLICT (duty) DO UPDATE
@@ -70,7 +73,7 @@ class DutyLog(Repository):
         )
 
     async def forget(self, duties: Sequence[str]) -> None:
-        """Duties that were turned off: nothing watches for their next run."""
+        """Delete the rows of duties that were turned off. Nobody expects another run of them."""
         await self._run("DELETE FROM duties WHERE duty = ANY(%s)", [[str(one) for one in duties]])
 
 
@@ -79,7 +82,7 @@ class Backups(Repository):
         await self._run("INSERT INTO backups (files, bytes, login) VALUES (%s, %s, %s)", [files, size, login])
 
     async def last(self) -> Backup | None:
-        """The last one that was noted."""
+        """The backup that was noted last."""
         return await self._one(
             Backup,
             """SELECT at, files, bytes, extract(epoch FROM now() - at)::float AS age
@@ -93,7 +96,7 @@ _OLD: Final[Mapping[str, LiteralString]] = {
     "sessions": """DELETE FROM tokens WHERE id IN (
         SELECT id FROM tokens WHERE kind IN ('session', 'link')
           AND LEAST(expires_at, revoked_at) < now() - %(keep)s LIMIT %(batch)s)""",
-    # Not those of registrations: that one was used must be known for ever, else a repetition of the registration would issue another.
+    # Tokens of registrations are kept: if they were forgotten, a repeated registration would issue another token.
     "tokens": """DELETE FROM tokens WHERE id IN (
         SELECT id FROM tokens WHERE kind = 'bearer' AND label <> 'owner'
           AND LEAST(expires_at, revoked_at) < now() - %(keep)s LIMIT %(batch)s)""",
@@ -102,7 +105,9 @@ _OLD: Final[Mapping[str, LiteralString]] = {
         WHERE i.closed_at < now() - %(keep)s AND d.updated_at < now() - %(keep)s LIMIT %(batch)s) AS old
         WHERE d.owner = old.owner AND d.ask = old.ask""",
 }
-"""What is deleted, by the name under which it is counted. Processes, their texts and the operators' log are kept."""
+"""The statements that delete old rows, by the name under which deletions are counted. Processes, their texts and the
+operators' log are kept.
+"""
 
 
 async def delete_old_rows(pool: Pool, keep: timedelta) -> dict[str, int]:

@@ -12,8 +12,8 @@ import crystalline_highway
 from tongyao.records.database import Pool, session
 
 MIGRATIONS = (Path(__file__).parent / "migrations", crystalline_highway.MIGRATIONS)
-"""Databases know a file by its name alone, so a name stands in one folder only. The folders do not need each other."""
-LOCK_KEY = 0x746F6E67  # any constant will do, so long as no other program uses it in this database
+"""A database identifies a file by its name alone, so no two folders may contain the same name. The folders are independent."""
+LOCK_KEY = 0x746F6E67  # any constant that no other program uses in this database
 
 
 def names() -> set[str]:
@@ -22,7 +22,7 @@ def names() -> set[str]:
 
 
 async def applied(pool: Pool) -> set[str]:
-    """The migrations that the database has; none where it was never migrated. Nothing is changed."""
+    """The migrations that were applied to the database. Empty if it was never migrated. Changes nothing."""
     async with session(pool) as connection:
         try:
             cursor = await connection.execute("SELECT migration_id FROM _yoyo_migration")

@@ -1,9 +1,10 @@
 """The ledger of model calls: at most one settled answer per key and input (docs/protocol.md §8.1).
 
-A call is claimed before it is made, with what it may use of the budget of the process's tree. Its answer is stored before the
-activity that made it returns. A claim marks every earlier attempt that never came back as orphaned; should it come back after
-all, the first answer to be stored is the one that counts. What an attempt used is counted in the budget in the transaction in
-which the attempt ends. Each of the two is one statement: the SQL functions `claim_call` and `end_call` (migration 0039).
+A call is claimed before it is made. The claim reserves its most possible usage in the budget of the process's tree. The
+activity stores the answer before it returns. A claim marks every earlier attempt without a result as orphaned. If an
+orphaned attempt returns later, the answer stored first counts. The transaction that ends an attempt also counts its
+usage in the budget. Claiming and ending are one statement each: the SQL functions `claim_call` and `end_call`
+(migration 0039).
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from tongyao.records.privacy.texts import (
 
 
 class AttemptUnknown(RecordsError):
-    """No such attempt was claimed, or it has failed already."""
+    """This attempt was never claimed, or it has already failed."""
 
 
 class Used(Value):
-    """Tokens of every kind, requests and US dollars; `cost` is a lower bound where `cost_known` is False."""
+    """Tokens of every kind, requests and US dollars. `cost` is a lower bound if `cost_known` is False."""
 
     input_tokens: int = 0
     cache_write_tokens: int = 0
@@ -82,7 +83,7 @@ class Attempt(Used):
 
 
 class Claim(NamedTuple):
-    """A claimed attempt, from 1. `data_key`: of the owner of its texts; None where it is not known yet."""
+    """A claimed attempt, numbered from 1. `data_key`: the data key of the owner of its texts; None if it is not known yet."""
 
     attempt: int
     data_key: DataKey | None = None
@@ -95,7 +96,7 @@ class WaitingCall(NamedTuple):
 
 
 class RepliedCall(NamedTuple):
-    """The answer from outside that the claimed attempt has: its text, and the name of who gave it."""
+    """A claimed attempt with its answer from outside: the text, and the name of the answerer."""
 
     claim: Claim
     text: str
@@ -103,22 +104,22 @@ class RepliedCall(NamedTuple):
 
 
 TAKEN: Final = "taken"
-"""The label of a fork's answers that were given to its origin."""
+"""The label of answers that a fork takes over from its origin."""
 
 
 class SettledCall(Attempt):
-    """The answer that counts: its raw text, and the draft that was read from it, as JSON."""
+    """The settled answer: its raw text, and the draft that was parsed from it, as JSON."""
 
     text: str
     draft_json: str
 
 
 class Totals(Used):
-    """Sums over every attempt, failed ones too."""
+    """Sums over all attempts, including failed ones."""
 
     calls: int = 0
     settled: int = 0
-    taken: int = Field(default=0, description="Settled answers of a fork that were given to its origin.")
+    taken: int = Field(default=0, description="Settled answers that a fork took over from its origin.")
     failed: int = 0
     orphaned: int = 0
     claimed: int = 0
@@ -126,7 +127,7 @@ class Totals(Used):
 
 
 class TotalsRow(Totals):
-    """`Totals` of one group; the fields that were not grouped by are None."""
+    """`Totals` of one group. Fields that are not grouping columns are None."""
 
     process_id: str | None = None
     step: str | None = None
@@ -138,16 +139,18 @@ class Ledger(Repository):
     """All model calls of all processes."""
 
     async def settled(self, key: CallKey, input_hash: str) -> SettledCall | None:
-        """The answer of `key` to this input if there is one. Raises `TextErased` when it is no longer to be read."""
+        """The answer of `key` to this input, or None. Raises `TextErased` if the answer can no longer be read."""
         async with session(self._pool) as connection:
             return await _settled(connection, key, key.reask, input_hash)
 
     async def of_origin(
         self, key: CallKey, *, input_hashes: Sequence[str], prompt_hash: str, asked_of: str
     ) -> SettledCall | None:
-        """The settled answer of a fork's origin, or of that one's origin, to the same question; None if there is none to be read.
+        """The settled answer of a fork's origin, or of the origin's own origin, to the same question. None if no answer
+        can be read.
 
-        The same are step, alias, one of `input_hashes`, the prompt, the engine and the model (`asked_of`: `engine/model`).
+        Two questions are the same if step, alias, prompt, engine and model are equal (`asked_of`: `engine/model`) and
+        the hash of the input is one of `input_hashes`.
         """
         async with session(self._pool) as connection:
             async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
@@ -177,13 +180,15 @@ class Ledger(Repository):
         owner: str = "",
         reserve: Reservation = NOTHING_RESERVED,
     ) -> Claim | SettledCall | WaitingCall | RepliedCall:
-        """Claim a call before it is made, and reserve what it may use; or return the answer that is settled already.
+        """Claim a call before it is made and reserve its possible usage, or return the answer that is already settled.
 
-        Where the same input waits for an answer from outside, nothing is claimed: it waits on, or its answer is returned.
+        If a call with the same input waits for an answer from outside, nothing is claimed. The waiting call is
+        returned, or its answer if there is one. A settled answer counts if it answers `input_hash`, or if the answer of
+        the repair answers `repair_hash`. Earlier attempts of the key without a result become `orphaned`. `owner`: the
+        owner of the texts to be stored.
 
-        That is an answer to `input_hash`, or of the re-ask to `repair_hash`. Earlier attempts of the key that never came back
-        become `orphaned`. `owner`: of the texts that are to be stored. Raises `BudgetExceeded`, and then nothing is claimed;
-        `TextErased` where the settled answer is no longer to be read.
+        Raises `BudgetExceeded`, and then nothing is claimed. Raises `TextErased` if the settled answer can no longer be
+        read.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
@@ -223,12 +228,11 @@ class Ledger(Repository):
         cost: Decimal | None,
         labels: tuple[str, ...] = (),
     ) -> SettledCall:
-        """Store an answer and return the one that counts: this one, or the one that was stored first.
+        """Store an answer and return the valid one: this answer, or the answer that was stored first.
 
-        In the second case this attempt becomes `failed`, superseded, with what it used. An orphaned attempt
-        may settle all the same. `owner` owns the texts; `cost` None means that the price is not known.
-
-        Raises `AttemptUnknown`; `TextErased` where the owner was erased.
+        In the second case this attempt becomes `failed` (superseded), and its usage is stored. An orphaned attempt may
+        still settle. `owner` owns the texts. `cost` None: the price is not known. Raises `AttemptUnknown`. Raises
+        `TextErased` if the owner was erased.
         """
         name = (key.process, key.step, key.round, key.alias, key.revision, key.reask, claim.attempt)
         answer, draft = text_id("answer", *name), text_id("draft", *name)
@@ -244,10 +248,11 @@ class Ledger(Repository):
             return await _with_texts(connection, settled)
 
     async def wait(self, key: CallKey, claim: Claim, *, owner: str, shows: str, request: str, tokens: int) -> str:
-        """Leave a claimed attempt waiting for an answer from outside, with its request; returns the id of the call.
+        """Let a claimed attempt wait for an answer from outside, and store its request. Returns the id of the call.
 
-        What was reserved is released. `owner`: of the request's text. `shows`: whose profile the request shows, or `table`, which
-        decides who may answer (`tongyao.records.waiting_calls`). `tokens`: of the request. Raises `TextErased`.
+        The reservation is released. `owner`: owner of the request's text. `shows`: the person whose profile the request
+        shows, or `table`; it decides who may answer (`tongyao.records.waiting_calls`). `tokens`: length of the request.
+        Raises `TextErased`.
         """
         number = (*_values(key).values(), claim.attempt)
         call_id = "call-" + hashlib.sha256("/".join(map(str, number)).encode()).hexdigest()[:10]
@@ -273,16 +278,16 @@ class Ledger(Repository):
     async def fail(
         self, key: CallKey, claim: Claim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
     ) -> None:
-        """Mark the attempt as failed; `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
+        """Mark the attempt as failed. `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
         async with session(self._pool) as connection:
             await _end(connection, key, claim, "failed", usage, reason=reason, cost=cost)
 
     async def release(self, key: CallKey) -> None:
-        """Release what is reserved for a call that did not end: it was cancelled, or was never made."""
+        """Release the reservation for a call that has no result: the call was cancelled or never made."""
         await Budgets(self._pool).release(key.process, str(key))
 
     async def calls(self, process_id: str) -> list[Attempt]:
-        """Every attempt of a process, in the order of their claims."""
+        """All attempts of a process, in the order of their claims."""
         return await self._all(
             Attempt,
             f"""SELECT {_COLUMNS} FROM model_calls WHERE process_id = %s
@@ -291,11 +296,11 @@ class Ledger(Repository):
         )
 
     async def usage(self, process_id: str) -> Totals:
-        """What all attempts of a process used so far."""
+        """The tokens and dollars that all attempts of a process have used so far."""
         return (await self._all(Totals, f"SELECT {_SUMS} FROM model_calls WHERE process_id = %s", [process_id]))[0]
 
     async def used_today(self, demander: str = "") -> UsedToday:
-        """What all calls claimed on this day (UTC) have used, and those for processes of `demander`; readings of intents too."""
+        """The usage of all calls claimed on this day (UTC), and of the calls for processes of `demander`. Readings of intents count too."""
         found = await self._all(
             UsedToday,
             f"""SELECT COALESCE(sum(cost), 0) AS cost, COALESCE(sum(tokens), 0)::bigint AS tokens,
@@ -312,7 +317,7 @@ class Ledger(Repository):
         return found[0]
 
     async def count_reading(self, person: str, *, engine: str, model: str, usage: Usage, cost: Decimal) -> None:
-        """Count what reading an intent used, for whom, before there is a process."""
+        """Count the usage of the reading of an intent for a person, before a process exists."""
         await self._run(
             "INSERT INTO intent_readings (person, engine, model, tokens, cost) VALUES (%s, %s, %s, %s, %s)",
             [person, engine, model, usage.total, cost],
@@ -338,7 +343,7 @@ class Ledger(Repository):
 
 
 _COLUMNS: Final = ", ".join(Attempt.model_fields)
-"""By name, so that these statements, the most frequent of all, are prepared (`tongyao.records.database`)."""
+"""The columns are named so that these statements, the most frequent of all, are prepared (`tongyao.records.database`)."""
 
 _CALL: LiteralString = (
     """%(call)s, %(process)s, %(step)s, %(round)s::int, %(alias)s, %(revision)s::int, %(reask)s::int"""
@@ -396,7 +401,7 @@ async def _settled(connection: Connection, key: CallKey, reask: int, input_hash:
 
 
 async def _with_texts(connection: Connection, settled: Attempt) -> SettledCall:
-    """Raises `TextErased`."""
+    """Add the texts to a settled attempt. Raises `TextErased`."""
     answer, draft = settled.answer_text_id or "", settled.draft_text_id or ""
     texts = await get_texts(connection, [answer, draft])
     return SettledCall(**settled.model_dump(), text=texts[answer], draft_json=texts[draft])
@@ -412,7 +417,7 @@ _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "outp
 async def _end(
     connection: Connection, key: CallKey, claim: Claim, state: str, usage: Usage | None, **told: Any
 ) -> Attempt:
-    """End an attempt; returns the one that counts. Raises `AttemptUnknown`, `TextErased`."""
+    """End an attempt and return the attempt whose answer is valid. Raises `AttemptUnknown`, `TextErased`."""
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:
         try:
             await cursor.execute(

@@ -1,4 +1,4 @@
-"""Figures for operators over all processes: what runs, waits, is suspended or failed, model calls, messages to people."""
+"""Figures about all processes, for operators: running, waiting, suspended and failed processes, model calls, notifications."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Repository
 
 ProcessState = Literal["running", "waiting", "suspended", "failed"]
-"""`running`: a step is at work. `waiting`: for a person or a date. `suspended`: open, with a cause. `failed`: ended so."""
+"""`running`: a step is being executed. `waiting`: for a person or a date. `suspended`: open, with a cause. `failed`: ended by a failure."""
 
 _CONDITIONS: Final[dict[ProcessState, LiteralString]] = {
     "running": "p.ended_at IS NULL AND p.suspended = '{}' AND NOT p.waiting",
@@ -21,7 +21,7 @@ _CONDITIONS: Final[dict[ProcessState, LiteralString]] = {
 
 
 class StateCounts(Value):
-    """Processes by state; `failed`: those that failed in the hours asked for."""
+    """Processes by state. `failed`: processes that failed in the requested hours."""
 
     running: int
     waiting: int
@@ -30,7 +30,7 @@ class StateCounts(Value):
 
 
 class OpenAsk(Value):
-    """What an open process waits for. `alias` is empty for an operator."""
+    """An open ask of a process. `alias` is empty if the ask is for an operator."""
 
     ask: str
     alias: str
@@ -42,7 +42,7 @@ class OpenAsk(Value):
 
 
 class ProcessLine(Value):
-    """One process in a list for operators. `last_suspension`: the reason of its last suspension, in words of ours."""
+    """One process in a list for operators. `last_suspension`: the reason for its last suspension, a text of Tongyao, not of a person."""
 
     id: str
     run_id: str
@@ -57,7 +57,7 @@ class ProcessLine(Value):
 
 
 class SuspendedProcess(Value):
-    """One cause that suspends one process. `held`: how many processes this code suspends, this one included."""
+    """One cause that suspends one process. `held`: the number of processes suspended by this code, including this one."""
 
     code: str
     process_id: str
@@ -71,7 +71,10 @@ class SuspendedProcess(Value):
 
 
 class StepFigures(Value):
-    """Model calls of one step. `median_seconds`: of settled calls; None without one. `cost` is a lower bound unless known."""
+    """Model calls of one step. `cost` is a lower bound unless `cost_known`.
+
+    `median_seconds`: duration of settled calls; None if no call was settled.
+    """
 
     step: str
     calls: int
@@ -83,14 +86,14 @@ class StepFigures(Value):
 
 
 class FailureCount(Value):
-    """Failed model calls with one closed word as their reason."""
+    """The number of model calls that failed for one reason. `reason` is a closed word."""
 
     reason: str
     count: int
 
 
 class ChannelFigures(Value):
-    """Notifications through one channel, by how they ended; `pending` whatever their age."""
+    """Notifications through one channel, by their result. `pending` counts pending ones of any age."""
 
     channel: str
     sent: int
@@ -99,7 +102,7 @@ class ChannelFigures(Value):
 
 
 class Overview(Repository):
-    """Reads over all processes. No text of a person is read here."""
+    """Queries over all processes. They read no texts of people."""
 
     async def counts(self, *, hours: int) -> StateCounts:
         found = await self._one(
@@ -115,7 +118,7 @@ class Overview(Repository):
         return found
 
     async def lines(self, state: ProcessState, *, limit: int = 50, hours: int | None = None) -> list[ProcessLine]:
-        """Processes in this state, the oldest first; failed ones the newest first, of the last `hours` where given."""
+        """Processes in this state, oldest first. Failed ones: newest first, and only the last `hours` if given."""
         order: LiteralString = "p.ended_at DESC, p.id" if state == "failed" else "p.created_at, p.id"
         return await self._all(
             ProcessLine,
@@ -165,7 +168,7 @@ class Overview(Repository):
         )
 
     async def failures(self, *, hours: int) -> list[FailureCount]:
-        """Why model calls claimed in the last `hours` failed, the most frequent reason first."""
+        """The reasons for which model calls claimed in the last `hours` failed. The most frequent reason comes first."""
         return await self._all(
             FailureCount,
             """SELECT error_reason AS reason, count(*) AS count FROM model_calls
@@ -175,7 +178,7 @@ class Overview(Repository):
         )
 
     async def channels(self, *, hours: int) -> list[ChannelFigures]:
-        """Notifications by channel: those that ended in the last `hours`, and all that are on their way."""
+        """Notifications by channel: all that ended in the last `hours`, and all pending ones."""
         return await self._all(
             ChannelFigures,
             """SELECT channel, count(*) FILTER (WHERE state = 'sent') AS sent,

@@ -1,4 +1,4 @@
-"""Where records and workflows may have come apart: what `tongyao reconcile` reads (docs/protocol.md §8)."""
+"""Finds differences between records and workflows, for `tongyao reconcile` (docs/protocol.md §8)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tongyao.records.database import Repository, transaction
 
 
 class Drift(Value):
-    """An open process that something is wrong with; `idle_seconds` since its row was last written.
+    """An open process with a possible problem. `idle_seconds`: the time since its row was last written.
 
-    `events`: how many of its transitions up to `seq` are there, or known to be lost.
+    `events`: the number of its transitions up to `seq` that are stored or known to be lost.
     """
 
     id: str
@@ -23,14 +23,14 @@ class Drift(Value):
 
 
 class Reconciliation(Repository):
-    """Looks; what to do about it is decided by asking Temporal."""
+    """Reads the records only. The caller asks Temporal and decides on a repair."""
 
     async def never_started(self, older_than: float = 0.0) -> list[Drift]:
-        """Announced at least `older_than` seconds ago, and no workflow ever wrote to them; oldest first."""
+        """Processes that were announced at least `older_than` seconds ago and to which no workflow ever wrote, oldest first."""
         return await self._open("NOT p.started AND p.seq = 0", older_than)
 
     async def silent(self, older_than: float = 0.0) -> list[Drift]:
-        """Started, not ended, rows unwritten for `older_than` seconds: waiting, lagging, or terminated."""
+        """Started open processes whose rows were not written for `older_than` seconds: waiting, lagging, or terminated."""
         return await self._open("p.started", older_than)
 
     async def _open(self, condition: LiteralString, older_than: float) -> list[Drift]:
@@ -43,20 +43,20 @@ class Reconciliation(Repository):
         )
 
     async def with_holes(self) -> list[Drift]:
-        """Processes, ended ones too, of whose transitions up to `seq` some never arrived."""
+        """Processes, open or ended, with missing transitions up to `seq`."""
         return await self._all(Drift, f"SELECT * FROM ({_DRIFT}) AS d WHERE d.events < d.seq ORDER BY d.id")
 
     async def calls_to_orphan(self) -> int:
-        """How many `orphaned_calls` would mark now."""
+        """The number of calls that `orphaned_calls` would mark now."""
         return int(
             await self._value("""SELECT count(*) AS count FROM model_calls c JOIN processes p ON p.id = c.process_id
                WHERE c.state IN ('claimed', 'waiting', 'answered') AND p.ended_at IS NOT NULL""")
         )
 
     async def orphaned_calls(self) -> int:
-        """Mark claimed calls of processes that have ended: nobody comes back for them. Returns how many.
+        """Mark open calls of ended processes as orphaned, because nobody will answer them. Returns their number.
 
-        What such processes have reserved of their tree's budget is released.
+        The reservations of such processes in their tree's budget are released.
         """
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(

@@ -51,11 +51,11 @@ from tongyao.records.process.standing import StandingTensions
 from tongyao.records.waiting_calls import WaitingCalls
 
 ERASED: Final = "[erased]"
-"""Stands for a text whose owner had it erased."""
+"""The replacement for a text that its owner had erased."""
 
 
 class _RecordRows(Value):
-    """The rows of a process that its record is made of. `revised`: whether the tension was."""
+    """The rows from which the record of a process is made. `revised`: whether the tension was revised."""
 
     seats: list[SeatRow]
     projections: list[ProjectionRow]
@@ -119,12 +119,12 @@ class Repositories:
         turns_of: Sequence[str] | None = None,
         before_plan: int | None = None,
     ) -> Record:
-        """The whole record of a process, given by its id or by its row, as others may read it.
+        """The whole record of a process, given by its id or its row, in the form that others read.
 
-        `own`: aliases whose own texts are read as they wrote them, with the intent where the demander is among them.
-        `turns_of`: only what the turns of these aliases may use, without the projections of others and without plans.
-        `before_plan`: as it stood before this revision of the plan, with the answers to the one before.
-        Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
+        `own`: aliases whose own texts are returned in the original form. If the demander is among them, the intent is
+        included. `turns_of`: only the data that the turns of these aliases may use, without projections of others and
+        without plans. `before_plan`: the state before this revision of the plan, with the answers to the previous
+        revision. Raises `ProcessUnknown`. Erased texts read as `[erased]` or are left out.
         """
         row = await self.processes.get(process) if isinstance(process, str) else process
         rows = await fetch_one(
@@ -203,10 +203,12 @@ class Repositories:
         )
 
     async def speaking_in(self, process: ProcessRow, profile_ids: Sequence[str]) -> tuple[set[str], dict[str, Mandate]]:
-        """Whose profile may be read in a process (docs/protocol.md §3.11), and the mandates of these and of the demander as they are now.
+        """The people whose profile may be read in a process (docs/protocol.md §3.11), and the current mandates of
+        `profile_ids` and of the demander.
 
-        Read are the demander's, and those of people whose consent stands in the records. What the workflow says is not asked: a
-        caller who can start workflows could make it say anything. Of a person who said `never` for the scene no proxy speaks.
+        Profiles may be read of the demander and of people whose consent is in the records. The workflow's own statement
+        does not count, because a caller who can start workflows could forge it. No proxy speaks for a person who said
+        `never` for the scene.
         """
         people = list(dict.fromkeys([process.demander, *profile_ids]))
         mandates = await self.mandates(people)
@@ -225,7 +227,7 @@ class Repositories:
         return await self.texts.get(profile_text_id(profile.profile_id, profile.version))
 
     async def profile_texts(self, profiles: Sequence[ProfileRef]) -> dict[ProfileRef, str]:
-        """The texts of these profile versions; erased ones are left out. Raises `TextUnknown`."""
+        """The texts of these profile versions. Erased texts are left out. Raises `TextUnknown`."""
         ids = {one: profile_text_id(one.profile_id, one.version) for one in profiles}
         texts = await self.texts.get_many(ids.values(), erased="")
         return {one: texts[id] for one, id in ids.items() if texts[id]}
@@ -235,7 +237,7 @@ class Repositories:
         return (await self.mandates([profile_id]))[profile_id]
 
     async def mandates(self, profile_ids: Sequence[str]) -> dict[str, Mandate]:
-        """The current mandates by profile id. Without a stored mandate everything is allowed; with an erased one nothing is."""
+        """The current mandates by profile id. A missing mandate allows everything. An erased mandate allows nothing."""
         rows = await self.mandate_rows.get_many(profile_ids)
         texts = await self.texts.get_many([row.text_id for row in rows.values() if row.text_id], erased="")
         said = {id: json.loads(texts[row.text_id] or "null") if row.text_id else {} for id, row in rows.items()}
@@ -246,7 +248,7 @@ class Repositories:
 
 
 def _delivery(row: DeliveryRow, text: str) -> Delivery:
-    """The delivery of a row; without words where these were erased."""
+    """The delivery of a row. It has no words if they were erased."""
     if text:
         return Delivery.model_validate_json(text)
     return Delivery(alias=row.alias, plan_revision=row.revision, language=row.language)
@@ -265,7 +267,7 @@ def _participant(alias: str, person: str, face: ProfileSummary | None) -> Partic
 
 
 def _seated(seat: SeatRow, face: ProfileSummary | None, language: str) -> Participant:
-    """The participant of a seat; without a profile in the language of the process."""
+    """The participant of a seat. Without a profile, the language is that of the process."""
     return _participant(seat.alias, seat.person, face).model_copy(
         update={
             "endpoint": EndpointKind(seat.endpoint),

@@ -1,12 +1,12 @@
-"""Model calls that wait for an answer from outside: who may see them, who has them on lease, and their answers (docs/models.md).
+"""Model calls that wait for an answer from outside: permitted readers, leases and answers (docs/models.md).
 
-A call is offered as long as its process waits for it, which the open ask `calls` of the process says. It is leased to one answerer
-at a time; a lease that is over lets it be offered again. It is answered once.
+A call is offered as long as its process waits for it, that is, while the process's open ask `calls` contains it. It is
+leased to one answerer at a time. After the end of the lease it is offered again. It is answered once.
 
-What an answerer is shown is remembered (`call_readers`), because it decides what else they may be shown: of the steps that read a
-profile, those of one person only; and who has seen a profile sees no request that holds what all said. A request does not count,
-and is open to everybody, where each profile behind it is a sample or was given as a file on the machine, or where the mandate of its
-owner names the answerer.
+The requests shown to an answerer are stored (`call_readers`), because they limit the further requests. Among
+the steps that read a profile, an answerer sees only the steps for one person. An answerer who has seen a profile sees no request that
+contains the words of all participants. A request is exempt, and open to everybody, if each profile behind it is a
+sample, was given as a file on the machine, or has a mandate that names the answerer.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ VIA: Final = "calls"
 
 
 class CallUnknown(RecordsError):
-    """No call of this id waits or waited, or its answerer was never shown it."""
+    """There is no call with this id, or it was never shown to this answerer."""
 
 
 class CallOver(RecordsError):
-    """The call no longer waits: it is answered, or its process went on without it."""
+    """The call no longer waits: it was answered, or its process continued without it."""
 
 
 class CallLeased(RecordsError):
-    """Somebody else has the call on lease."""
+    """Another answerer has leased the call."""
 
 
 class CallFilter(Value):
-    """Which calls are meant; what is empty does not limit."""
+    """A filter for calls. Empty fields do not restrict it."""
 
     call_id: str = ""
     process_id: str = ""
@@ -54,7 +54,7 @@ class CallFilter(Value):
 
 
 class CallRow(Value):
-    """A call that waits. `mine`: the answerer has it on lease. `permitted`: whether they may be shown it."""
+    """A waiting call. `mine`: this answerer has leased it. `permitted`: whether they may see it."""
 
     call_id: str
     process_id: str
@@ -96,17 +96,18 @@ _WAITING: LiteralString = f"""SELECT m.call_id, m.process_id, m.step, m.round, m
 
 
 class WaitingCalls(Repository):
-    """The calls that wait, for whoever answers them."""
+    """The waiting calls, for answerers."""
 
     async def waiting(self, answerer: str, which: CallFilter) -> list[CallRow]:
-        """The calls that wait, oldest first, those that this answerer may not be shown too."""
+        """The waiting calls, oldest first, including calls that this answerer may not see."""
         values = {**which.model_dump(), "answerer": answerer}
         return await self._all(CallRow, f"{_WAITING} ORDER BY m.claimed_at, m.call_id", values)
 
     async def lease(self, answerer: str, which: CallFilter, *, seconds: float) -> tuple[CallRow, str] | None:
-        """Lease a call for so many seconds, with its request: the one that the answerer has already, else the oldest that is free.
+        """Lease a call for this many seconds and return it with its request: the answerer's current call, else the
+        oldest free one.
 
-        None where there is none that they may be shown. Raises `TextErased`.
+        None if there is no call that they may see. Raises `TextErased`.
         """
         values: dict[str, Any] = {**which.model_dump(), "answerer": answerer, "seconds": seconds}
         async with transaction(self._pool) as connection:
@@ -138,7 +139,7 @@ class WaitingCalls(Repository):
         return found.model_copy(update=leased), texts[found.request_text_id]
 
     async def open_processes(self, process_id: str = "") -> int:
-        """How many processes have not ended, or whether this one has not."""
+        """The number of open processes. With `process_id`: 1 if this process is open, else 0."""
         return int(
             await self._value(
                 "SELECT count(*) AS count FROM processes WHERE ended_at IS NULL AND %(id)s IN ('', id)",
@@ -147,12 +148,12 @@ class WaitingCalls(Repository):
         )
 
     async def step_of(self, answerer: str, call_id: str) -> str:
-        """The step of a call that the answerer was shown. Raises `CallUnknown`."""
+        """The step of a call that was shown to the answerer. Raises `CallUnknown`."""
         async with transaction(self._pool) as connection:
             return str((await _shown(connection, answerer, call_id))["step"])
 
     async def give_back(self, answerer: str, call_id: str) -> None:
-        """End the answerer's lease, so that the call is offered at once. Raises `CallUnknown`."""
+        """End the answerer's lease, so that the call is offered again at once. Raises `CallUnknown`."""
         async with transaction(self._pool) as connection:
             await _shown(connection, answerer, call_id)
             await connection.execute(
@@ -162,10 +163,10 @@ class WaitingCalls(Repository):
             )
 
     async def answer(self, answerer: str, call_id: str, text: str) -> tuple[StoredMessage | None, bool]:
-        """Store the answer of a call, and the message that tells its process, in one transaction.
+        """Store the answer of a call and the message that reports it to the process, in one transaction.
 
-        Returns the message, and whether this answerer had sent the same answer before. Without a lease it is taken as long as nobody
-        else has one. Raises `CallUnknown`, `CallOver`, `CallLeased`, `TextErased`.
+        Returns the message, and whether this answerer had sent the same answer before. Without a lease the answer is
+        accepted if nobody else has leased the call. Raises `CallUnknown`, `CallOver`, `CallLeased`, `TextErased`.
         """
         digest = hashlib.sha256(text.encode()).hexdigest()
         async with transaction(self._pool) as connection:
@@ -173,9 +174,9 @@ class WaitingCalls(Repository):
             if row["state"] != "waiting" or row["ended"]:
                 if row["reply_digest"] == digest and row["answerer"] == answerer:
                     return None, True
-                raise CallOver(f"{call_id} no longer waits")
+                raise CallOver(f"{call_id} no longer waits for an answer")
             if row["leased"] and row["answerer"] != answerer:
-                raise CallLeased(f"{call_id} is on lease to somebody else until {row['leased_until']:%H:%M:%S} UTC")
+                raise CallLeased(f"{call_id} is leased to another answerer until {row['leased_until']:%H:%M:%S} UTC")
             stored = await put_text(connection, row["owner"], "answer", text, id=text_id("reply", call_id))
             await connection.execute(
                 """UPDATE model_calls SET state = 'answered', reply_text_id = %s, reply_digest = %s, answerer = %s,
@@ -197,7 +198,7 @@ class WaitingCalls(Repository):
 
 
 async def ask_anew(connection: Connection, process_id: str) -> None:
-    """Drop what waits of a process, since a text in it was erased: its steps ask again, of what is left."""
+    """Drop the waiting calls of a process because a text in it was erased. Its steps ask again without that text."""
     cursor = await connection.execute(
         """UPDATE model_calls SET state = 'orphaned', error_reason = 'erased', ended_at = now()
            WHERE process_id = %s AND state IN ('waiting', 'answered') RETURNING call_id""",
@@ -216,12 +217,12 @@ async def _tell(
 
 
 async def _alone(connection: Connection, answerer: str) -> None:
-    """One lease at a time for each answerer: what they were shown decides what they may be shown."""
+    """Allow only one lease at a time per answerer, because earlier requests decide which requests they may see."""
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('answerer/' || %s, 0))", [answerer])
 
 
 async def _shown(connection: Connection, answerer: str, call_id: str, *, lock: bool = False) -> dict[str, Any]:
-    """The row of a call that the answerer was shown. Raises `CallUnknown`."""
+    """The row of a call that was shown to the answerer. Raises `CallUnknown`."""
     locked: LiteralString = "FOR UPDATE OF m" if lock else ""
     cursor = await connection.execute(
         f"""SELECT m.process_id, m.step, m.state, m.answerer, m.leased_until, m.leased_until > now() AS leased,
@@ -234,5 +235,5 @@ async def _shown(connection: Connection, answerer: str, call_id: str, *, lock: b
     )
     row = await cursor.fetchone()
     if row is None:
-        raise CallUnknown(f"no call {call_id!r} was given to {answerer}")
+        raise CallUnknown(f"no call {call_id!r} was shown to {answerer}")
     return dict(row)

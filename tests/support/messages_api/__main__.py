@@ -1,4 +1,4 @@
-"""`python -m tests.support.messages_api --port 8799`: the local Messages API by hand, until interrupted."""
+"""`python -m tests.support.messages_api --port 8799`: runs the local Messages API until it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a prompt cache would read and write: the published rules of the Messages API, over estimated token
-counts.
-"""
+"""The reads and writes of a prompt cache, by the published rules of the Messages API, with estimated token counts."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ _WIDE: Final = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]+")
 
 
 def estimate_tokens(text: str) -> int:
-    """A rough count: CJK characters one token each, everything else one per four characters."""
+    """A rough count: one token per CJK character, and one per four other characters."""
     wide = sum(map(len, _WIDE.findall(text)))
     return wide + -(-(len(text) - wide) // 4)
 
 
 @dataclass(frozen=True)
 class Count:
-    """Tokens of one request, as its `usage` reports them."""
+    """The tokens of one request, as its `usage` reports them."""
 
     fresh: int
     written: int
@@ -39,11 +37,11 @@ class TooManyBreakpoints(ValueError):
 
 
 class PromptCache:
-    """Same model, same prefix block by block, at least `minimum` tokens, alive for five minutes after the
-    last use.
+    """A prompt cache. An entry is a prefix of blocks for one model, with at least `minimum` tokens. It lives five
+    minutes after its last use.
 
-    An entry stands where a breakpoint stood. A later request looks back up to 20 blocks from each of its own
-    breakpoints. `clock` is in seconds, so that a test may let five minutes pass.
+    An entry ends at a breakpoint. A later request looks back up to 20 blocks from each of its own breakpoints. `clock`
+    is in seconds, so that a test can simulate five minutes.
     """
 
     def __init__(self, *, minimum: int = 1024, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,9 +50,9 @@ class PromptCache:
         self._lock = threading.Lock()
 
     def count(self, request: Mapping[str, Any]) -> Count:
-        """Counts `request` and stores what it writes: call it when its answer begins, not before.
+        """Count `request` and store its writes. Call it when the answer begins, not before.
 
-        Raises `TooManyBreakpoints` for more than four.
+        Raises `TooManyBreakpoints` if there are more than four.
         """
         hashes, totals, marks = [], [], []
         running, total = blake2b(str(request.get("model")).encode(), digest_size=16), 0
@@ -90,9 +88,7 @@ class PromptCache:
 
 
 def _blocks(request: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Every block of the prompt in the order in which the cache sees them, and whether a breakpoint ends
-    it.
-    """
+    """Every block of the prompt in the cache's order, each with a flag: whether a breakpoint ends it."""
     output = (request.get("output_config") or {}).get("format")
     if output:
         yield json.dumps(output, ensure_ascii=False), False

@@ -1,4 +1,4 @@
-"""What can go wrong between us and a model, on order: by plan, or by probability with a seed."""
+"""Faults between the engine and a model, by plan, or by probability with a seed."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ STATUS: dict[Fault, tuple[int, str, str]] = {
     Fault.BAD_REQUEST: (400, "invalid_request_error", "messages: at least one message is required"),
     Fault.TOO_LARGE: (413, "request_too_large", "Request exceeds the maximum size"),
 }
-"""Faults that are answered instead of the model: status, type, message."""
+"""Faults that are answered in place of the model: status, type, message."""
 
 Choose = Callable[[Mapping[str, Any], int], Fault | None]
-"""(request, how often this very request came before) → the fault to show, or None."""
+"""(request, number of earlier occurrences of the same request) → the fault to produce, or None."""
 
 
 def planned(faults: Iterable[Fault | None]) -> Choose:
-    """The n-th request meets the n-th of `faults`; after the last, none."""
+    """The n-th request gets the n-th of `faults`. After the last one there are no faults."""
     rest = iter(faults)
 
     def choose(request: Mapping[str, Any], attempt: int) -> Fault | None:
@@ -74,10 +74,9 @@ def always(fault: Fault) -> Choose:
 
 
 def storm(rates: Mapping[Fault, float], *, seed: int) -> Choose:
-    """Each request meets each fault with its rate (together at most 1).
+    """Each request gets each fault with its rate (the rates sum to at most 1).
 
-    The draw depends on the request and its attempt alone, so it is the same in whatever order requests
-    arrive.
+    The draw depends only on the request and its attempt. So it does not depend on the order of requests.
     """
 
     def choose(request: Mapping[str, Any], attempt: int) -> Fault | None:
@@ -97,9 +96,7 @@ def digest(request: Mapping[str, Any]) -> str:
 
 
 def spoiled(text: str, fault: Fault) -> str:
-    """`text`, a valid answer, as it looks after a fault of content; unchanged where the fault does not apply
-    to it.
-    """
+    """A valid answer `text` after a fault of content. It is unchanged if the fault does not apply to it."""
     if fault is Fault.INVALID_JSON:
         return text[: len(text) * 2 // 3].rstrip("}]") + ', "and so on'
     if fault is Fault.WRONG_SCHEMA:

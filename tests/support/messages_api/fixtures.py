@@ -1,4 +1,4 @@
-"""Fixtures: a Messages API on loopback, and the engine against it. For all tests: `tests/conftest.py` names them to pytest."""
+"""Fixtures for all tests: a Messages API on loopback, and an engine for it. `tests/conftest.py` makes them known to pytest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Engines = Callable[..., AnthropicEngine]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """`serve(faults=…, …)` starts a Messages API that stops with the test."""
+    """`serve(faults=…, …)` starts a Messages API. It stops with the test."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(MessagesServer(**options))
 
 
 @pytest.fixture
 async def engine_at() -> AsyncIterator[Engines]:
-    """`engine_at(server, …)` is an engine that speaks to `server`, closed with the test."""
+    """`engine_at(server, …)` makes an engine that calls `server`. It is closed with the test."""
     made: list[AnthropicEngine] = []
 
     def make(server: MessagesServer, **options: Any) -> AnthropicEngine:

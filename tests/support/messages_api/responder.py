@@ -1,8 +1,7 @@
-"""Valid answers to every step, made from the request alone: deterministic, and modest about what they mean.
+"""Valid answers to every step, made from the request alone. They are deterministic and without deeper meaning.
 
-It stands where a model would, so that a whole process can run over HTTP. It reads the same rendered text as
-a model would: aliases, ids, pairs and the profile are found in the prompt, quotes are cut verbatim out of
-the profile.
+The responder replaces a model, so that a whole process can run over HTTP. It reads the same rendered text as a model.
+It finds aliases, ids, pairs and the profile in the prompt, and its quotes are verbatim parts of the profile.
 """
 
 from __future__ import annotations
@@ -17,21 +16,20 @@ _TASK: Final = re.compile(r"<task ([^>]*?)/?>(.*?)(?:</task>|\Z)", re.DOTALL)
 _ATTRIBUTE: Final = re.compile(r'(\w+)="([^"]*)"')
 _DATA: Final = re.compile(r'<data kind="(\w+)"([^>]*)>\n(.*?)\n</data>', re.DOTALL)
 _ITEM: Final = re.compile(r"^(R\d+/P\d+/\d+) (?:\[\w+(?:; ((?:T|I|E|B\d)[^;\]]*))?[^\]]*\] )?(.*)$", re.MULTILINE)
-"""The id of an item, the lines of the tension it is about, and its text."""
+"""The id of an item, the lines of the tension in its `about`, and its text."""
 _COMPLAINED_OF: Final = re.compile(r"^- (?:The pair |配对 )(P\d+)-(P\d+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^。！？.!?\n#|>-][^。！？.!?\n]{7,160}[。！？.!?]?")
 
 SIZES: Final[Mapping[str, int]] = {"observe": 2_500, "plan": 5_000, "deliver": 1_500}
-"""Bytes of Markdown per answer when nothing else is asked for."""
+"""The default sizes of answers, in bytes of Markdown."""
 
 
 @dataclass(frozen=True)
 class Responder:
-    """Speaks new items until `rounds`, then says nothing new; the catalyst is `exhausted` from
-    `exhausted_from` on.
+    """Sends new items until round `rounds`, then nothing new. The catalyst is `exhausted` from `exhausted_from` on.
 
-    `detail` are the characters that every claim has at least, `sizes` the bytes of Markdown of an answer by
-    step: filler of that length, for benches that count tokens.
+    `detail`: the fewest characters of every claim. `sizes`: bytes of Markdown of an answer, by step. Filler gives
+    answers this length, for benchmarks that count tokens.
     """
 
     rounds: int = 3
@@ -212,6 +210,6 @@ def _clip(text: str) -> str:
 
 
 def _filler(text: str, size: int) -> str:
-    """`text` over and over, up to `size` bytes: what it says does not matter, how long it is does."""
+    """`text`, repeated up to `size` bytes. Only its length matters, not its content."""
     raw = (f"{text}\n".encode() * (size // max(1, len(text.encode()) + 1) + 1))[:size]
     return raw.decode(errors="ignore")

@@ -1,7 +1,7 @@
-"""A Messages API on loopback: real HTTP, streaming and not, usage with cache accounting, faults on order.
+"""A Messages API on loopback: real HTTP, with and without streaming, usage with cache accounting, faults on request.
 
-No model answers here. It is what tests and benches put behind `base_url`, and what anyone can run by hand:
-`python -m tests.support.messages_api --port 8799`, then `ANTHROPIC_BASE_URL=http://127.0.0.1:8799`.
+No model answers here. Tests and benchmarks use it as `base_url`. To run it by hand: `python -m
+tests.support.messages_api --port 8799`, then set `ANTHROPIC_BASE_URL=http://127.0.0.1:8799`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ _JSON: Final = [(b"content-type", b"application/json")]
 
 @dataclass(frozen=True)
 class Served:
-    """One request as the server saw it. `request` is the body; `stop_reason` is empty where no answer came
-    whole.
-    """
+    """One request that the server received. `request`: its body. `stop_reason`: empty if the answer was not complete."""
 
     number: int
     request: Mapping[str, Any]
@@ -46,18 +44,17 @@ class Served:
     output_tokens: int = 0
     stop_reason: str = ""
     began: float = field(default_factory=time.monotonic)
-    """Of answers: when the first byte was sent."""
+    """For an answer: the time at which the first byte was sent."""
 
 
 class MessagesServer:
-    """`with MessagesServer() as server:` serves at `server.base_url` in a thread of its own until the block
-    ends.
+    """`with MessagesServer() as server:` serves at `server.base_url`, in a separate thread, until the block ends.
 
-    `respond` makes the text of an answer from the request. `faults` may choose a fault for a request. An
-    answer takes `latency` seconds and comes in `deltas` pieces. `keys`, when given, are the only ones that
-    are let in, with `old_header` only as `X-Api-Key`; `knows` are the parameters that this server understands: one without `output_config` refuses
-    it as older servers do; a `vague` one does not say what it refuses. `longest` is the largest `max_tokens` that it
-    takes. `thoughts` come as a block of their own before every answer.
+    `respond`: makes the text of an answer from the request. `faults`: may choose a fault for a request. `latency`:
+    seconds of an answer. `deltas`: pieces of an answer. `keys`: the accepted keys, if given. `old_header`: the key is
+    accepted only as `X-Api-Key`. `knows`: the parameters that this server understands; without `output_config` it
+    refuses this parameter, as older servers do. `vague`: a refusal does not name the parameter. `longest`: the largest
+    accepted `max_tokens`. `thoughts`: sent as a separate block before every answer.
     """
 
     def __init__(
@@ -85,7 +82,7 @@ class MessagesServer:
         self.cache = cache or PromptCache()
         self.served: list[Served] = []
         self.finished: dict[int, float] = {}
-        """Number of a request → when its answer had been sent whole, by `time.monotonic`."""
+        """Number of a request → the time at which its complete answer had been sent, by `time.monotonic`."""
         self._attempts: Counter[str] = Counter()
         self._numbers = itertools.count(1)
         self._port = port
@@ -98,14 +95,14 @@ class MessagesServer:
 
     @property
     def calls(self) -> int:
-        """How many requests for a message came in, faults included."""
+        """The number of requests for a message, including requests with faults."""
         return len(self.served)
 
     def start(self) -> Self:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self._port))
-        listener.listen(1024)  # from here on clients may connect: they wait in the backlog, nobody has to poll
+        listener.listen(1024)  # from here on clients can connect: they wait in the backlog, and nobody has to poll
         self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
@@ -250,7 +247,7 @@ class MessagesServer:
                 error = {"error": {"type": "overloaded_error", "message": "Overloaded"}}
                 await send({"type": "http.response.body", "body": _event("error", error)})
             case Fault.CUT_STREAM:
-                return  # an unfinished response: the connection is closed under the client
+                return  # an unfinished response: the server closes the connection
             case _:
                 tail = _event("content_block_stop", {"index": at})
                 tail += _event("message_delta", {"delta": {"stop_reason": stop}, "usage": {"output_tokens": output}})

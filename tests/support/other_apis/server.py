@@ -1,7 +1,8 @@
-"""The APIs of OpenAI (chat completions and responses), Google and Bedrock on loopback, streaming, with faults on order.
+"""The APIs of OpenAI (chat completions and responses), Google and Bedrock on loopback, streaming, with faults on
+request.
 
-They answer as `tests.support.messages_api` does: each request is turned into one of the Messages API, whose responder
-writes the text. What is sent is what these services send, as far as pydantic-ai reads it.
+They answer like `tests.support.messages_api`: each request is converted to a request of the Messages API, whose
+responder writes the text. The responses have the form of these services' responses, as far as pydantic-ai reads it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from tests.support.messages_api.faults import STATUS, Fault, digest
 from tests.support.messages_api.server import MessagesServer, Receive, Send, Served
 
 CACHED: Final = 7
-"""Tokens of each prompt that are said to have come from the service's cache."""
+"""Tokens of each prompt that are reported as read from the service's cache."""
 
 
 class OtherApis(MessagesServer):
-    """A server as `MessagesServer` that speaks the other APIs. `knows` may hold `schema`: without it, one that is sent is refused."""
+    """A server like `MessagesServer` for the other APIs. Without `schema` in `knows`, a request with a schema is refused."""
 
     async def _app(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         body = b""

@@ -1,1 +1,1 @@
-"""Texts as vectors. Public: `encoder` (the interface), `lexical` and `transformer` (its implementations)."""
+"""Turns texts into vectors. Public: `encoder` (the interface), `lexical` and `transformer` (its implementations)."""

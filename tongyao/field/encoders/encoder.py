@@ -1,4 +1,4 @@
-"""The interface of encoders, which turn texts into vectors: an extension point (docs/field.md §5)."""
+"""The interface of encoders, which turn texts into vectors. It is an extension point (docs/field.md §5)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Vectors = npt.NDArray[np.float32]
 
 
 class EncoderUnusable(Exception):
-    """The encoder cannot be used: missing weights, or fewer dimensions than asked for. The message says what to do."""
+    """The encoder cannot be used: weights are missing, or there are fewer dimensions than requested. The message gives the remedy."""
 
 
 class IndexGone(RecordsError):
-    """The index was dropped, because another one of its scene and kind replaced it."""
+    """The index was dropped because another index of the same scene and kind replaced it."""
 
 
 class Encoder(Protocol):
-    """Vectors are only compared with vectors of the same `name`, `version` and `dimension`: an index keeps all three."""
+    """Turns texts into vectors. Vectors are comparable only if `name`, `version` and `dimension` are equal; an index stores all three."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Encoder(Protocol):
 
     @property
     def version(self) -> str:
-        """Changes whenever the same text would get another vector."""
+        """A text that changes whenever the same input would get another vector."""
         ...
 
     @property
@@ -39,9 +39,9 @@ class Encoder(Protocol):
 
     @property
     def languages(self) -> frozenset[str]:
-        """Languages of the queries it may be asked, as `language_of` names them; empty: all."""
+        """Languages of queries that this encoder supports, as `language_of` returns them. Empty: all."""
         ...
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """Rows of length 1 (or zero), shape (texts, dimension). Blocking: call it in a thread. `query`: asked with these."""
+        """Return rows of length 1 (or zero), shape (texts, dimension). Blocking: call it in a thread. `query`: the texts are queries."""
         ...

@@ -20,7 +20,7 @@ _RUNS = re.compile(r"([\u3400-\u9fff\uf900-\ufaff]+)|([a-z0-9][a-z0-9+#.]*[a-z0-
 
 
 def runs(text: str) -> list[tuple[str, str]]:
-    """Stretches of Chinese characters, and Latin tokens, in text order: one of each pair is empty."""
+    """Pairs (Chinese stretch, Latin token) in text order. In each pair exactly one of the two is empty."""
     return _RUNS.findall(normalized("NFKC", text).lower())
 
 
@@ -30,7 +30,7 @@ def grams(text: str) -> Iterator[str]:
 
 
 def words(text: str) -> Iterator[str]:
-    """The terms of BM25: those of `grams`, and words of other lengths by jieba."""
+    """The terms of BM25: all of `grams`, and the words that jieba finds, except words of two characters."""
     return _tokens(text, _cutter())
 
 
@@ -53,7 +53,8 @@ def count_features(texts: Iterable[str], analyse: Callable[[str], Iterable[str]]
 
 @lru_cache(maxsize=1)
 def _hasher() -> Any:
-    from sklearn.feature_extraction import FeatureHasher  # 65 MB: not for a gateway in which nobody searches
+    # takes 65 MB, which a gateway without searches should not need
+    from sklearn.feature_extraction import FeatureHasher
 
     return FeatureHasher(n_features=1 << BITS, input_type="string", alternate_sign=False)
 

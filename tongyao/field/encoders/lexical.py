@@ -22,16 +22,16 @@ RARITY: Final = 1.5
 """Power of the inverse document frequency."""
 
 FLATTENING: Final = 0.5
-"""Power of the singular value by which a component is divided: 0 is plain LSA, 1 weights all equally (docs/field.md §4)."""
+"""Each component is divided by this power of its singular value: 0 is plain LSA, 1 gives all the same weight (docs/field.md §4)."""
 
 SPARSE_ENOUGH: Final = 40_000
-"""Number of entries below which a binary search per entry is faster than a table of all columns."""
+"""For fewer entries than this, a binary search per entry is faster than a table of all columns."""
 
 
 class LexicalEncoder:
     """Latent semantic analysis: TF-IDF (sub-linear counts), reduced to `dimension` components. Deterministic.
 
-    Features of one text only are dropped, and the rarest beyond `max_features`.
+    Features that only one text has are dropped. If more than `max_features` remain, the rarest are dropped.
     """
 
     name = "lexical"
@@ -40,16 +40,17 @@ class LexicalEncoder:
     def __init__(self, features: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> None:
         self._features = features
         self._idf = idf
-        self._components = np.ascontiguousarray(components, dtype=np.float32)  # any other would be copied at each call
+        # an array of another layout would be copied at each call
+        self._components = np.ascontiguousarray(components, dtype=np.float32)
         self.dimension = components.shape[1]
 
     @cached_property
     def version(self) -> str:
-        """A digest of the fitted arrays: vectors of another fit are not comparable."""
+        """A digest of the fitted arrays. Vectors of different fits are not comparable."""
         return hashlib.sha256(self.to_bytes()).hexdigest()[:16]
 
     def to_bytes(self) -> bytes:
-        """The fitted arrays as NPZ; `from_bytes` restores the encoder."""
+        """Return the fitted arrays as NPZ, which `from_bytes` reads."""
         held = io.BytesIO()
         np.savez(held, features=self._features, idf=self._idf, components=self._components)
         return held.getvalue()
@@ -72,7 +73,7 @@ class LexicalEncoder:
     ) -> LexicalEncoder:
         """Fit the inverse document frequencies on `texts` (chunks) and the SVD on `whole` texts (None: on `texts`).
 
-        Components are divided by a power (`flattening`) of their singular value, so that frequent subjects do not outweigh
+        Components are divided by a power (`flattening`) of their singular value. So frequent subjects do not outweigh
         the others. Vectors of a small scene are padded with zeros to `dimension`.
         """
         counts = count_features(texts, grams)
@@ -84,7 +85,7 @@ class LexicalEncoder:
         idf = (np.log((1 + len(texts)) / (1 + frequency[features])) + 1) ** rarity
         together = counts if whole is None else count_features(whole, grams)
         weighted = _weighted(_restricted(together, features), idf)
-        from sklearn.utils.extmath import randomized_svd  # imported late, as in `features`
+        from sklearn.utils.extmath import randomized_svd  # imported late because it needs much memory, as in `features`
 
         rank = min(dimension, min(weighted.shape) - 1)
         components = np.zeros((len(features), dimension), dtype=np.float32)
@@ -92,11 +93,11 @@ class LexicalEncoder:
             _, strengths, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
             components[:, :rank] = right.T / np.maximum(strengths, 1e-6) ** flattening
         elif len(features):
-            components[:, 0] = 1  # one text alone: whatever it shares with a query is near
+            components[:, 0] = 1  # there is only one text: every feature that it shares with a query counts
         return cls(features.astype(np.int32), idf.astype(np.float32), components)
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """One row per text, of length 1 (or all zeros, where nothing is known), shape (texts, dimension)."""
+        """One row per text, of length 1, shape (texts, dimension). The row is all zeros if no feature of the text is known."""
         weighted = _weighted(_restricted(count_features(texts, grams), self._features), self._idf)
         vectors = np.asarray(weighted.astype(np.float32) @ self._components)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -105,7 +106,7 @@ class LexicalEncoder:
 
 
 def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
-    """The columns `features` (sorted) of a matrix with millions of them, in time that goes with its entries."""
+    """The columns `features` (sorted) of a matrix with millions of columns. The time is proportional to the number of entries."""
     if len(features) == 0:
         return csr_matrix((counts.shape[0], 0))
     if counts.nnz < SPARSE_ENOUGH or len(features) > np.iinfo(np.int16).max:
@@ -121,7 +122,7 @@ def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
 
 
 def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:
-    """Sub-linear counts times idf, rows of length 1."""
+    """Sub-linear counts multiplied by idf. Each row has length 1."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     weights = (1 + np.log(counts.data)) * np.asarray(idf, dtype=np.float64)[counts.indices]
     lengths = np.sqrt(grouped_sums(rows, weights**2, counts.shape[0]))

@@ -18,16 +18,18 @@ BATCH: Final = 32
 
 
 class TransformerEncoder:
-    """A loaded model. Batches run on `threads` threads of its own, so that callers' pools stay free.
+    """A loaded model. Batches run on `threads` threads of its own, so that the callers' thread pools stay free.
 
     Args:
-        spec: `model` is a name on the Hugging Face hub, or a folder; nothing is fetched while `HF_HUB_OFFLINE` is set.
-            `dimension`: the first so many dimensions only, renormalised; for models trained for it (Matryoshka).
-            `query_prompt`, `document_prompt`: put before each text; None: what the model itself brings.
-            `languages`: of queries it may be asked (`zh`, `en`); empty: all. Name them for a model of one language.
+        spec: `model` is a name on the Hugging Face hub, or a folder. Nothing is fetched while `HF_HUB_OFFLINE` is set.
+            `dimension`: only this many leading dimensions are used, renormalised; for models trained for it
+                (Matryoshka).
+            `query_prompt`, `document_prompt`: text put before each input. None: the model's own prompt.
+            `languages`: languages of queries that the model supports (`zh`, `en`); empty: all. Set it for a model of
+                one language.
 
     Raises:
-        EncoderUnusable: no sentence-transformers, no weights, or fewer dimensions than asked for.
+        EncoderUnusable: sentence-transformers or the weights are missing, or there are fewer dimensions than requested.
     """
 
     def __init__(self, spec: ModelSpec, *, threads: int = 1) -> None:
@@ -36,7 +38,7 @@ class TransformerEncoder:
         width = int(self._model.get_embedding_dimension())
         if dimension is not None and dimension > width:
             raise EncoderUnusable(
-                f"the model {model} has {width} dimensions, {dimension} were asked for: at most {width}"
+                f"the model {model} has {width} dimensions, {dimension} were asked for: ask for at most {width}"
             )
         self.name = "/".join(Path(model).resolve().parts[-2:]) if Path(model).is_dir() else model
         self.dimension = dimension or width
@@ -59,7 +61,7 @@ class TransformerEncoder:
         return np.asarray(made, dtype=np.float32)
 
     def _digest(self) -> str:
-        """Return a digest of the weights' beginnings, the prompts and the dimension: the same on every machine."""
+        """Return a digest of the first values of all weights, the prompts and the dimension. It is the same on every machine."""
         made = hashlib.sha256(repr((self.dimension, self._prompts, self._model.prompts)).encode())
         for name, weight in self._model.state_dict().items():
             made.update(f"{name}{tuple(weight.shape)}".encode())
@@ -79,8 +81,12 @@ def _load(model: str, dimension: int | None) -> Any:
         return SentenceTransformer(model, device="cpu", truncate_dim=dimension, local_files_only=offline)
     except (OSError, ValueError, RuntimeError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        where = "HF_HUB_OFFLINE is set and it was not fetched before" if offline else "it could not be fetched"
+        where = (
+            "HF_HUB_OFFLINE is set and the model was not fetched before"
+            if offline
+            else "the model could not be fetched"
+        )
         raise EncoderUnusable(
-            f"no weights for {model!r} ({where}: {first[:200]}): name a folder that holds the model, or fetch it "
+            f"no weights for {model!r} ({where}: {first[:200]}): name a folder that contains the model, or fetch it "
             f"on a machine with internet access (`hf download {model}`) and copy it"
         ) from None

@@ -17,13 +17,19 @@ from tongyao.field.scene import searchable_chunks
 
 RARE_PEOPLE: Final = 3
 RARE_SHARE: Final = 0.002
-"""A word is rare if at most so many people, or at most this share of them, use it. Rare words are looked up exactly."""
+"""A word is rare if at most `RARE_PEOPLE` people, or at most the share `RARE_SHARE` of them, use it.
+
+Rare words are looked up exactly.
+"""
 
 
 @dataclass(frozen=True)
 class FittedScene:
-    """`encoder`, and for BM25: `documents` people, their `average` length, and `frequency`, how many people use each of
-    `features` (sorted hashed words that at least two people use)."""
+    """`encoder`, and the statistics of BM25.
+
+    `documents`: number of people. `average`: mean length of their texts. `features`: sorted hashed words that at least
+    two people use. `frequency`: the number of people who use each of these words.
+    """
 
     encoder: LexicalEncoder
     documents: int
@@ -46,11 +52,11 @@ class FittedScene:
         )  # fmt: skip
 
     def rare(self, features: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Return for each hashed word whether it is rare, so that the encoder knows little of it: bool, one per feature."""
+        """Whether each hashed word is rare: bool, one per feature. The encoder knows little about rare words."""
         return self.statistics(features).frequency <= max(RARE_PEOPLE, RARE_SHARE * self.documents)
 
     def statistics(self, features: npt.NDArray[np.int32]) -> CorpusStatistics:
-        """BM25 statistics of these features; an unknown feature counts as used by one person."""
+        """BM25 statistics of these features. An unknown feature counts as used by one person."""
         if len(self.features) == 0:
             return CorpusStatistics(self.documents, self.average, np.ones(len(features), dtype=np.int64))
         places = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)

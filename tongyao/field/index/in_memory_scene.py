@@ -1,4 +1,4 @@
-"""Exhaustive search in a scene that fits in memory (docs/field.md §6)."""
+"""Exhaustive search in a scene that fits into memory (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InMemoryScene:
         store: IndexStore,
         models: Sequence[tuple[Index, Encoder]],
     ) -> InMemoryScene:
-        """Fit the lexical encoder on `texts` (id → profile) of the scene `name`; read the vectors of `models` from their indexes."""
+        """Fit the lexical encoder on `texts` (id → profile) of the scene `name`. Read the vectors of `models` from their indexes."""
         fit = partial(Scene.of, texts, samples=samples)
         scene = await SCENES.run(fit, person=f"scene/{name}")
         spaces = list(scene.spaces)
@@ -47,13 +47,13 @@ class InMemoryScene:
         return cls(scene.with_spaces(spaces))
 
     async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Match]]:
-        """`relevance.relevant`, over all people of the scene."""
+        """Call `relevance.relevant` on all people of the scene."""
         return await asyncio.to_thread(relevant, self._scene, needs, top=top, excluded=excluded)
 
     async def lists(
         self, tension: Tension, *, limit: int, excluded: Sequence[str] = (), threshold: float = 0.0
     ) -> dict[str, list[Match]]:
-        """`TensionScores.lists`, over all people of the scene."""
+        """Call `TensionScores.lists` on all people of the scene."""
         return await asyncio.to_thread(
             lambda: TensionScores(self._scene, tension, excluded, threshold=threshold).lists(limit)
         )

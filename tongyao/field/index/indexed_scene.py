@@ -1,4 +1,7 @@
-"""Search in a scene too large for memory: candidates from the index, exact scores for the candidates (docs/field.md §6)."""
+"""Search in a scene that is too large for memory (docs/field.md §6).
+
+The index gives candidates. Exact scores are then computed for the candidates.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +22,33 @@ from tongyao.field.scene import MODEL_WEIGHT, SVD_WEIGHT, EncodedQueries, Scene,
 from tongyao.protocol.model.tension import Tension
 
 SAMPLE_PEOPLE = 300
-"""People sampled to estimate the mean and standard deviation by which scores are standardised."""
+"""The number of people sampled to estimate the mean and the standard deviation of scores."""
 
 NEAREST = 40
-"""Nearest chunks per facet that the index is asked for, for a raw text. Their owners are then scored over all their chunks."""
+"""For a raw text: the number of nearest chunks per facet requested from the index.
+
+The owners of these chunks are then scored over all their chunks.
+"""
 
 NEAREST_FOR_A_PART = 25
 NEAREST_ASIDE = 10
 EF_ASIDE = 64
-"""For one part of a tension: nearest chunks on the facet that a perspective compares it with; on the others (for interference),
-and `ef_search` there."""
+"""For one part of a tension.
+
+`NEAREST_FOR_A_PART`: nearest chunks of the facet with which a perspective compares the part. `NEAREST_ASIDE`: nearest
+chunks of the other facets, for interference. `EF_ASIDE`: `ef_search` for the other facets.
+"""
 
 RARE_WORDS = 8
-"""Rarest words looked up exactly: of a raw text, and of each part of a tension."""
+"""The number of rarest words of a raw text that are looked up exactly."""
 
 RARE_WORDS_OF_A_PART = 3
 USING_A_WORD = 10
-"""Candidates at most per such word."""
+"""`RARE_WORDS_OF_A_PART`: rarest words looked up for each part of a tension. `USING_A_WORD`: the most candidates per rare word."""
 
 
 class IndexedScene:
-    """One scene, searched through its live indexes (the lexical one first), each with its encoder."""
+    """One scene, searched through its live indexes. The lexical index is the first. Each index has its encoder."""
 
     def __init__(
         self, store: IndexStore, indexes: Sequence[Index], encoders: Sequence[Encoder], learned: FittedScene,
@@ -55,15 +64,15 @@ class IndexedScene:
     async def load(
         cls, store: IndexStore, indexes: Sequence[Index], encoders: Sequence[Encoder], learned: FittedScene
     ) -> IndexedScene:
-        """Read the sample from the index. `indexes[0]` is the lexical one, fitted as `learned`."""
+        """Read the sample from the index. `indexes[0]` is the lexical index, and `learned` is its fit."""
         await asyncio.to_thread(
             EncodedQueries.of, ["-"], encoders[:1]
-        )  # jieba's dictionary is read now, which takes a second
+        )  # loads jieba's dictionary now, which takes a second
         sample = await store.chunks(indexes[0], await store.some_people(indexes[0], SAMPLE_PEOPLE))
         return cls(store, indexes, encoders, learned, sample, await _vectors(store, indexes, sample))
 
     async def relevant(self, needs: Sequence[str], *, top: int, excluded: Sequence[str] = ()) -> list[list[Match]]:
-        """`relevance.relevant`, over the candidates of each need."""
+        """Call `relevance.relevant` on the candidates of each need."""
         answers = []
         for need in needs:
             encoded = await self._encode([need])
@@ -75,7 +84,7 @@ class IndexedScene:
     async def lists(
         self, tension: Tension, *, limit: int, excluded: Sequence[str] = (), threshold: float = 0.0
     ) -> dict[str, list[Match]]:
-        """`TensionScores.lists`, over the candidates of all parts of the tension."""
+        """Call `TensionScores.lists` on the candidates of all parts of the tension."""
         parts = tension.targets()
         encoded = await self._encode(list(parts.values()))
         own = {"T": Facet.MOVES, "E": Facet.NEEDS}
@@ -92,7 +101,10 @@ class IndexedScene:
         return TensionScores(scene, tension, excluded, threshold=threshold, encoded=encoded).lists(limit)
 
     async def _encode(self, queries: Sequence[str]) -> EncodedQueries:
-        """Encode queries; in a thread only with a model, because the lexical encoder takes about as long as starting a thread."""
+        """Encode queries, in a thread if there is an encoder with weights.
+
+        The lexical encoder alone takes about as long as starting a thread.
+        """
         if len(self._encoders) > 1:
             return await asyncio.to_thread(EncodedQueries.of, queries, self._encoders)
         return EncodedQueries.of(queries, self._encoders)
@@ -100,7 +112,10 @@ class IndexedScene:
     async def _around(
         self, encoded: EncodedQueries, asked: Sequence[tuple[int, Facet, int, int]], excluded: Sequence[str]
     ) -> Scene:
-        """A scene of the candidates: owners of the nearest chunks (query, facet, how many, ef) and users of the rarest words."""
+        """Make a scene of the candidates: owners of the nearest chunks, and users of the rarest words.
+
+        `asked`: query, facet, number of chunks, `ef_search`.
+        """
         questions = []
         for vectors, speaking in zip(encoded.vectors, encoded.speaking, strict=True):
             literals = {n: written(vectors[n]) for n, speaks in enumerate(speaking) if speaks and vectors[n].any()}
@@ -142,7 +157,7 @@ class IndexedScene:
 
 
 async def _vectors(store: IndexStore, indexes: Sequence[Index], stored: StoredChunks) -> list[Vectors]:
-    """Vectors of the chunks in `stored`, one matrix per index; zeros where an index does not hold a chunk."""
+    """Vectors of the chunks in `stored`, one matrix per index. The rows of chunks that an index lacks are zeros."""
     vectors = [stored.vectors]
     for index in indexes[1:]:
         other = await store.chunks(index, list(dict.fromkeys(stored.ids)), terms=False)
@@ -156,7 +171,7 @@ async def _vectors(store: IndexStore, indexes: Sequence[Index], stored: StoredCh
 
 
 def _people(ids: Sequence[str]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Distinct ids in order, and the number of the id of each row."""
+    """Distinct ids in order, and for each row the number of its id."""
     people = list(dict.fromkeys(ids))
     places = {id: n for n, id in enumerate(people)}
     return people, np.array([places[id] for id in ids], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Builds and updates the indexes of scenes, in batches; an interrupted build is continued (docs/field.md §6)."""
+"""Builds and updates the indexes of scenes, in batches. An interrupted build can be continued (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tongyao.records.people.scenes import Scenes
 from tongyao.records.privacy.texts import Texts
 
 FIT_PEOPLE: Final = 20_000
-"""The lexical encoder is fitted on at most so many people of a scene, chosen deterministically."""
+"""The lexical encoder is fitted on at most this many people of a scene, chosen deterministically."""
 
 BATCH_PEOPLE: Final = 500
 REFIT_GROWTH: Final = 2.0
-"""A lexical index is fitted anew by a re-index when its scene has grown by this factor."""
+"""A re-index fits the lexical encoder again if the scene has grown by at least this factor."""
 
 KINDS: Final = ("lexical", "model")
 
@@ -37,7 +37,7 @@ KINDS: Final = ("lexical", "model")
 class Indexer:
     """Indexes the scenes of one database.
 
-    `load` makes an encoder with weights, `model` is the one that new indexes of kind `model` are filled by.
+    `load` makes an encoder with weights. `model` specifies the encoder of new indexes of kind `model`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Indexer:
         self._loading = asyncio.Lock()
 
     async def model(self, spec: ModelSpec) -> Encoder:
-        """The encoder with weights that `spec` names; loaded once. Raises `EncoderUnusable`."""
+        """The encoder with weights that `spec` describes. It is loaded once. Raises `EncoderUnusable`."""
         if self._load is None:
             raise EncoderUnusable("this process loads no encoders with weights")
         async with self._loading:
@@ -61,14 +61,15 @@ class Indexer:
                 try:
                     self._models[spec] = await asyncio.to_thread(self._load, spec)
                 except EncoderUnusable as error:
-                    self._models[spec] = error  # looked for once: every search would wait for it
+                    # the failure is kept: otherwise every search would wait for a new attempt
+                    self._models[spec] = error
             found = self._models[spec]
         if isinstance(found, EncoderUnusable):
             raise found
         return found
 
     async def learned(self, index: Index) -> FittedScene:
-        """Return the fit of the lexical encoder of `index`; cached for the four indexes that were loaded last."""
+        """Return the fit of the lexical encoder of `index`. The last four loaded indexes are cached."""
         async with self._loading:
             if index.id not in self._learned:
                 held = await self.store.learned(index)
@@ -78,28 +79,31 @@ class Indexer:
             return self._learned[index.id]
 
     async def encoder(self, index: Index) -> Encoder:
-        """The encoder whose vectors `index` holds. Raises `EncoderUnusable` when its weights are missing or have changed."""
+        """The encoder that made the vectors of `index`. Raises `EncoderUnusable` if its weights are missing or have changed."""
         if index.kind == "lexical" or index.spec is None:
             return (await self.learned(index)).encoder
         model = await self.model(index.spec)
         if not index.fits(model):
             raise EncoderUnusable(
-                f"the index of scene {index.scene_id!r} holds vectors of {index.encoder} ({index.version}, "
-                f"{index.dimension} dimensions), the weights there now are others ({model.version}, {model.dimension}): "
+                f"the index of scene {index.scene_id!r} contains vectors of {index.encoder} ({index.version}, "
+                f"{index.dimension} dimensions), but the current weights are different ({model.version}, {model.dimension}): "
                 f"run `tongyao field reindex --scene {index.scene_id} --kind model`"
             )
         return model
 
     async def begin(self, scene: str, kind: str, *, model: ModelSpec | None = None, refit: bool = False) -> Index:
-        """The index to fill: one that is being filled, else the live one if its encoder still fits, else a new one.
+        """Return the index to fill: an unfinished one, else the live one if its encoder still fits, else a new one.
 
-        `model`: the encoder of kind `model`, in place of the one this process is set to. Raises `EncoderUnusable`.
+        `model`: the encoder of kind `model`; it replaces the encoder configured for this process. Raises
+        `EncoderUnusable`.
         """
         found = {index.state: index for index in await self.store.indexes(scene) if index.kind == kind}
         if kind == "model":
             spec = model or self._spec
             if spec is None:
-                raise EncoderUnusable("no model is named: --model NAME, or TONGYAO_FIELD__MODEL (a name or a folder)")
+                raise EncoderUnusable(
+                    "no model is set: give --model NAME, or set TONGYAO_FIELD__MODEL (a name or a folder)"
+                )
             encoder = await self.model(spec)
             right = next((index for index in found.values() if index.fits(encoder)), None)
             total = await self.store.people_count(scene)
@@ -118,24 +122,24 @@ class Indexer:
         return await self.store.open(scene, kind, learned.encoder, learned=blob, people=total)
 
     async def fill(self, index: Index, *, most: int = BATCH_PEOPLE) -> int:
-        """Index up to `most` missing people. Returns how many there were; 0 means that the index is complete."""
+        """Index up to `most` missing people. Returns the number of people found missing; 0 means that the index is complete."""
         members = await self.store.missing(index, most=most)
         if members:
             await self._put(index, members)
         return len(members)
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
-        """Like `begin`; returns the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
+        """Call `begin` and return the progress. Raises `SceneUnknown`, `EncoderUnusable`."""
         await self._scenes.get(scene)
         return await self._progress(await self.begin(scene, kind, model=model, refit=refit))
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
-        """Like `fill`; returns the progress. Raises `IndexGone`."""
+        """Call `fill` and return the progress. Raises `IndexGone`."""
         found = await self.store.index(index)
         return await self._progress(found, batch=await self.fill(found, most=most))
 
     async def switch(self, index: int) -> ReindexProgress:
-        """Like `finish`; returns the progress. Raises `IndexGone`."""
+        """Call `finish` and return the progress. Raises `IndexGone`."""
         await self.finish(await self.store.index(index))
         return await self._progress(await self.store.index(index))
 

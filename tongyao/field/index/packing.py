@@ -23,9 +23,9 @@ _MOST = (1 << _COUNT_BITS) - 1
 class StoredChunks:
     """Chunks of some people, one row each.
 
-    `ids`: whose; `numbers`: the chunk's number within the profile; `chunks`: facet and span; `vectors` float32[rows, d];
-    `terms`: packed term counts (`packed`), or empty; `samples`: ids of people who came with Tongyao's own scenes; `rare`: the
-    hashed words by which a chunk can be looked up, when it is written.
+    `ids`: the owner's id. `numbers`: the chunk's number within the profile. `chunks`: facet and span. `vectors`:
+    float32[rows, d]. `terms`: packed term counts (`packed`), or empty. `samples`: ids of people who came with Tongyao's
+    own scenes. `rare`: the hashed words by which a chunk can be looked up; filled only when chunks are written.
     """
 
     ids: list[str]
@@ -41,14 +41,14 @@ class StoredChunks:
 
 
 def packed(counts: csr_matrix) -> list[bytes]:
-    """Each row of hashed counts as bytes, 4 per feature: the feature, and in the lowest bits its count (at most 1,023)."""
+    """Pack each row of hashed counts as bytes, 4 per feature: the feature, and in the lowest bits its count (at most 1,023)."""
     often = np.minimum(counts.data, _MOST).astype(np.uint32)
     pairs = ((counts.indices.astype(np.uint32) << _COUNT_BITS) | often).astype("<u4")
     return [pairs[start:end].tobytes() for start, end in pairwise(counts.indptr)]
 
 
 def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None) -> TermCounts:
-    """Term counts of packed rows; with `among` (sorted) of these features only."""
+    """Unpack term counts. If `among` (sorted) is given, only these features are returned."""
     pairs = np.frombuffer(b"".join(terms), dtype="<u4")
     ends = np.cumsum([len(row) // 4 for row in terms], dtype=np.int64)
     often = pairs & _MOST
@@ -56,7 +56,7 @@ def unpacked(terms: Sequence[bytes], among: npt.NDArray[np.int32] | None = None)
     lengths = np.diff(before[ends], prepend=0).astype(np.float64)
     kept = np.arange(len(pairs))
     if among is not None:
-        alike = np.zeros(1 << 16, dtype=bool)  # by their lowest bits most are ruled out at a look
+        alike = np.zeros(1 << 16, dtype=bool)  # a table of the lowest 16 bits rules out most features quickly
         alike[among.astype(np.uint16)] = True
         kept = np.flatnonzero(alike[(pairs >> _COUNT_BITS).astype(np.uint16)])
         kept = kept[np.isin((pairs[kept] >> _COUNT_BITS).astype(np.int32), among)]

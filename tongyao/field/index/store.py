@@ -1,4 +1,4 @@
-"""The field's tables: indexes, their members, their chunks. They hold spans and numbers, no texts (docs/field.md §6)."""
+"""The field's tables: indexes, their members, their chunks. They contain spans and numbers, no texts (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, fetch_one, reading, session, transaction
 
 EF_SEARCH: Final = 80
-"""HNSW `ef_search`; recall@10 and time for several values are in docs/field.md §6."""
+"""HNSW `ef_search`. docs/field.md §6 lists recall@10 and time for several values."""
 
-_ONE_WRITER: Final = 0x66696C  # any constant that no other program uses as the first half of an advisory lock
+_ONE_WRITER: Final = 0x66696C  # first half of an advisory lock; any constant that no other program uses
 BUILD_MEMORY: Final = "224MB"
-"""`maintenance_work_mem` of an index build; parallel builds must fit into `shm_size` of docker-compose.yml."""
+"""`maintenance_work_mem` of an index build. Parallel builds must fit into `shm_size` of docker-compose.yml."""
 _INDEX = "id, scene_id, kind, encoder, version, dimension, spec, people, state, deletions"
 _FACETS: Final = {facet.value: facet for facet in Facet}
 _NEAREST: Final = "field_nearest(%(index)s, %(vectors)s::halfvec[], %(sides)s, %(without)s, %(most)s, %(ef)s)"
@@ -34,7 +34,11 @@ _BEHIND = "EXISTS (SELECT 1 FROM field_changes c WHERE c.scene_id = i.scene_id) 
 
 
 class Index(Value):
-    """The vectors of one scene by one encoder. `people`: how many there were when it was opened; `behind`: not up to date."""
+    """The vectors of one scene by one encoder.
+
+    `people`: the number of people in the scene when the index was opened. `behind`: some changed profiles are not
+    indexed yet.
+    """
 
     id: int
     scene_id: str
@@ -49,12 +53,12 @@ class Index(Value):
     behind: bool = False
 
     def fits(self, encoder: Encoder) -> bool:
-        """Whether its vectors are comparable with those of `encoder`."""
+        """Whether the vectors of this index are comparable with vectors of `encoder`."""
         return (self.encoder, self.version, self.dimension) == (encoder.name, encoder.version, encoder.dimension)
 
 
 class PendingProfile(Value):
-    """A current profile version that an index does not hold yet."""
+    """A current profile version that an index does not contain yet."""
 
     profile_id: str
     version: int
@@ -63,7 +67,10 @@ class PendingProfile(Value):
 
 @dataclass(frozen=True)
 class NearestQuery:
-    """A nearest-neighbour query: the `most` chunks of one facet nearest to `vector` (as `written`), with HNSW `ef_search` = `ef`."""
+    """A nearest-neighbour query: the `most` chunks of one facet nearest to `vector`.
+
+    `vector`: in the form that `written` returns. `ef`: HNSW `ef_search`.
+    """
 
     vector: str
     side: Facet
@@ -87,7 +94,7 @@ class IndexStore:
             return await cursor.fetchall()
 
     async def index(self, id: int) -> Index:
-        """Raises `IndexGone`."""
+        """Return one index. Raises `IndexGone`."""
         found = await fetch_one(self._pool, Index, f"SELECT {_INDEX} FROM field_indexes WHERE id = %s", [id])
         if found is None:
             raise IndexGone(f"index {id} was dropped: a later re-index of its scene replaced it")
@@ -103,7 +110,7 @@ class IndexStore:
     async def open(
         self, scene: str, kind: str, encoder: Encoder, *, people: int, learned: bytes | None = None, spec: ModelSpec | None = None,
     ) -> Index:  # fmt: skip
-        """Create an empty index in state `filling`; drop one of the same scene and kind that was being filled."""
+        """Create an empty index in state `filling`. An unfinished index of the same scene and kind is dropped."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT id FROM field_indexes WHERE scene_id = %s AND kind = %s AND state = 'filling' FOR UPDATE",
@@ -134,7 +141,7 @@ class IndexStore:
         return made
 
     async def missing(self, index: Index, *, most: int) -> list[PendingProfile]:
-        """Return at most `most` profiles of the scene whose current version `index` does not hold."""
+        """Return at most `most` profiles of the scene whose current version is not in `index`."""
         async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
@@ -148,7 +155,7 @@ class IndexStore:
             return await cursor.fetchall()
 
     async def stale(self, index: Index, profile_ids: Sequence[str]) -> list[PendingProfile]:
-        """Return those of `profile_ids` whose current version `index` does not hold."""
+        """Return the `profile_ids` whose current version is not in `index`."""
         async with reading(self._pool, PendingProfile) as cursor:
             await cursor.execute(
                 """SELECT v.profile_id, v.version, v.text_id FROM profiles p
@@ -179,7 +186,7 @@ class IndexStore:
         return int(row["people"]) if row else 0
 
     async def samples(self, scene: str) -> set[str]:
-        """Ids of people who came with Tongyao's own scenes; they rank behind registered people on a tie."""
+        """Ids of people who came with Tongyao's own scenes. They rank behind registered people if scores are equal."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT id FROM profiles
@@ -189,7 +196,7 @@ class IndexStore:
             return {row["id"] for row in await cursor.fetchall()}
 
     async def counts(self, index: Index) -> tuple[int, int]:
-        """The number of people in `index`, and in its scene."""
+        """The number of people in `index`, and the number of people in its scene."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT (SELECT count(*) FROM field_members WHERE index_id = %s) AS held,
@@ -201,7 +208,7 @@ class IndexStore:
         return int(row["held"]), int(row["people"])
 
     async def put(self, index: Index, members: Sequence[PendingProfile], stored: StoredChunks) -> None:
-        """Replace the chunks of these people. Those who left or changed meanwhile are left out. Idempotent."""
+        """Replace the chunks of these people. People who left or changed in the meantime are skipped. Idempotent."""
         ids = [member.profile_id for member in members]
         async with transaction(self._pool) as connection:
             await register_vector_async(connection)
@@ -239,7 +246,7 @@ class IndexStore:
                 )
 
     async def switch(self, index: Index) -> None:
-        """Build the database indexes of `index`, make it live, and drop the one it replaces."""
+        """Build the database indexes of `index`, make it live, and drop the index that it replaces."""
         async with transaction(self._pool) as connection:
             await connection.execute(f"SET LOCAL maintenance_work_mem = '{BUILD_MEMORY}'")
             await connection.execute("SELECT field_index_sides(%s, %s)", [index.id, index.dimension])
@@ -261,7 +268,7 @@ class IndexStore:
             )
 
     async def changed(self, scene: str, *, most: int) -> list[str]:
-        """Ids of people who came or changed since they were indexed."""
+        """Ids of people who came or changed since the last indexing."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT profile_id FROM field_changes WHERE scene_id = %s LIMIT %s", [scene, most]
@@ -269,7 +276,7 @@ class IndexStore:
             return [row["profile_id"] for row in await cursor.fetchall()]
 
     async def settle(self, scene: str) -> None:
-        """Delete the recorded changes that every live index of the scene now holds."""
+        """Delete the recorded changes that every live index of the scene already contains."""
         async with session(self._pool) as connection:
             await connection.execute(
                 """DELETE FROM field_changes c USING profiles p
@@ -281,7 +288,7 @@ class IndexStore:
             )
 
     async def near(self, index: Index, asked: Sequence[NearestQuery], *, without: Sequence[str]) -> list[str]:
-        """Ids of people with a chunk among the nearest of any query."""
+        """Ids of people with at least one chunk among the nearest chunks of a query."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 f"SELECT DISTINCT profile_id FROM {_NEAREST}", _parameters(index, asked, without)
@@ -292,9 +299,10 @@ class IndexStore:
         self, index: Index, asked: Sequence[NearestQuery], words: Sequence[int], *, using: int, also: Sequence[str],
         without: Sequence[str],
     ) -> StoredChunks:  # fmt: skip
-        """The chunks of the people of `near`, of at most `using` people per hashed word of `words`, and of `also`.
+        """The chunks of three groups of people: the result of `near`, at most `using` people per hashed word of
+        `words`, and `also`.
 
-        One statement on one connection: two in parallel would save less than passing ids between them costs.
+        All in one statement on one connection: passing ids between two parallel statements costs more than they save.
         """
         people = sql.SQL(
             f"""ARRAY(SELECT profile_id FROM {_NEAREST}

@@ -1,6 +1,6 @@
-"""The SDK's client as we use it: over aiohttp, which the SDK offers beside its default.
+"""The SDK's client, configured to use aiohttp, which the SDK supports besides its default.
 
-It reads a stream of a hundred pieces for half of the processor time (docs/performance.md §3).
+With aiohttp, a stream of a hundred pieces takes half of the processor time (docs/performance.md §3).
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import httpx2
 from anthropic import AsyncAnthropic, DefaultAioHttpClient
 
 KEPT_SECONDS: Final = 4.0
-"""Seconds that an idle connection is kept. Servers commonly close theirs after 5 s, and a request on a closing connection is lost."""
+"""The time that an idle connection is kept, in seconds. Servers commonly close connections after 5 s, and a request on
+a closing connection is lost.
+"""
 
 
 def client_of(api_key: str, *, base_url: str | None, seconds: float, max_retries: int = 0) -> AsyncAnthropic:
@@ -28,6 +30,6 @@ def client_of(api_key: str, *, base_url: str | None, seconds: float, max_retries
 
 
 def nobody_there(error: anthropic.APIConnectionError) -> bool:
-    """Whether no connection could be made; the SDK raises the same error for a connection that broke later."""
+    """Whether no connection could be opened. The SDK raises the same error if a connection breaks later."""
     cause = error.__cause__
     return isinstance(cause, httpx2.ConnectError) and isinstance(cause.__cause__, aiohttp.ClientConnectorError)

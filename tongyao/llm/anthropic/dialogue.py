@@ -1,4 +1,4 @@
-"""One model call: the requests that it takes to get one complete answer, within one time-out, with their usage summed up."""
+"""One model call: all requests for one complete answer, within one time-out, with their total usage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tongyao.protocol.model.value import Draft
 
 
 class Dialogue:
-    """One call's requests; `usage`, `cost` and `labels` sum up what all of them have used so far."""
+    """The requests of one call. `usage`, `cost` and `labels` are totals of all requests so far."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Dialogue:
                     raise Unreadable(f"an empty answer (stop reason {reply.stop_reason or 'none'})", text="")
                 case _:
                     return reply
-        what = f"{self._step} was cut at {2 * limit} tokens, the second time"
+        what = f"the answer of {self._step} was cut a second time, at {2 * limit} tokens"
         raise Cut(f"{what}: raise its limit or invite fewer people", text=reply.text)
 
     async def _request(self, limit: int) -> Reply:
-        """One reply; where the server refuses a parameter, the request is repeated without it."""
+        """Return one reply. If the server refuses a parameter, the request is repeated without it."""
         other_header = False
         with_output_config: dict[str, Any] | None = None
         while True:
@@ -124,7 +124,7 @@ _OVERLAP: Final = 24
 
 
 def safe_words(message: str, sent: list[str]) -> str:
-    """The service's message for the operator; empty where it quotes what was sent, which may hold people's texts."""
+    """The service's message for the operator. Empty if it quotes the request, which may contain people's texts."""
     words = message[:300]
     starts = range(max(0, len(words) - _OVERLAP) + 1)
     repeats = any(words[start : start + _OVERLAP] in text for start in starts for text in sent)
@@ -132,7 +132,7 @@ def safe_words(message: str, sent: list[str]) -> str:
 
 
 def messages_of(blocks: tuple[Block, ...], repair_prompt: str, reask: Reask | None) -> list[dict[str, Any]]:
-    """The user's message of `blocks`; for a repair also the previous answer, `repair_prompt` and the complaints."""
+    """The user's message with `blocks`. For a repair, the previous answer, `repair_prompt` and the complaints follow."""
     mark = {"cache_control": {"type": "ephemeral"}}
     content = [{"type": "text", "text": block.text} | (mark if block.cache else {}) for block in blocks]
     messages: list[dict[str, Any]] = [{"role": "user", "content": content}]

@@ -1,4 +1,4 @@
-"""Claude behind every step, or any other model behind a server that speaks the Messages API."""
+"""Answers every step with Claude, or with another model on a server that implements the Messages API."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS, DraftT, RequestT, Step
 
 PROMPT_TOKENS: Final = 5_000
-"""An upper bound of the shipped system prompts."""
+"""An upper bound for the tokens of a shipped system prompt."""
 
 SHARE_OF_TIME: Final = 0.95
-"""Share of the call's time-out: the engine gives up a little earlier than its caller, and so can report what was used."""
+"""The engine uses this share of the call's time-out. So it ends before its caller does and can report its usage."""
 
 PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
-"""Time-out of a call that sets none, in seconds."""
+"""The time-out of a call that sets none, in seconds."""
 
 
 class AnthropicEngine:
-    """Answers every step through the SDK's client, without its retries: Temporal retries.
+    """Answers every step through the SDK's client. The SDK's retries are off, because Temporal retries.
 
-    `models` names the model of a step, `steps` replaces its whole settings; both override `DEFAULTS`. `idle`
-    is how long a stream may be silent; `cache=False` sends no cache breakpoints. Close with `aclose`.
+    `models`: the model of a step. `steps`: all settings of a step. Both override `DEFAULTS`. `idle`: the longest
+    silence of a stream. `cache=False` sends no cache breakpoints. Close it with `aclose`.
     """
 
     name = "anthropic"
@@ -65,11 +65,13 @@ class AnthropicEngine:
         return self._steps[step].model
 
     def limit_for(self, step: str, units: int = 0) -> int:
-        """`max_tokens` of the first request of `step` whose answer grows with `units`."""
+        """`max_tokens` of the first request of `step`. It grows with `units`."""
         return self._steps[step].limit + self._steps[step].limit_each * units
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The whole prompt written to the cache and `max_tokens` used up; a second request with a doubled limit is not in it."""
+        """The cost of writing the whole prompt to the cache and using `max_tokens`. A second request with twice the
+        limit is not included.
+        """
         read = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
         limit = self.limit_for(step, units)
         cost = self._prices.largest_cost(self.model_for(step), read, limit)
@@ -79,7 +81,7 @@ class AnthropicEngine:
         await self._client.close()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`; on a repair, elements of a wrong shape are left out one by one and counted."""
+        """Ask the model of `step`. In a repair, list elements with a wrong shape are removed one by one and counted."""
         settings = self._steps[step.name]
         seconds = step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)

@@ -1,4 +1,4 @@
-"""The body of a request, without the parameters that the server or the model has refused."""
+"""Builds the body of a request without the parameters that the server or the model has refused."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from tongyao.protocol.model.value import Draft
 log = logging.getLogger(__name__)
 
 _ABOUT_THE_TEXT: Final = ("too long", "context", "tokens", "credit", "content filter", "messages", "at least one")
-"""Words of a refusal that leaving out a parameter would not cure."""
+"""If a refusal contains one of these words, leaving out a parameter would not help."""
 
 _NUMBER: Final = re.compile(r"\d+")
 
 
 class Parameters:
-    """Remembers, for one server, what each model does not accept: schema, effort, cache breakpoints, long answers.
+    """Stores, for one server, the features that each model rejects: schema, effort, cache breakpoints, long answers.
 
-    Servers that implement the Messages API differ in these. The first refusal that names one is remembered.
+    Servers that implement the Messages API differ in these features. The first refusal that names a feature is
+    remembered.
     """
 
     def __init__(self, *, cache: bool = True, api_key: str = "") -> None:
-        """`api_key`: given where it may also be tried as `X-Api-Key`, without `Authorization`."""
+        """`api_key`: set it if the key may also be sent as `X-Api-Key`, without `Authorization`."""
         self._cache = cache
         self._key, self._other_header = api_key, False
         self._unknown: set[tuple[str, str]] = set()
@@ -75,30 +76,36 @@ class Parameters:
         sent |= {"cache_control"} if "cache_control" in body["system"][0] else set()
         learned = named & sent
         if learned:
-            log.warning("%s does not know %s: going on without", body["model"], ", ".join(sorted(learned)))
+            log.warning(
+                "%s does not support %s: the parameter is left out from now on",
+                body["model"],
+                ", ".join(sorted(learned)),
+            )
         self._unknown |= {(body["model"], name) for name in learned}
         return bool(learned)
 
     def try_other_header(self, body: Mapping[str, Any]) -> bool:
-        """Whether to repeat an unauthorized request with the key in `X-Api-Key`, which older servers read; once each."""
+        """Whether to repeat an unauthorized request once with the key in `X-Api-Key`, which older servers read."""
         if not self._key or "extra_headers" in body:
             return False
         self._other_header = True
         return True
 
     def give_up_header(self) -> None:
-        """Neither header was accepted: the key is wrong, so the next request uses the standard one."""
+        """Return to the standard header, because both headers were refused: the key is wrong."""
         self._key, self._other_header = "", False
 
     def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
-        """Whether to repeat without `output_config` a request whose refusal names no parameter.
+        """Whether to repeat a request without `output_config`, because its refusal names no parameter.
 
-        Some servers answer an unknown parameter with no more than "bad request". `restore` with the same body undoes it.
+        Some servers answer an unknown parameter only with "bad request". `restore` with the same body undoes it.
         """
         words = failure.message.lower()
         if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):
             return False
-        log.warning("%s refuses a request and does not say why: trying it without output_config", body["model"])
+        log.warning(
+            "%s refuses a request and gives no reason: the request is repeated without output_config", body["model"]
+        )
         self._unknown |= {(body["model"], name) for name in body["output_config"]}
         return True
 
@@ -106,11 +113,11 @@ class Parameters:
         self._unknown -= {(body["model"], name) for name in body["output_config"]}
 
     def _lower(self, body: Mapping[str, Any], words: str) -> bool:
-        """In "max_tokens: 14000 > 8192, which is …" the largest number below what was sent is the limit."""
+        """Take the limit from a message like "max_tokens: 14000 > 8192, which is …": the largest number below the value sent."""
         named = [int(number) for number in _NUMBER.findall(words) if 256 <= int(number) < body["max_tokens"]]
         if named:
             self._longest[body["model"]] = max(named)
-            log.warning("%s answers with at most %d tokens: going on with that", body["model"], max(named))
+            log.warning("%s answers with at most %d tokens: this limit is used from now on", body["model"], max(named))
         return bool(named)
 
     def _knows(self, model: str, name: str) -> bool:

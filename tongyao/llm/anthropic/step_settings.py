@@ -1,4 +1,4 @@
-"""The Claude model of each step and its limits (docs/models.md §1). Imports no SDK."""
+"""The Claude model of each step and its limits (docs/models.md §1). This module imports no SDK."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MIDDLE: Final = "claude-sonnet-5-5"
 class StepSettings:
     """Settings of one step.
 
-    `limit` and `limit_each` make up `max_tokens`: the second is added for every unit of the step (`Step.units`).
-    Thinking counts towards it, so it is several times the answer's size. `effort` goes with models that know it;
-    empty leaves it to the model.
+    `max_tokens` is `limit` plus `limit_each` for every unit of the step (`Step.units`). Thinking counts towards it, so
+    it is several times the size of the answer. `effort` is sent to models that support it. If it is empty, the model
+    decides.
     """
 
     model: str
@@ -32,4 +32,4 @@ DEFAULTS: Final[Mapping[str, StepSettings]] = {
     "plan": StepSettings(STRONG, 16_000, 2_000, effort="medium"),
     "deliver": StepSettings(MIDDLE, 6_000, effort="low"),
 }
-"""The strong model where relations and the plan are made, the middle one for the rest."""
+"""The strong model makes relations and the plan. The middle model does all other steps."""

@@ -1,4 +1,4 @@
-"""One streamed request to a Messages API: text, stop reason and usage of the reply, or an error of `tongyao.llm.errors`."""
+"""One streamed request to a Messages API. It returns text, stop reason and usage, or raises an error of `tongyao.llm.errors`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
 BEAT_SECONDS: Final = 1.0
-"""Least time between two heartbeats: each is a message to Temporal, and deltas come a hundred times as often."""
+"""The shortest time between two heartbeats. Each heartbeat is a message to Temporal, and deltas arrive a hundred times as often."""
 ANSWER_BYTES: Final = 16_000_000
-"""Bytes of an answer with its events: many times the longest answer of any model."""
+"""The most bytes of an answer with its events: many times the longest answer of any model."""
 CHARS_PER_TOKEN: Final = 8
-"""Characters of an answer's text for each token that it may have: twice the rate of English.
+"""The most characters of an answer's text per token of its limit: twice the rate of English.
 
 A step checks a whole answer at once, and the worker does nothing else in that time.
 """
@@ -43,7 +43,7 @@ class Reply:
 
 
 class Rejected(Exception):
-    """The service refused the request (400, 422); the caller may repeat it without the parameter that the message names."""
+    """The service refused the request (400, 422). The caller may repeat it without the parameter that the message names."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -59,11 +59,12 @@ async def converse(
     total: float,
     hear: Callable[[str], None] | None = None,
 ) -> Reply:
-    """Sends `body` and reads the answer as it comes, calling `beat` at most once a second, and `hear` with the text so far.
+    """Send `body` and read the streamed answer. `beat` is called at most once a second, `hear` with the text so far.
 
-    Raw events are read rather than the SDK's objects: pings count as life while a model thinks, and an event
-    costs a third. Raises `Transient` when nothing comes for `idle` seconds, when the answer takes longer
-    than `total` seconds or breaks off; `Rejected` for 400 and 422; else what `errors.of_failure` says.
+    The code reads raw events instead of the SDK's objects. So pings count as activity while a model thinks, and an
+    event costs a third of the time. Raises `Transient` if nothing arrives for `idle` seconds, if the answer takes
+    longer than `total` seconds, or if it breaks off. Raises `Rejected` for 400 and 422, and otherwise the error of
+    `errors.of_failure`.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -88,7 +89,7 @@ async def converse(
 
 
 class _Pulse:
-    """Called for each event: extends the idle time-out, and passes on at most one heartbeat a second.
+    """Called for each event. It extends the idle time-out and passes on at most one heartbeat per second.
 
     Rescheduling a time-out costs more than reading an event, so it is done at most twenty times per `idle`.
     """
@@ -188,7 +189,7 @@ def _usage(used: Mapping[str, Any]) -> Usage:
 
 
 def _tokens(said: Any) -> int:
-    """A number of tokens; what a server says beyond reason is cut, so that it can be stored and summed."""
+    """A number of tokens. Absurdly large numbers of a server are capped, so that they can be stored and summed."""
     return min(max(0, int(said or 0)), _MOST_TOKENS)
 
 
@@ -208,14 +209,14 @@ def _of_status(error: anthropic.APIStatusError) -> Exception:
 def _of_connection(error: anthropic.APIConnectionError, client: AsyncAnthropic) -> EngineError:
     if nobody_there(error):
         address = f"{client.base_url.host}:{client.base_url.port or 443}"
-        refused = OperatorNeeded(f"no server answers at {address}: start it or mend ANTHROPIC_BASE_URL, then resume")
+        refused = OperatorNeeded(f"no server answers at {address}: start it or correct ANTHROPIC_BASE_URL, then resume")
         refused.reason = "no_server"
         return refused
     return Transient(f"the connection failed ({type(error.__cause__ or error).__name__})", reason="broken")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from any of the three header forms in use; None where there is none or it cannot be read."""
+    """The wait in seconds, from any of the three header forms in use. None if there is none or it cannot be read."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return _wait(float(milliseconds) / 1000)

@@ -1,4 +1,4 @@
-"""The extractive engine: the five steps without any language model. See docs/models.md."""
+"""The extractive engine: the five steps without a language model. See docs/models.md."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tongyao.llm.extractive import steps
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
 MOST_SECONDS: Final = 60.0
-"""Seconds of processor time of one step."""
+"""The most processor time of one step, in seconds."""
 
 LABEL: Final = "extractive"
-"""The label of every answer: no model was asked."""
+"""The label of every answer, which shows that no model was asked."""
 
 _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "formulate": steps.formulate,
@@ -24,14 +24,14 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "plan": steps.plan,
     "deliver": steps.deliver,
 }
-"""Step → the function from its request to its draft."""
+"""Step → the function that converts its request to its draft."""
 
 
 class ExtractiveEngine:
-    """An `Engine` that quotes sentences and judges nothing. Deterministic: the same request gives the same draft.
+    """An `Engine` that quotes sentences and judges nothing. It is deterministic: the same request gives the same draft.
 
-    It needs no key and no network, raises nothing but `StepFailed` for texts that take too long, and marks every answer with the
-    label `extractive`. A scene's prompt override means nothing to it. It has no better answer for a repair than the first.
+    It needs no key and no network. It raises only `StepFailed`, for texts that take too long. Every answer has the
+    label `extractive`. It ignores a scene's prompt override. A repair gives the same answer as the first call.
     """
 
     name: str = "extractive"
@@ -41,11 +41,11 @@ class ExtractiveEngine:
         return ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """Nothing: no service is asked."""
+        """Zero, because no service is asked."""
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Run the step in a process with limits: what it reads may be hostile. Raises `StepFailed`."""
+        """Run the step in a process with limits, because its input may be hostile. Raises `StepFailed`."""
         try:
             draft = await limited_process.run(_answer, step.name, request, seconds=MOST_SECONDS)
         except limited_process.LimitReached as error:

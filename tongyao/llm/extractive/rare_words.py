@@ -1,4 +1,4 @@
-"""Words that few sentences hold, by which sentences are chosen and laid side by side."""
+"""Finds words that few sentences contain. They are used to choose sentences and to compare them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 _CJK: Final = r"\u3400-\u9fff"
 _TOKEN: Final = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}]{{5,40}}")
 _LEAST: Final = 2
-"""Characters of a Chinese word: every two in a row count as one."""
+"""The length of a Chinese word, in characters: every two adjacent characters count as a word."""
 
 
 def words(text: str) -> frozenset[str]:
-    """English words of five letters and more in small letters, and every two Chinese characters in a row."""
+    """English words of at least five letters, in lower case, and every two adjacent Chinese characters."""
     found: set[str] = set()
     for match in _TOKEN.finditer(text):
         token = match.group().lower()
@@ -31,7 +31,7 @@ def frequencies(texts: Iterable[str]) -> Counter[str]:
 
 
 def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
-    """Return at most `most` of `sentences`, in their order: those that share the rarest words with `to`, then the first ones."""
+    """Return at most `most` of `sentences`, in their order: the ones sharing the rarest words with `to`, or else the first ones."""
     counted, wanted = frequencies(sentences), words(to)
 
     def score(sentence: str) -> float:
@@ -42,5 +42,5 @@ def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
 
 
 def shared(one: str, other: str, counted: Counter[str], most: int) -> list[str]:
-    """Return the words of both texts that at most `most` texts contain, in the order of the alphabet."""
+    """Return the common words of both texts that at most `most` texts contain, in alphabetical order."""
     return sorted(word for word in words(one) & words(other) if counted[word] <= most)

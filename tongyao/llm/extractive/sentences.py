@@ -1,4 +1,4 @@
-"""A text as sentences, each a verbatim stretch of it."""
+"""Cuts a text into sentences. Each is a verbatim part of the text."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final
 from tongyao.protocol.model.sizes import units
 
 SHORTEST: Final = 4
-"""Units below which a stretch is a label or a heading rather than a sentence."""
+"""A stretch with fewer units than this is a label or a heading, not a sentence."""
 
 LONGEST: Final = 400
-"""Characters after which a sentence without an end is cut."""
+"""A sentence without an end is cut after this many characters."""
 
 _END: Final = re.compile(r"[。！？!?]+[”’」』）)\"]*|(?<=\w\w|\s\d)\.+[”’)\"]*(?=\s|$)|\n")
 _MARKS: Final = re.compile(r"^(?:[\s>#*•·・-]|\d{1,3}[.)、]\s)+")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, without list marks before them. Headings and labels are left out.
+    """The sentences of `text` in order, without list marks. Headings and labels are left out.
 
-    A full stop ends a sentence after a number or a word of two letters and before white space: "e.g. this" may be cut, which costs nothing here.
-    Time is linear in the length of `text`.
+    A full stop ends a sentence if it follows a number or a word of at least two letters and precedes white space. "e.g.
+    this" may be cut, which does no harm here. The time is linear in the length of `text`.
     """
     found: list[str] = []
     start = 0

@@ -1,4 +1,4 @@
-"""The five steps without a language model. Nothing is judged: sentences are quoted as they are (docs/models.md)."""
+"""The five steps without a language model. Nothing is judged: sentences are quoted verbatim (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, NameDraft, Te
 from tongyao.protocol.rules.standing import standing
 
 MOST_QUOTED: Final = 8
-"""Sentences of one profile."""
+"""The most sentences quoted from one profile."""
 
 MOST_READ: Final = 200_000
-"""Characters of a profile that are read, from its beginning."""
+"""The most characters read of a profile, from its beginning."""
 
 MOST_ROWS: Final = 12
-"""Rows of the table of pairs of sentences."""
+"""The most rows in the table of pairs of sentences."""
 
 RARE: Final = 2
-"""A word is rare that at most so many of the quoted sentences hold."""
+"""A word is rare if at most this many of the quoted sentences contain it."""
 
 
 def formulate(request: FormulationRequest) -> TensionDraft:
-    """The raw intent as T. Everything else stays unknown, so the grade is C and an explicit yes is needed."""
+    """The raw intent becomes T. Everything else is unknown, so the grade is C and an explicit yes is needed."""
     known = TENSION_UNITS - 3 * units(MISSING)
     names = [NameDraft(name=found.name, kind=found.kind) for found in proposed_names(request.intent)]
     return TensionDraft(transition=cut(request.intent.strip(), known), names=names)
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """Return at most eight sentences of the profile as they are. In later turns there is nothing new.
+    """Return at most eight sentences of the profile verbatim. In later turns there is nothing new.
 
-    A sentence with a forbidden phrase is not quoted, nor is one without a word of the topics where the mandate names any.
+    Sentences with a forbidden phrase are not quoted. If the mandate lists topics, only sentences with a word of a topic
+    are quoted.
     """
     if not request.first:
         return ProjectionDraft()
@@ -64,10 +65,11 @@ def project(request: EndpointRequest) -> ProjectionDraft:
 
 
 def _allowed(text: str, mandate: Mandate) -> list[str]:
-    """The sentences of `text` that a mandate lets its proxy say.
+    """The sentences of `text` that the mandate permits.
 
-    A forbidden phrase may begin in one sentence and end in the next, or in a stretch that is no sentence. So a sentence is left out,
-    too, where the text from the sentence before it to the one behind it holds a phrase that none of the three holds alone.
+    A forbidden phrase may begin in one sentence and end in the next, or in a stretch that is no sentence. So a sentence
+    is also left out if the text from the sentence before it to the sentence after it contains a phrase that none of the
+    three sentences contains alone.
     """
     said, never = sentences(text), Forbidden(mandate.never)
     if mandate.never:
@@ -91,14 +93,14 @@ def _allowed(text: str, mandate: Mandate) -> list[str]:
 
 
 def _on_topic(sentence: str, topics: Sequence[str]) -> bool:
-    """Whether `sentence` holds one of `topics`, or a word of one; always where there are none."""
+    """Whether `sentence` contains one of `topics`, or a word of one. True if there are no topics."""
     wanted = [topic for topic in topics if topic.strip()]
     said, plain = words(sentence), sentence.casefold()
     return not wanted or any(topic.casefold() in plain or said & words(topic) for topic in wanted)
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:
-    """No relation and no note. Beside the notice stands a table of pairs of sentences that share rare words."""
+    """No relation and no note. The words are the notice and a table of pairs of sentences that share rare words."""
     language = request.language
     rows = _pairs(standing(request.exchange).valid_items)
     heading, columns = f"**{label('rare_words', language)}**", label("columns", language)
@@ -108,7 +110,7 @@ def observe(request: CatalystRequest) -> ObservationDraft:
 
 
 def _pairs(items: Iterable[Item]) -> list[str]:
-    """Rows of the table, those with the most shared words first."""
+    """The rows of the table. Rows with the most shared words come first."""
     said = list(items)
     counted = frequencies(item.text for item in said)
     found = []
@@ -129,10 +131,10 @@ def _cell(text: str) -> str:
 
 
 def plan(request: PlannerRequest) -> PlanDraft:
-    """The notice alone: no part for anybody, so nobody is asked. The page of the plan lists every sentence as not used."""
+    """The plan is the notice alone. Nobody has a part, so nobody is asked. The plan's page lists every sentence as not used."""
     return PlanDraft(remarks=[label("no_model", request.language)])
 
 
 def deliver(request: DeliveryRequest) -> DeliveryDraft:
-    """The notice alone."""
+    """The delivery is the notice alone."""
     return DeliveryDraft(remarks=[label("no_model", request.language)])

@@ -1,1 +1,1 @@
-"""JSON answers of a model: their schema, how they are read, and small faults that are corrected. Public: `parsing`, `schema`."""
+"""JSON answers of a model: their schema, parsing, and the correction of small faults. Public: `parsing`, `schema`."""

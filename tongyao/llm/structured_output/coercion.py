@@ -1,7 +1,7 @@
-"""An answer's near misses, put right before it is judged: a word beside a closed one, a text where a list was wanted.
+"""Corrects near misses of an answer before it is checked: a synonym of a closed word, a text in place of a list.
 
-Servers that know no schemas answer with JSON that means the right thing and spells it otherwise. What can be meant
-in one way only is taken so; everything else stays as it came, and is refused with its place.
+Servers without schemas may answer with JSON that has the right meaning in another form. A value with only one possible
+meaning is converted. Everything else stays unchanged, and the check then refuses it with its place.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MEANT: Final[dict[str, tuple[str, ...]]] = {
     "direction": ("directions", "方向", "方向投影"),
     "boundary": ("boundaries", "limit", "limits", "边界", "边界投影"),
 }
-"""Closed words and what is written for them elsewhere: the seeds' own words, other forms, and Chinese."""
+"""Closed words and their synonyms in answers: the seeds' own words, other forms, and Chinese words."""
 
 _TRUE: Final = frozenset({"true", "yes", "1", "是"})
 _FALSE: Final = frozenset({"false", "no", "0", "", "否"})
 
 
 def fitted(value: Any, schema: dict[str, Any]) -> Any:
-    """`value` as near to `schema` (of `shapes.schema_of`) as it can be meant. What is `None` is left out."""
+    """`value`, converted to `schema` (from `schema.schema_of`) as far as its meaning is clear. `None` is left out."""
     if "enum" in schema:
         return _word(value, schema["enum"]) if isinstance(value, str) else value
     match schema["type"]:
@@ -69,7 +69,7 @@ def _word(said: str, allowed: list[str]) -> str:
 
 
 def _text(value: Any) -> Any:
-    """A text without control characters; a number as it is written; a list of texts as its lines. Anything else stays."""
+    """A text without control characters. A number becomes text, and a list of texts becomes its lines. Other values stay."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n".join(value)
     if isinstance(value, str):

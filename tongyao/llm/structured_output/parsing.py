@@ -1,7 +1,8 @@
-"""Text → draft: bare JSON, JSON in a fenced block, JSON between words; else the answer is unreadable.
+"""Parses text into a draft: bare JSON, JSON in a fenced block, or JSON between words. Otherwise the answer is
+unreadable.
 
-Near misses are put right first (`tongyao.llm.structured_output.coercion`). JSON with a slip of the pen (a quotation mark that is not
-escaped, a comma too many) is repaired where the object still has its end; a text that breaks off is never completed.
+Near misses are corrected first (`tongyao.llm.structured_output.coercion`). JSON with a slip (an unescaped quotation
+mark, a comma too many) is repaired if the object still has its end. A text that breaks off is never completed.
 """
 
 from __future__ import annotations
@@ -24,14 +25,12 @@ DraftT = TypeVar("DraftT", bound=Draft)
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 MOST_CANDIDATES = 300
-"""Lines at which an object is looked for: each try may read on to the end of the text."""
+"""The most lines at which an object is searched for, because each try may read to the end of the text."""
 _LINE_START = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 
 
 def read(text: str, draft: type[DraftT]) -> DraftT:
-    """The draft in `text`. Raises `Unreadable`, with what is wrong and where, when there is none or it has
-    another shape.
-    """
+    """Read the draft in `text`. If there is none or it has another shape, raises `Unreadable` with the fault and its place."""
     try:
         return draft.model_validate(_found(text, draft))
     except ValidationError as error:
@@ -39,10 +38,10 @@ def read(text: str, draft: type[DraftT]) -> DraftT:
 
 
 def salvage(text: str, draft: type[DraftT]) -> tuple[DraftT, int]:
-    """Like `read`, but list elements of a wrong shape are left out one by one; with how many.
+    """Like `read`, but list elements with a wrong shape are removed one by one. Also returns their number.
 
-    For an answer that was asked for twice: what is readable in it must not be lost for the rest. Raises
-    `Unreadable` when nothing is.
+    For an answer to a repair request, whose readable parts must not be lost. Raises `Unreadable` if no part is
+    readable.
     """
     whole: dict[Any, Any] = _found(text, draft)
     dropped = 0
@@ -60,10 +59,10 @@ def salvage(text: str, draft: type[DraftT]) -> tuple[DraftT, int]:
 
 
 def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
-    """The object in `text` that has fields of `draft`; one that only wraps such an object is unwrapped."""
+    """The object in `text` that has fields of `draft`. An object that only wraps such an object is unwrapped."""
     found = _object_in(text)
     if found is None:
-        raise Unreadable("the answer holds no JSON object", text=text)
+        raise Unreadable("the answer contains no JSON object", text=text)
     fields = draft.model_fields.keys()
     wrapped = [value for value in found.values() if isinstance(value, dict)] if len(found) == 1 else []
     for candidate in (found, *wrapped):
@@ -74,7 +73,7 @@ def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object that `text` is, or the first of these: the one in a fence, the longest one in its prose, a repaired one."""
+    """`text` as an object, or the first of these: an object in a fence, the longest object in the prose, a repaired object."""
     bare = _THOUGHTS.sub("", text).strip()
     start, end = bare.find("{"), bare.rfind("}")
     candidates = [bare, *(match.group(1) for match in _FENCE.finditer(bare))]
@@ -91,19 +90,20 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 def _loaded(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text, strict=False)  # line breaks inside strings are a common slip
+        # strict=False allows line breaks inside strings, which are a common slip
+        value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
 def _objects_among(text: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Every object that begins a line of `text` and is whole, with its length."""
+    """Every complete object that begins a line of `text`, with its length."""
     decoder = json.JSONDecoder(strict=False)
     at = 0
     for match in islice(_LINE_START.finditer(text), MOST_CANDIDATES):
         if match.start(1) < at:
-            continue  # inside the one before
+            continue  # inside the previous object
         try:
             value, at = decoder.raw_decode(text, match.start(1))
         except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _complaint(error: ValidationError) -> str:
-    """Return the place and the kind of a fault, without the value: values are people's texts, and this line goes into logs."""
+    """Return the place and the kind of a fault, without the value. Values are people's texts, and this line is logged."""
     issues = error.errors(include_input=False, include_url=False, include_context=False)
     said = [f"{'.'.join(str(part) for part in issue['loc'])}: {issue['type']}" for issue in issues[:5]]
     more = f" and {len(issues) - 5} more" if len(issues) > 5 else ""

@@ -1,6 +1,4 @@
-"""Drafts as JSON: the schema that a service is given, and the same shape in words for those that know no
-schemas.
-"""
+"""Drafts as JSON: the schema for a service, and the same shape in words for services without schemas."""
 
 from __future__ import annotations
 
@@ -12,11 +10,10 @@ from tongyao.protocol.model.value import Draft
 
 @cache
 def schema_of(draft: type[Draft]) -> dict[str, object]:
-    """The JSON schema of `draft` in the subset that structured outputs take: every field required, nothing
-    besides.
+    """The JSON schema of `draft` in the subset that structured outputs accept: every field is required, no others are
+    allowed.
 
-    Fields stand in the order in which the draft declares them, so that a verdict is written before what
-    surrounds it.
+    The fields have the order of the draft, so that a verdict is written before the fields after it.
     """
     whole = draft.model_json_schema()
     definitions = whole.pop("$defs", {})

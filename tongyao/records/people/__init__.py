@@ -1,3 +1,4 @@
-"""Rows about people: profiles, scenes, tokens, consents, mandates, agents of their own, notifications. All modules are public,
-through `records.repositories`.
+"""Rows about people: profiles, scenes, tokens, consents, mandates, their own agents, notifications.
+
+All modules are public through `records.repositories`.
 """

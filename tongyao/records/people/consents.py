@@ -1,4 +1,4 @@
-"""Whether a proxy may speak for a person, by scene; and how often they were asked (docs/protocol.md §3.11)."""
+"""Decisions of people, by scene, whether a proxy may speak for them. Also counts the questions to them (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,41 @@ from tongyao.records.database import Repository, transaction
 
 
 class ConsentQuotas(BaseModel):
-    """The settings `TONGYAO_CONSENT__…`. Who is over one of them takes no part, and nobody is told why."""
+    """The settings `TONGYAO_CONSENT__…`. A person over one of these limits does not take part, and the reason is not disclosed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    person_per_day: int = Field(default=20, ge=1, description="How often one person is asked, by all demanders.")
-    pair_per_day: int = Field(default=5, ge=1, description="How often one demander has one person asked in a day.")
-    demander_per_day: int = Field(default=100, ge=1, description="How many people one demander has asked.")
+    person_per_day: int = Field(
+        default=20, ge=1, description="The most questions to one person in a day, for all demanders together."
+    )
+    pair_per_day: int = Field(
+        default=5, ge=1, description="The most questions to one person in a day for one demander."
+    )
+    demander_per_day: int = Field(default=100, ge=1, description="The most questions in a day for one demander.")
     pair_per_month: int = Field(
-        default=30, ge=1, description="How often one demander has one person asked or seated, in 30 days. Samples: any."
+        default=30,
+        ge=1,
+        description="The most questions to one person, or seats without a question, in 30 days for one demander. No limit for samples.",
     )
     chosen_per_day: int = Field(
-        default=20, ge=1, description="How often one person is seated in a day as `human` or `agent`, by all demanders."
+        default=20,
+        ge=1,
+        description="How often one person may be seated as `human` or `agent` in a day, by all demanders together.",
     )
     chosen_pair_per_day: int = Field(
-        default=10, ge=1, description="How often one demander has one person seated so in a day."
+        default=10,
+        ge=1,
+        description="How often one demander may have one person seated as `human` or `agent` in a day.",
     )
     most_turns: int = Field(
-        default=40, ge=1, description="Turns that wait for one person, in processes of others, when they are chosen so."
+        default=40,
+        ge=1,
+        description="While this many turns in others' processes wait for a person, they cannot be chosen as `human` or `agent`.",
     )
 
 
 class ConsentRow(Value):
-    """What a person decided for one scene."""
+    """A person's decision for one scene."""
 
     scene_id: str
     consent: Consent
@@ -43,10 +55,13 @@ class ConsentRow(Value):
 
 
 class Consents(Repository):
-    """Decisions of people about their proxies. Every question is a row of the inbox, so they are counted there."""
+    """Decisions of people about their proxies. Every question is a row of the inbox, where questions are counted."""
 
     async def put(self, profile_id: str, scene_id: str, consent: Consent) -> None:
-        """Replace the decision for one scene. Whoever takes a `never` back is held against the standing tensions anew."""
+        """Replace the decision for one scene.
+
+        If a person takes back a `never`, their profile is compared with the standing tensions again.
+        """
         async with transaction(self._pool) as connection:
             if consent is not Consent.NEVER:
                 await connection.execute(
@@ -62,14 +77,14 @@ class Consents(Repository):
             )
 
     async def put_first(self, profile_id: str, scene_id: str, consent: Consent) -> None:
-        """Store a decision where there is none yet."""
+        """Store a decision if there is none yet."""
         await self._run(
             "INSERT INTO consents (profile_id, scene_id, consent) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
             [profile_id, scene_id, consent.value],
         )
 
     async def of_person(self, profile_id: str) -> list[ConsentRow]:
-        """What they decided, by scene."""
+        """The decisions of a person, by scene."""
         return await self._all(
             ConsentRow,
             "SELECT scene_id, consent, updated_at FROM consents WHERE profile_id = %s ORDER BY scene_id",
@@ -77,7 +92,10 @@ class Consents(Repository):
         )
 
     async def standing(self, profile_ids: Sequence[str], scene_id: str) -> dict[str, SceneConsent]:
-        """What holds for each of these in a scene; empty: in the profile's own. Deleted and unknown profiles are left out."""
+        """The current consent of these people in a scene. An empty `scene_id` means the scene of each profile.
+
+        Deleted and unknown profiles are left out.
+        """
         rows = await self._rows(
             """SELECT p.id, p.origin, c.consent, COALESCE(NULLIF(%(scene)s, ''), p.scene_id) = p.scene_id AS at_home
                FROM profiles p LEFT JOIN consents c
@@ -96,15 +114,16 @@ class Consents(Repository):
         }
 
     async def said_yes(self, process_id: str, profile_ids: Sequence[str]) -> set[str]:
-        """Who of these said yes in this process, by a message that the records hold: to the question, or by their own switch to a proxy.
+        """The people who agreed in this process by a stored message: an answer to the question, or their own switch to
+        a proxy.
 
-        A later no takes it back. A yes in the origin of a fork holds in the fork.
+        A later no revokes a yes. A yes in the origin of a fork is valid in the fork.
         """
         rows = await self._rows(_SAID_YES, {"process": process_id, "ids": list(profile_ids)})
         return {row["person"] for row in rows if row["yes"]}
 
     async def over_quota(self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas) -> tuple[str, ...]:
-        """Who of these was asked too often today, or named too often by this demander."""
+        """The people who were asked too often today, or proposed too often by this demander."""
         rows = await self._rows(_COUNTS, {"demander": demander, "ids": list(profile_ids)})
         return tuple(
             row["person"]
@@ -117,9 +136,10 @@ class Consents(Repository):
     async def chosen_too_often(
         self, demander: str, profile_ids: Sequence[str], quotas: ConsentQuotas, *, announced: bool = False
     ) -> tuple[str, ...]:
-        """Who of these cannot be chosen as `human` or `agent` now: they were chosen so too often today, or too many turns wait for them.
+        """The people who cannot be chosen as `human` or `agent` now.
 
-        Only processes that somebody else started over the network count. `announced`: also those that have not seated anybody yet.
+        They were chosen too often today, or too many turns wait for them. Only processes that somebody else started
+        over the network count. `announced`: processes that have not seated anybody yet count too.
         """
         rows = await self._rows(_CHOSEN, {"demander": demander, "ids": list(profile_ids), "announced": announced})
         return tuple(
@@ -131,7 +151,7 @@ class Consents(Repository):
         )
 
     async def asked_by(self, demander: str) -> int:
-        """How many questions of this demander were asked in the last day."""
+        """The number of questions that this demander caused in the last day."""
         return int(await self._value(_ASKED_BY_DEMANDER, [demander]))
 
 

@@ -1,4 +1,4 @@
-"""Mandates: whether a person's proxy may speak, and what it may speak of (docs/protocol.md §3.5)."""
+"""Mandates: whether a person's proxy may speak, and about which topics (docs/protocol.md §3.5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tongyao.records.database import Repository
 
 
 class MandateRow(Value):
-    """Whether the proxy may speak, and the text (JSON of topics, never, addition) of the rest, if any."""
+    """Whether the proxy may speak, and the id of the text with the other orders (JSON of topics, never, addition), if there is one."""
 
     profile_id: str
     may_speak: bool = True
@@ -19,7 +19,7 @@ class MandateRow(Value):
 
 
 class MandateRows(Repository):
-    """Whether each proxy may speak, by profile id; their words are in `texts`."""
+    """Whether each proxy may speak, by profile id. The words of mandates are in `texts`."""
 
     async def get_many(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
         """The mandates as they stand now; one that allows everything for a person who never set one."""
@@ -34,7 +34,7 @@ class MandateRows(Repository):
     async def put(
         self, profile_id: str, *, may_speak: bool, text_id: str | None = None, answerers: Sequence[str] = ()
     ) -> None:
-        """Replace the mandate; it applies from the next call on. `answerers`: names (`tongyao.records.waiting_calls`)."""
+        """Replace the mandate. It applies from the next call on. `answerers`: names of answerers (`tongyao.records.waiting_calls`)."""
         await self._run(
             """INSERT INTO mandates (profile_id, may_speak, text_id, answerers) VALUES (%s, %s, %s, %s)
                ON CONFLICT (profile_id) DO UPDATE

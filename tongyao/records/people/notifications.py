@@ -1,6 +1,6 @@
-"""What people are told, and where: once per (what happened, who, channel), however often it is worked out.
+"""Notifications to people, by channel. Each event is told once per person and channel, even if it is processed again.
 
-Notifications are made from the inbox and from the events, here in the records: no workflow waits for a mail server.
+Notifications are made from the inbox and from the events, here in the records. So no workflow waits for a mail server.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ from tongyao.records.process.events import EventCursor, RecordedEvent
 
 ChannelKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 OPERATORS: Final = "operators"
-"""Stands for whoever runs the installation; told by the log."""
+"""A recipient that stands for the operators of the installation. They are notified by the log."""
 
 ATTEMPTS: Final = 8
 LEASE_SECONDS: Final = 60.0
 
 MOVED_SECONDS: Final = 3600
-"""A date that moved by more than this is told again."""
+"""If a date moves by more than this, a new notification is made."""
 
 
 class WrongCode(RecordsError):
-    """This code confirms nothing."""
+    """The code confirms no address."""
 
 
 class Channel(Value):
-    """Where one person is told. A webhook's `secret` signs what is sent there.
+    """An address to which one person's notifications go. `secret`: signs the content that a webhook receives.
 
-    `set_with`: the id of the token that set the address, if that token has an end; personal links sent there end with it.
+    `set_with`: the id of the token that set the address, if that token expires. Personal links sent to the address
+    expire with the token.
     """
 
     person: str
@@ -49,7 +50,7 @@ class Channel(Value):
 
 
 class Notice(Value):
-    """Something to tell one person. `source` is what happened: the same source is told once."""
+    """Something to tell one person. `source` identifies the event: the same source is told once."""
 
     source: str
     person: str
@@ -58,7 +59,7 @@ class Notice(Value):
 
 
 class Notification(Value):
-    """One notice on its way through one channel."""
+    """One notice that is sent through one channel."""
 
     id: str
     source: str
@@ -74,10 +75,13 @@ class Notification(Value):
 
 
 class Notifications(Repository):
-    """Channels, and everything that is told through them."""
+    """Channels, and the notifications that are sent through them."""
 
     async def set_channel(self, channel: Channel, *, code: str = "") -> None:
-        """Tell this person there, from now on. With a `code`, only after `confirm`. Raises `TextErased` for who was erased."""
+        """Send this person's notifications to this address from now on. With a `code`, only after `confirm`.
+
+        Raises `TextErased` if the person was erased.
+        """
         where = {"address": channel.address, "secret": channel.secret, "set_with": channel.set_with}
         async with transaction(self._pool) as connection:
             stored = await seal_value(connection, channel.person, _place(channel.kind), where)
@@ -91,20 +95,20 @@ class Notifications(Repository):
             )  # fmt: skip
 
     async def confirm(self, person: str, kind: ChannelKind, code: str) -> None:
-        """The address is theirs: they could read the code sent to it. Raises `WrongCode`."""
+        """Confirm that the address belongs to the person, because they could read the code sent to it. Raises `WrongCode`."""
         confirmed = await self._run(
             """UPDATE channels SET confirmed = true, code_sha256 = ''
                WHERE person = %s AND kind = %s AND code_sha256 <> '' AND code_sha256 = %s""",
             [person, kind, _hash(code)],
         )
         if not confirmed:
-            raise WrongCode("this code confirms nothing: ask for a new one by setting the address again")
+            raise WrongCode("this code confirms no address: set the address again to get a new code")
 
     async def remove_channel(self, person: str, kind: ChannelKind) -> None:
         await self._run("DELETE FROM channels WHERE person = %s AND kind = %s", [person, kind])
 
     async def channels(self, person: str) -> list[Channel]:
-        """By kind."""
+        """The channels of a person, by kind."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT kind, body, sealed, confirmed FROM channels WHERE person = %s ORDER BY kind", [person]
@@ -119,7 +123,7 @@ class Notifications(Repository):
         ]
 
     async def from_inbox(self, limit: int = 200) -> int:
-        """Make notifications of what waits for somebody and was not told yet, or with another date; returns how many."""
+        """Make notifications of open asks that are new or whose date has moved. Returns the number of notifications."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 """WITH new AS (
@@ -152,14 +156,14 @@ class Notifications(Repository):
         return made
 
     async def tell(self, notice: Notice) -> int:
-        """Keep one notice; returns how many notifications are new."""
+        """Store one notice. Returns the number of new notifications."""
         async with transaction(self._pool) as connection:
             return await _put(connection, notice)
 
     async def behind(self, limit: int = 100, *, within: timedelta) -> list[tuple[str, EventCursor]]:
-        """Processes with events that no notification has been made of yet, with the last one that was looked at.
+        """Processes with events that were not processed for notifications yet, with the last event that was.
 
-        Those whose rows were last written before `within` are passed over: their events are not told any more.
+        Processes whose rows were last written before `within` are skipped: their events are no longer told.
         """
         return [
             (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"]))
@@ -174,7 +178,7 @@ class Notifications(Repository):
         ]
 
     async def from_events(self, process_id: str, events: Sequence[RecordedEvent], notices: Sequence[Notice]) -> int:
-        """Keep these notices and move the cursor behind `events`, or neither; returns how many notifications are new."""
+        """Store these notices and move the cursor behind `events`, in one transaction. Returns the number of new notifications."""
         if not events:
             return 0
         async with transaction(self._pool) as connection:
@@ -197,9 +201,11 @@ class Notifications(Repository):
         of_one: int = 20,
         running: Mapping[str, int] | None = None,
     ) -> list[Notification]:
-        """Take up to `limit` notifications to send, oldest first, but everybody's first before anybody's second.
+        """Lease up to `limit` notifications for sending, oldest first. The first one of each person comes before
+        anybody's second one.
 
-        Nobody else gets them for `lease` seconds. `of_one`: at most so many of one person, those included that are under way (`running`, by person).
+        Nobody else gets them for `lease` seconds. `of_one`: at most this many of one person, including notifications
+        being sent now (`running`, by person).
         """
         return sorted(
             await self._all(
@@ -227,7 +233,7 @@ class Notifications(Repository):
         )
 
     async def postpone(self, id: str, seconds: float) -> None:
-        """It could not be sent: again in so many seconds."""
+        """Try a notification again after this many seconds, because it could not be sent."""
         await self._run(
             """UPDATE notifications SET next_attempt_at = now() + make_interval(secs => %s)
                WHERE id = %s AND state = 'pending'""",
@@ -236,7 +242,7 @@ class Notifications(Repository):
 
 
 async def _put(connection: Connection, notice: Notice) -> int:
-    """One row per confirmed channel of the person; who has none is told by the log alone."""
+    """Store one row per confirmed channel of the person. If the person has no channel, the notice goes to the log alone."""
     cursor = await connection.execute(
         "SELECT kind FROM channels WHERE person = %s AND confirmed ORDER BY kind", [notice.person]
     )

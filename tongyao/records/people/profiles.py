@@ -21,11 +21,11 @@ _COLUMNS: Final = "v.profile_id, v.version, v.text_id, v.chars, v.grade, v.langu
 
 
 class ProfileUnknown(RecordsError):
-    """No profile, or no such version of it."""
+    """There is no such profile, or no such version of it."""
 
 
 class ProfileKnown(RecordsError):
-    """A profile that should be new is there already, or was deleted."""
+    """A profile that should be new exists already, or was deleted."""
 
 
 class Profile(Value):
@@ -52,12 +52,12 @@ class ProfileVersion(Value):
 
 
 def profile_text_id(profile_id: str, version: int) -> str:
-    """The id of the text of one version."""
+    """The id of the text of one profile version."""
     return text_id("profile", profile_id, version)
 
 
 class NewProfile(Value):
-    """What `Profiles.save` takes, of somebody who comes for the first time."""
+    """The arguments of `Profiles.save` for a new person."""
 
     id: str
     display_name: str
@@ -69,7 +69,10 @@ class NewProfile(Value):
 
 
 class ProfileSummary(Value):
-    """One version of a profile as a room needs it. `identities`: as `Profiles.identities` returns. `erased`: or being erased."""
+    """The data of one profile version that a process needs.
+
+    `identities`: as returned by `Profiles.identities`. `erased`: the person was erased, or their erasure has begun.
+    """
 
     version: int
     language: str
@@ -78,7 +81,7 @@ class ProfileSummary(Value):
 
 
 class Profiles(Repository):
-    """Everything known of people, by ids; their words are in `texts`, owned by the profile's id."""
+    """All data about people, by id. Their words are in `texts`, owned by the profile's id."""
 
     async def save(
         self,
@@ -93,12 +96,12 @@ class Profiles(Repository):
         origin: Origin = Origin.API,
         file_digest: str | None = None,
     ) -> ProfileVersion:
-        """Store a profile: a new version if its text differs from the current one; name and contact always.
+        """Store a profile: a new version if its text differs from the current version. Name and contact are always
+        stored.
 
-        `origin`, and `file_digest` of a profile that is given as a file (`of_file`): how it came in, kept from the first time.
-
-        Returns the version that is now current. Raises `SceneUnknown`; `ProfileUnknown` when it was deleted,
-        or belongs to another scene.
+        `origin`, and `file_digest` for a profile that is given as a file (`of_file`), state how the profile came in.
+        They are kept from the first time. Returns the version that is now current. Raises `SceneUnknown`. Raises
+        `ProfileUnknown` if the profile was deleted or belongs to another scene.
         """
         digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
         async with transaction(self._pool) as connection:
@@ -143,16 +146,16 @@ class Profiles(Repository):
         return new
 
     async def add(self, scene_id: str, new: Sequence[NewProfile]) -> None:
-        """Store profiles that come for the first time, all or none, as many `save`s would, in a few statements.
+        """Store new profiles, all or none. The result is the same as of one `save` each, with fewer statements.
 
-        Raises `SceneUnknown`; `ProfileKnown`, `TextConflict` or `TextErased` when one of them was there before, which
-        is not told: `save` each.
+        Raises `SceneUnknown`. Raises `ProfileKnown`, `TextConflict` or `TextErased` if one of them existed before. The
+        error does not name it: call `save` for each.
         """
         ids = [one.id for one in new]
         texts = [profile_text_id(id, 1) for id in ids]
         async with transaction(self._pool) as connection:
             if not (await connection.execute("SELECT 1 FROM scenes WHERE id = %s", [scene_id])).rowcount:
-                raise SceneUnknown(f"there is no scene {scene_id!r}: make it before importing profiles into it")
+                raise SceneUnknown(f"there is no scene {scene_id!r}: create it before importing profiles into it")
             keys = await put_first_texts(
                 connection, [NewText(text, one.id, "profile", one.text) for text, one in zip(texts, new, strict=True)]
             )
@@ -169,7 +172,7 @@ class Profiles(Repository):
                  [_is_sample(one.contact) for one in new], [one.origin.value for one in new]],
             )  # fmt: skip
             if added.rowcount != len(new):
-                raise ProfileKnown("one of these profiles is there already, or was deleted")
+                raise ProfileKnown("one of these profiles exists already, or was deleted")
             await connection.execute(
                 """INSERT INTO profile_versions (profile_id, version, text_id, chars, grade, language, sha256)
                    SELECT id, 1, text_id, chars, grade, language, sha256
@@ -181,14 +184,14 @@ class Profiles(Repository):
             await connection.execute("UPDATE profiles SET current_version = 1 WHERE id = ANY(%s)", [ids])
 
     async def get(self, profile_id: str) -> Profile:
-        """Raises `ProfileUnknown`, also when it was deleted."""
+        """Return one profile. Raises `ProfileUnknown`, also if it was deleted."""
         found = await self.get_many([profile_id])
         if not found:
             raise ProfileUnknown(f"there is no profile {profile_id!r}")
         return found[profile_id]
 
     async def get_many(self, profile_ids: Sequence[str]) -> dict[str, Profile]:
-        """Those of `profile_ids` that exist and are not deleted."""
+        """The profiles that exist and are not deleted, by id."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 f"SELECT p.*, {_KEY} WHERE p.id = ANY(%s) AND p.deleted_at IS NULL", [list(profile_ids)]
@@ -205,23 +208,23 @@ class Profiles(Repository):
         }
 
     async def known(self, profile_ids: Sequence[str]) -> dict[str, int]:
-        """The current version of each of `profile_ids` that exists and is not deleted; nothing is decrypted for it."""
+        """The current versions of the profiles that exist and are not deleted. Nothing is decrypted."""
         return await self._mapping(
             "SELECT id, current_version FROM profiles WHERE id = ANY(%s) AND deleted_at IS NULL", [list(profile_ids)]
         )
 
     async def of_file(self, file_digest: str) -> dict[str, str]:
-        """Ids of the profiles that were given as this file, one for each scene, with their scenes."""
+        """The profiles that were given as this file: profile id → scene. There is one per scene."""
         return await self._mapping(
             "SELECT id, scene_id FROM profiles WHERE file_digest = %s AND deleted_at IS NULL ORDER BY id", [file_digest]
         )
 
     async def was_given(self, profile_id: str) -> bool:
-        """Whether a profile has this id, or had it before it was deleted: nobody else gets it."""
+        """Whether a profile has this id, or had it before its deletion. Such an id is never given to another person."""
         return bool(await self._value("SELECT 1 FROM profiles WHERE id = %s", [profile_id]))
 
     async def ids_like(self, part: str) -> list[str]:
-        """Ids that begin with this or end with it behind a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""
+        """Ids that begin with this text, or end with it after a hyphen or a dot, in order: `derek` finds `cases-ferry-derek`."""
         escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         return await self._column(
             """SELECT id FROM profiles
@@ -231,15 +234,15 @@ class Profiles(Repository):
         )
 
     async def of_scene(self, scene_id: str) -> list[ProfileVersion]:
-        """The current version of every profile of a scene that is not deleted, by profile id."""
+        """The current versions of all profiles of a scene that are not deleted, by profile id."""
         return await self._current(scene_id, "true ORDER BY p.id", [])
 
     async def page_of_scene(self, scene_id: str, *, after: str, limit: int) -> list[ProfileVersion]:
-        """As `of_scene`, at most `limit` of those whose id comes after `after`."""
+        """Like `of_scene`, but at most `limit` profiles with ids after `after`."""
         return await self._current(scene_id, "p.id > %s ORDER BY p.id LIMIT %s", [after, limit])
 
     async def some_of_scene(self, scene_id: str, profile_ids: Sequence[str]) -> list[ProfileVersion]:
-        """As `of_scene`, those of `profile_ids` alone."""
+        """Like `of_scene`, but only of `profile_ids`."""
         return await self._current(scene_id, "p.id = ANY(%s) ORDER BY p.id", [list(profile_ids)])
 
     async def _current(self, scene_id: str, which: LiteralString, values: Sequence[object]) -> list[ProfileVersion]:
@@ -252,7 +255,7 @@ class Profiles(Repository):
         )
 
     async def anybody(self, scene_id: str, *, beside: str = "") -> bool:
-        """Whether somebody is in a scene, `beside` this profile."""
+        """Whether a scene contains anybody other than the profile `beside`."""
         return bool(
             await self._value(
                 "SELECT 1 FROM profiles WHERE scene_id = %s AND deleted_at IS NULL AND id <> %s LIMIT 1",
@@ -261,14 +264,15 @@ class Profiles(Repository):
         )
 
     async def version(self, profile_id: str, version: int | None = None) -> ProfileVersion:
-        """One version (None: the current one), of deleted profiles too: processes froze them.
+        """One version (None: the current one). Versions of deleted profiles are returned too, because processes may
+        have frozen them.
 
         Raises `ProfileUnknown`.
         """
         return (await self.versions([(profile_id, version)]))[0]
 
     async def versions(self, wanted: Sequence[tuple[str, int | None]]) -> list[ProfileVersion]:
-        """As `version`, of each (profile id, version), in the same order."""
+        """Like `version`, for each (profile id, version), in the same order."""
         rows = await self._rows(
             f"""SELECT w.version AS wanted, {_COLUMNS} FROM unnest(%s::text[], %s::int[]) AS w (id, version)
                JOIN profiles p ON p.id = w.id
@@ -283,9 +287,9 @@ class Profiles(Repository):
         return [found[one] for one in wanted]
 
     async def summaries(self, wanted: Sequence[tuple[str, int | None]]) -> dict[tuple[str, int | None], ProfileSummary]:
-        """Of each (profile id, version; None: the current one) who that is, in one question. Unknown ones are left out.
+        """Summaries of each (profile id, version; None: the current version), in one query. Unknown ones are left out.
 
-        Deleted profiles are answered too where a version is named: processes froze them.
+        A deleted profile is returned if its version is given, because processes may have frozen it.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
@@ -311,7 +315,7 @@ class Profiles(Repository):
         }
 
     async def delete(self, profile_id: str) -> None:
-        """Take the profile out of its scene. Its versions stay for the processes that froze them."""
+        """Remove the profile from its scene. Its versions stay for the processes that froze them."""
         await self._run("UPDATE profiles SET deleted_at = now() WHERE id = %s AND deleted_at IS NULL", [profile_id])
 
 
@@ -324,7 +328,7 @@ def _is_sample(contact: dict[str, Any] | None) -> bool:
 
 
 def _identities(connection: Connection, rows: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and contact of each row of `profiles` with its owner's data key; empty where they were erased."""
+    """Name and contact from each row of `profiles` joined with its owner's data key. Empty if they were erased."""
     values = [
         opened(
             secret_of(connection, row["id"], row),

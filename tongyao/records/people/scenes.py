@@ -26,7 +26,7 @@ class Scenes(Repository):
     """The scenes of an installation, by id."""
 
     async def put(self, id: str, title: str, settings: dict[str, Any] | None = None) -> None:
-        """Make the scene, or give it this title; `settings` of an existing one are kept when None."""
+        """Create the scene, or give it this title. If `settings` is None, existing settings are kept."""
         await self._run(
             """INSERT INTO scenes (id, title, settings)
                VALUES (%(id)s, %(title)s, COALESCE(%(settings)s::jsonb, '{}'))
@@ -36,7 +36,7 @@ class Scenes(Repository):
         )
 
     async def get(self, id: str) -> SceneRow:
-        """Raises `SceneUnknown`."""
+        """Return one scene. Raises `SceneUnknown`."""
         scene = await self._one(SceneRow, "SELECT id, title, settings, created_at FROM scenes WHERE id = %s", [id])
         if scene is None:
             raise SceneUnknown(f"there is no scene {id!r}")
@@ -47,5 +47,5 @@ class Scenes(Repository):
         return await self._all(SceneRow, "SELECT id, title, settings, created_at FROM scenes ORDER BY id")
 
     async def people(self) -> dict[str, int]:
-        """How many people each scene holds; scenes without anybody are left out."""
+        """The number of profiles in each scene, deleted ones included. Scenes without profiles are left out."""
         return await self._mapping("SELECT scene_id, count(*) AS people FROM profiles GROUP BY scene_id")

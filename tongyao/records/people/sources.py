@@ -1,4 +1,4 @@
-"""People's own agents, and the turns they are asked for (docs/extending.md, "ProfileSource")."""
+"""People's own agents, and the turns for which they are asked (docs/extending.md, "ProfileSource")."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tongyao.records.privacy.sealed_values import Stored, open_values, seal_valu
 from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 LEASE_SECONDS: Final = 240.0
-"""How long a turn belongs to who took it: longer than one question may take."""
+"""The time for which a turn is leased. It is longer than one request to an agent may take."""
 
 RENEWAL_SECONDS: Final = 180.0
-"""How long credentials belong to who renews them: longer than one question may take, with the renewal in it."""
+"""The time for which credentials are leased for renewal. It is longer than one request, including the renewal, may take."""
 _POLL_SECONDS: Final = 0.2
 
 _CONFIG: Final = "source"
-"""The place of the addresses of somebody's agent."""
+"""The place under which the addresses of a person's agent are sealed."""
 
 SourceState = Literal["pending", "said", "refused", "failed"]
 
@@ -34,7 +34,7 @@ class SourceUnknown(RecordsError):
 
 
 class SourceRow(Value):
-    """One person's agent. `config` holds addresses; the credentials are read with `credentials`."""
+    """One person's agent. `config` contains addresses. `credentials` reads the credentials."""
 
     person: str
     kind: str
@@ -44,7 +44,7 @@ class SourceRow(Value):
 
 
 class SourceTurn(Value):
-    """A turn that waits for somebody's agent. `round` and `alias` are those of the process."""
+    """A turn that waits for a person's agent. `round` and `alias` are those of the process."""
 
     process_id: str
     alias: str
@@ -63,14 +63,14 @@ _WAITS = """SELECT i.process_id, i.alias, i.round, i.person FROM inbox i
         SELECT 1 FROM messages m WHERE m.process_id = i.process_id AND m.kind = 'submit_projection'
             AND m.author_id IN ('participant:' || i.person, 'demander:' || i.person) AND (m.payload->>'round')::int = i.round
             AND (m.verdict IS NULL OR (m.verdict->>'accepted')::boolean))"""
-"""Turns of seats an agent speaks for, where nobody has said anything yet: what a person said, no source corrects."""
+"""Turns of seats with an agent in which nothing was said yet. If a person has already answered, their agent is not asked."""
 
 
 class Sources(Repository):
-    """All agents that can be asked."""
+    """The registered agents of all people."""
 
     async def put(self, person: str, kind: str, config: dict[str, Any], credentials: dict[str, str]) -> None:
-        """Register, or replace, a person's agent."""
+        """Register a person's agent, or replace it."""
         async with transaction(self._pool) as connection:
             await _forget(connection, person)
             kept = await put_text(connection, person, "credentials", json.dumps(credentials))
@@ -85,10 +85,11 @@ class Sources(Repository):
 
     @asynccontextmanager
     async def renewing(self, agent: SourceRow) -> AsyncIterator[dict[str, str]]:
-        """The credentials of an agent as they are now; what the block changes in them is stored at its end.
+        """The current credentials of an agent. Changes that the block makes to them are stored at its end.
 
-        No two blocks of one agent run at a time, of all processes: a platform takes a refresh token once. Where the agent was
-        replaced or removed meanwhile, nothing is stored. Raises `SourceUnknown` where it was before the block, and `TextErased`.
+        In all processes together only one block per agent runs at a time, because a platform accepts a refresh token
+        only once. If the agent was replaced or removed during the block, nothing is stored. Raises `SourceUnknown` if
+        it was replaced or removed before the block. Raises `TextErased`.
         """
         while (text_id := await self._lease(agent)) is None:
             await asyncio.sleep(_POLL_SECONDS)
@@ -105,7 +106,10 @@ class Sources(Repository):
             )
 
     async def _lease(self, agent: SourceRow) -> str | None:
-        """The id of the credentials where they are the caller's to renew now. Raises `SourceUnknown` where this agent is no longer there."""
+        """Lease the credentials for renewal and return their id, or None if another caller has the lease.
+
+        Raises `SourceUnknown` if this agent was replaced or removed.
+        """
         leased: str | None = await self._value(
             """UPDATE sources SET renewing_until = now() + make_interval(secs => %s)
                WHERE (person, created_at) = (%s, %s) AND COALESCE(renewing_until <= now(), true)
@@ -125,7 +129,7 @@ class Sources(Repository):
                 )
 
     async def get(self, person: str) -> SourceRow:
-        """Raises `SourceUnknown`."""
+        """Return the agent of a person. Raises `SourceUnknown`."""
         async with session(self._pool) as connection:
             cursor = await connection.execute("SELECT * FROM sources WHERE person = %s", [person])
             rows = await cursor.fetchall()
@@ -134,10 +138,10 @@ class Sources(Repository):
         for row, config in zip(rows, opened, strict=True):
             known = {column: row[column] for column in SourceRow.model_fields}
             return SourceRow(**{**known, "config": config or {}})
-        raise SourceUnknown(f"{person} has no agent registered")
+        raise SourceUnknown(f"{person} has not registered an agent")
 
     async def credentials(self, row: SourceRow) -> dict[str, str]:
-        """Raises `TextErased`."""
+        """Return the credentials of an agent. Raises `TextErased`."""
         return await self._credentials(row.credentials_text_id)
 
     async def _credentials(self, text_id: str) -> dict[str, str]:
@@ -159,10 +163,11 @@ class Sources(Repository):
         of_one: int = 20,
         running: Mapping[str, int] | None = None,
     ) -> list[SourceTurn]:
-        """Take up to `limit` turns to ask for. Each person's first turn comes before anybody's second. Nobody else gets them for
-        `lease` seconds.
+        """Lease up to `limit` turns for which agents must be asked. Each person's first turn comes before anybody's
+        second.
 
-        `of_one`: at most so many of one person, those included that are under way (`running`, by person).
+        Nobody else gets them for `lease` seconds. `of_one`: at most this many turns of one person, including turns that
+        are being asked now (`running`, by person).
         """
         return await self._all(
             SourceTurn,
@@ -183,7 +188,7 @@ class Sources(Repository):
         )
 
     async def still_waits(self, turn: SourceTurn) -> bool:
-        """Whether nobody has said anything in this turn since."""
+        """Whether still nothing was said in this turn."""
         return bool(
             await self._value(
                 f"{_WAITS} AND (i.process_id, i.alias, i.round) = (%s, %s, %s)",
@@ -198,7 +203,7 @@ class Sources(Repository):
         )
 
     async def postpone(self, turn: SourceTurn, seconds: float, why: str) -> None:
-        """It did not answer: asked again in so many seconds."""
+        """Ask the agent again after this many seconds, because it did not answer."""
         await self._run(
             """UPDATE source_turns SET next_attempt_at = now() + make_interval(secs => %s), why = %s
                WHERE (process_id, alias, round) = (%s, %s, %s) AND state = 'pending'""",
@@ -206,7 +211,7 @@ class Sources(Repository):
         )
 
     async def turns(self, person: str) -> list[SourceTurn]:
-        """The last turns this person's agent was asked for, newest first."""
+        """The last turns for which this person's agent was asked, newest first."""
         return await self._all(
             SourceTurn,
             "SELECT * FROM source_turns WHERE person = %s ORDER BY next_attempt_at DESC LIMIT 20",
@@ -215,9 +220,9 @@ class Sources(Repository):
 
 
 async def _forget(connection: Connection, person: str, of: datetime | None = None) -> bool:
-    """Remove the body of the credentials that are replaced, or of an agent that is. `of`: only of the agent registered then.
+    """Remove the stored credentials of a person's agent, because they or the agent are replaced or removed.
 
-    Returns whether there were any.
+    `of`: only if the agent was registered at this time. Returns whether credentials were removed.
     """
     cursor = await connection.execute(
         """SELECT credentials_text_id AS id FROM sources

@@ -1,4 +1,4 @@
-"""Access tokens: random, stored by their SHA-256 alone (docs/api.md, "Tokens")."""
+"""Access tokens. They are random, and only their SHA-256 is stored (docs/api.md, "Tokens")."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import RecordsError, Repository, transaction
 
 PREFIX: Final = "ty_"
-"""Every token begins so: secret scanners can look for it."""
+"""The beginning of every token. Secret scanners can search for it."""
 
 TokenRole = Literal["operator", "person", "participant", "calls"]
 
 TokenKind = Literal["bearer", "link", "session"]
-"""`bearer`: of the API and MCP. `link`: a personal link to the console, used once. `session`: of a browser, in a cookie."""
+"""`bearer`: for the API and MCP. `link`: a personal link to the console, used once. `session`: of a browser, in a cookie."""
 
 
 class TokenUnknown(RecordsError):
@@ -24,8 +24,11 @@ class TokenUnknown(RecordsError):
 
 
 class Token(Value):
-    """A token as it is kept: without the secret. `person` is None for operators and `calls`; `alias` only for participants and `calls`,
-    `step` only for these. `name`: the label of the token that opened a session, or its own."""
+    """A stored token, without its secret.
+
+    `person` is None for operators and `calls`. Only `participant` and `calls` have an `alias`, and only `calls` has a
+    `step`. `name`: the label of the token that opened a session, or the token's own label.
+    """
 
     id: str
     kind: TokenKind = "bearer"
@@ -44,12 +47,12 @@ class Token(Value):
 
     @property
     def over(self) -> bool:
-        """Whether it has expired or was revoked."""
+        """Whether the token has expired or was revoked."""
         return self.expired or self.revoked_at is not None
 
 
 class Issued(Value):
-    """A new token with its secret, which is shown this once."""
+    """A new token with its secret, which is shown only once."""
 
     token: Token
     secret: str
@@ -76,7 +79,7 @@ class Tokens(Repository):
         kind: TokenKind = "bearer",
         opened_by: str | None = None,
     ) -> Issued:
-        """A new token. `lasts`: from now; None: until it is revoked. `opened_by`: the token whose end is this one's too."""
+        """Issue a token. `lasts`: duration from now; None: until it is revoked. `opened_by`: when that token ends, this one ends too."""
         secret = PREFIX + secrets.token_urlsafe(32)
         token = await self._one(
             Token,
@@ -100,10 +103,7 @@ class Tokens(Repository):
         return Issued(token=token, secret=secret)
 
     async def find(self, secret: str, *, kind: TokenKind = "bearer") -> Token | None:
-        """The token of this kind with this secret, expired and revoked ones too; None when there is none.
-
-        Notes its first use.
-        """
+        """The token of this kind with this secret, or None. Expired and revoked tokens are returned too. The first use is noted."""
         token = await self._one(
             Token, f"SELECT {_COLUMNS} FROM tokens WHERE sha256 = %s AND kind = %s", [_hash(secret), kind]
         )
@@ -112,7 +112,7 @@ class Tokens(Repository):
         return token
 
     async def spend(self, secret: str) -> Token | None:
-        """The link with this secret, which from now on opens nothing; None when there is none, or it is no longer good."""
+        """Use up the link with this secret and return it. None if there is no such link, or if it is no longer valid."""
         return await self._one(
             Token,
             f"""UPDATE tokens SET used_at = now(), revoked_at = now()
@@ -122,9 +122,10 @@ class Tokens(Repository):
         )
 
     async def prolong(self, id: str, *, lasts: timedelta, most: timedelta) -> Token:
-        """Let a token last from now; at most so long after it was made, and no longer than the token that opened it.
+        """Extend a token to `lasts` from now, but at most to `most` after its creation and to the end of the token that
+        opened it.
 
-        One that is over or was revoked stays so. Raises `TokenUnknown`.
+        A token that has expired or was revoked is not changed. Raises `TokenUnknown`.
         """
         await self._run(
             """UPDATE tokens AS t SET expires_at = greatest(t.expires_at, least(now() + %s, t.created_at + %s,
@@ -135,14 +136,14 @@ class Tokens(Repository):
         return await self.get(id)
 
     async def get(self, id: str) -> Token:
-        """Raises `TokenUnknown`."""
+        """Return one token. Raises `TokenUnknown`."""
         token = await self._one(Token, f"SELECT {_COLUMNS} FROM tokens WHERE id = %s", [id])
         if token is None:
             raise TokenUnknown(f"there is no token {id!r}")
         return token
 
     async def root(self, id: str) -> Token | None:
-        """The bearer token that this one stands on: itself, or the one that opened the session or made the link; None: there is none."""
+        """The bearer token behind this token: itself, or the token that opened the session or made the link. None if there is none."""
         return await self._one(
             Token,
             f"""SELECT {_COLUMNS} FROM tokens
@@ -151,8 +152,11 @@ class Tokens(Repository):
         )
 
     async def hold(self, id: str) -> Token | None:
-        """The token and the one that opened it, locked until the transaction ends: neither is revoked before. Returns the first that is
-        over, else the token itself; None when there is none. A link that was spent on a session is not over for it.
+        """Lock the token and the token that opened it until the transaction ends, so that neither is revoked before.
+
+        Returns the first of the two that has ended. If neither has ended, returns the token itself, or None if it does
+        not exist. The token that opened it counts only if it is a bearer token: a link that was used up does not end
+        its session.
         """
         held = await self._all(
             Token,
@@ -165,7 +169,7 @@ class Tokens(Repository):
         return next((token for token in held if token.over), own)
 
     async def list(self, *, person: str | None = None) -> list[Token]:
-        """Those of one person, or all; newest first."""
+        """The tokens of one person, or all tokens, newest first."""
         return await self._all(
             Token,
             f"""SELECT {_COLUMNS} FROM tokens WHERE %(person)s::text IS NULL OR person = %(person)s
@@ -174,9 +178,10 @@ class Tokens(Repository):
         )
 
     async def revoke(self, id: str) -> Token:
-        """From now on it opens nothing, nor do the sessions opened with it. Again is harmless. Raises `TokenUnknown`."""
+        """Revoke a token and the sessions opened with it. Repeating it changes nothing. Raises `TokenUnknown`."""
         async with transaction(self._pool) as connection:
-            # First the row alone: a session that is being opened with it holds the row (`hold`), and is seen by the next statement.
+            # First lock the row alone: a session that is being opened with it holds the row (`hold`), and the next
+            # statement sees that session.
             await connection.execute("SELECT 1 FROM tokens WHERE id = %s FOR UPDATE", [id])
             await connection.execute(
                 "UPDATE tokens SET revoked_at = now() WHERE %s IN (id, opened_by) AND revoked_at IS NULL", [id]
@@ -184,7 +189,7 @@ class Tokens(Repository):
         return await self.get(id)
 
     async def revoke_links(self, person: str | None, *, label: str | None = None) -> None:
-        """The personal links that nobody has used yet: of a person, or of operators (None); those with this label, or all."""
+        """Revoke the unused personal links of a person, or of operators (None): links with this label, or all."""
         await self._run(
             """UPDATE tokens SET revoked_at = now()
                WHERE person IS NOT DISTINCT FROM %(person)s AND label = COALESCE(%(label)s, label)
@@ -193,7 +198,7 @@ class Tokens(Repository):
         )
 
     async def revoke_all(self, person: str) -> int:
-        """Every token of a person; returns how many were still good."""
+        """Revoke all tokens of a person. Returns the number of tokens that were not yet revoked."""
         return await self._run(
             "UPDATE tokens SET revoked_at = now() WHERE person = %s AND revoked_at IS NULL", [person]
         )

@@ -1,4 +1,4 @@
-"""Drafts: what somebody writes and has not sent yet. Nobody else reads them, and no process knows of them."""
+"""Drafts: texts that a person has written but not sent. Nobody else can read them, and no process uses them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class KeptDraft(Value):
 
 
 class Drafts(Repository):
-    """One draft per owner and ask; a new one takes the place of the old one."""
+    """One draft per owner and ask. A new draft replaces the old one."""
 
     async def keep(self, owner: str, ask: str, text: str) -> None:
-        """Raises `TextErased` for an owner who was erased."""
+        """Store a draft. Raises `TextErased` if the owner was erased."""
         async with transaction(self._pool) as connection:
             key = await data_key(connection, owner)
             body = text.encode("utf-8") if key is None else seal(key, text, _context(owner, ask))
@@ -31,7 +31,7 @@ class Drafts(Repository):
             )
 
     async def get(self, owner: str, ask: str) -> KeptDraft | None:
-        """None where there is none."""
+        """Return the draft, or None."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute("SELECT * FROM drafts WHERE owner = %s AND ask = %s", [owner, ask])
             row = await cursor.fetchone()

@@ -1,8 +1,9 @@
-"""Erasing a person from the records (docs/erasure.md): first what others made of their words, then their data key.
+"""Erases a person from the records (docs/erasure.md): first from texts of others that rest on their words, then their
+data key.
 
-`begin` takes them out at once: nothing of theirs is read, asked for, told or found any more, nor what others read of their words. `rewrite` goes through what
-quotes them (`records/privacy/rewriting.py`), `finish` destroys their key and leaves a tombstone. What was begun and not finished
-is found by `unfinished`.
+`begin` takes effect at once: the person's texts are no longer read, asked for, told or found, and neither are their
+words in the form that others read. `rewrite` changes the texts that quote them (`records/privacy/rewriting.py`).
+`finish` destroys their key and leaves a tombstone. `unfinished` finds erasures that were begun and not finished.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ _KNOWN: Final = """SELECT 1 WHERE EXISTS (SELECT 1 FROM profiles WHERE id = %(wh
 
 
 _REWRITING: Final = WeakValueDictionary[int, asyncio.Lock]()
-"""By pool. Rewriting takes seconds, a connection, and memory for all words of a person: one person is rewritten at a time."""
+"""Locks by pool, so that only one person is rewritten at a time. Rewriting takes seconds, a connection, and memory for
+all words of the person.
+"""
 
 
 class PersonUnknown(RecordsError):
-    """Nothing is stored for a person of this id."""
+    """Nothing is stored for a person with this id."""
 
 
 class Tombstone(Value):
-    """What is kept of an erased person: that they existed. `report`: ids and counts. Aliases stay with the seats."""
+    """The record that remains of an erased person: that they existed. `report`: ids and counts. Aliases stay with the seats."""
 
     owner: str
     asked_at: datetime
@@ -56,22 +59,25 @@ class SeatToErase(Value):
     alias: str
     open: bool
     seating: bool = False
-    """The process may not know yet that they have the seat."""
+    """The process is still choosing its participants and may not know yet that the person has this seat."""
 
 
 class Erasing(Repository):
     """The part of erasure that changes tables. `tongyao.app.erasure` calls it."""
 
     async def begin(self, person: str) -> list[SeatToErase]:
-        """Remove the person from what others can find; returns their seats. Idempotent.
+        """Remove the person from everything that others can find. Returns their seats. Idempotent.
 
         Raises `PersonUnknown`.
         """
         async with transaction(self._pool) as connection:
             known = await connection.execute(_KNOWN, {"who": person})
             if not known.rowcount:
-                raise PersonUnknown(f"there is nobody {person!r} here: neither a profile nor a demander")
-            await wait_for_others(connection, f"person/{person}")  # who writes for them: so nothing is stored behind us
+                raise PersonUnknown(
+                    f"nothing is stored about {person!r}: there is no such profile and no such demander"
+                )
+            # waits for writers of the person's data: nothing is stored after this
+            await wait_for_others(connection, f"person/{person}")
             await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [person])
             for statement in _OUT:
                 await connection.execute(statement, {"who": person})
@@ -87,7 +93,7 @@ class Erasing(Repository):
         return bool(await self._value(_KNOWN, {"who": person}))
 
     async def seats(self, person: str) -> list[SeatToErase]:
-        """Every process in which they have a seat or are the demander, oldest first."""
+        """All processes in which the person has a seat or is the demander, by process id."""
         return await self._all(
             SeatToErase,
             """SELECT p.id AS process_id, p.root_id, s.alias, p.ended_at IS NULL AS open,
@@ -99,7 +105,7 @@ class Erasing(Repository):
         )
 
     async def questions(self, person: str) -> list[tuple[str, str]]:
-        """(process id, `invited/<n>`) of questions for their consent in processes that still wait for answers."""
+        """(process id, `invited/<n>`) for each question for the person's consent in processes that still wait for consent."""
         return [
             (row["process_id"], row["alias"])
             for row in await self._rows(
@@ -110,7 +116,7 @@ class Erasing(Repository):
         ]
 
     async def open_in_trees(self, processes: Sequence[str]) -> list[str]:
-        """Open processes in the trees of these. Their steps may have read the texts before they were hidden."""
+        """Open processes in the trees of these processes. Their steps may have read the texts before the texts were hidden."""
         return await self._column(
             """SELECT id FROM processes WHERE ended_at IS NULL
                AND root_id IN (SELECT root_id FROM processes WHERE id = ANY(%s)) ORDER BY id""",
@@ -118,7 +124,10 @@ class Erasing(Repository):
         )
 
     async def rewrite(self, person: str) -> None:
-        """Remove what others read of them, and what rests on it alone. Repeating it handles what is new since."""
+        """Remove the person's words from the texts that others read, and everything that rests on these words alone.
+
+        A repetition handles texts that were written since.
+        """
         seats = await self.seats(person)
         lock = _REWRITING.setdefault(id(self._pool), asyncio.Lock())
         async with lock, transaction(self._pool) as connection:
@@ -132,7 +141,7 @@ class Erasing(Repository):
             await _add(connection, person, {"rewritten": done.rewritten, "removed": done.removed})
 
     async def finish(self, person: str) -> Tombstone:
-        """Destroy their data key, delete their identity, record which histories must be deleted. Idempotent."""
+        """Destroy the person's data key, delete their identity, record the histories that must be deleted. Idempotent."""
         async with transaction(self._pool) as connection:
             for statement in _FORGOTTEN:
                 await connection.execute(statement, {"who": person})
@@ -145,14 +154,14 @@ class Erasing(Repository):
         return await self.tombstone(person)
 
     async def tombstone(self, person: str) -> Tombstone:
-        """Raises `PersonUnknown` when nobody of this id was erased."""
+        """Return a tombstone. Raises `PersonUnknown` if no person with this id was erased."""
         found = await self._one(Tombstone, "SELECT * FROM tombstones WHERE owner = %s", [person])
         if found is None:
-            raise PersonUnknown(f"{person!r} was not erased here")
+            raise PersonUnknown(f"{person!r} was not erased in this installation")
         return found
 
     async def unfinished(self) -> list[str]:
-        """Ids of people whose erasure has begun and is not finished, by the time of their last try."""
+        """Ids of people whose erasure has begun and is not finished, by the time of the last try."""
         return await self._column("SELECT owner FROM tombstones WHERE erased_at IS NULL ORDER BY tried_at, owner")
 
     async def histories(self) -> list[str]:
@@ -161,7 +170,7 @@ class Erasing(Repository):
                WHERE h.deleted_at IS NULL AND p.ended_at IS NOT NULL ORDER BY h.asked_at, h.process_id""")
 
     async def histories_waiting(self) -> int:
-        """Number of histories that must be deleted when their processes end."""
+        """The number of histories that still have to be deleted. A history is deleted after the end of its process."""
         return int(await self._value("SELECT count(*) AS n FROM history_deletions WHERE deleted_at IS NULL"))
 
     async def history_deleted(self, process_id: str) -> None:
@@ -169,7 +178,7 @@ class Erasing(Repository):
 
 
 async def _add(connection: Connection, person: str, counts: Mapping[str, int]) -> None:
-    """Add to the counts on their tombstone."""
+    """Add to the counts on the person's tombstone."""
     cursor = await connection.execute("SELECT report FROM tombstones WHERE owner = %s FOR UPDATE", [person])
     row = await cursor.fetchone()
     report = dict(row["report"]) if row else {}
@@ -194,7 +203,7 @@ _OUT: Final = (
        WHERE i.closed_at IS NULL AND i.id = s.process_id || '/candidate/' || s.id || '/' || m.number
          AND (m.profile_id = %(who)s OR %(who)s = ANY(s.people))""",
     "DELETE FROM standing_matches WHERE profile_id = %(who)s",
-    # What they asked, and what holds an item of theirs: text and row.
+    # their own standing tensions, and those with an item of theirs: text and row
     """SELECT remove_texts(ARRAY(SELECT text_id FROM standing_tensions s
          WHERE (demander = %(who)s OR %(who)s = ANY(people)) AND residual <> 'tension'))""",
     # And what they stood in before their demander chose other words, unless it stands for somebody else still.
@@ -214,7 +223,7 @@ _FORGOTTEN: Final = (
     "UPDATE mandates SET text_id = NULL WHERE profile_id = %(who)s",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "UPDATE seats SET active = false WHERE profile_id = %(who)s",
-    # Texts signalled by hand stand in these histories; so does whatever was signalled and could not be read.
+    # these histories contain texts signalled by hand, or signals that could not be read
     """INSERT INTO history_deletions (process_id)
        SELECT process_id FROM signalled WHERE owner = %(who)s
        UNION SELECT e.process_id FROM events e

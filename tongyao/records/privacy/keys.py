@@ -1,7 +1,7 @@
-"""Master keys, data keys, and what is sealed with them (docs/erasure.md): AES-256-GCM throughout.
+"""Master keys, data keys, and sealing with them (docs/erasure.md). Everything uses AES-256-GCM.
 
-Each owner of texts has a data key of their own; in the database it stands wrapped by the master key, which is never
-there. Destroying the wrapped data key makes everything sealed with it unreadable, wherever a copy of it may be.
+Each owner of texts has a data key. The database stores it wrapped by the master key, and never the master key itself.
+If the wrapped data key is destroyed, everything sealed with it becomes unreadable, including copies elsewhere.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tongyao.records.errors import RecordsError
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
-"""96 bits at random: a data key seals far fewer than 2³² texts (NIST SP 800-38D, 8.3)."""
+"""96 random bits. A data key seals far fewer than 2³² texts (NIST SP 800-38D, 8.3)."""
 
 
 class KeyMissing(RecordsError):
-    """Something is sealed with a key that was not given. The message says what to do, and holds no key."""
+    """Something is sealed with a key that was not given. The message states the remedy and contains no key."""
 
 
 class BadKey(RecordsError):
@@ -36,10 +36,10 @@ class BadKey(RecordsError):
 
 
 class Keyring:
-    """The master keys of an installation: the active one wraps new data keys; older ones still unwrap theirs."""
+    """The master keys of an installation. The active key wraps new data keys. Older keys unwrap the data keys that they wrapped."""
 
     def __init__(self, active: bytes, older: Sequence[bytes] = (), *, file: Path | None = None) -> None:
-        """`file`: where they were read from. It is read again when it has changed. Raises `BadKey` when one is not 32 bytes long."""
+        """Raises `BadKey` if a key is not 32 bytes long. `file`: the file that the keys come from; it is read again if it has changed."""
         self._keys = _by_id((active, *older))
         self._file = file
         self._seen = None if file is None else _version(file)
@@ -56,21 +56,23 @@ class Keyring:
 
     @classmethod
     def read(cls, text: str, *, file: Path | None = None) -> Keyring:
-        """From base64, several separated by commas or spaces: the active one first. Raises `BadKey`."""
+        """Read keys in base64, separated by commas or spaces, the active one first. Raises `BadKey`."""
         keys = _decoded(text)
         return cls(keys[0], keys[1:], file=file)
 
     @classmethod
     def of_file(cls, path: Path) -> Keyring:
-        """From a file, which is made with a new key, readable by its owner alone, when there is none. Later changes are followed.
+        """Read the keys of a file. Later changes of the file are followed.
 
-        Raises `BadKey` when it holds none, `OSError` when it cannot be read or made.
+        If the file is missing, it is created with a new key, readable by its owner alone. Raises `BadKey` if the file
+        contains no key, `OSError` if it cannot be read or created.
         """
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = _written(path, [secrets.token_bytes(KEY_BYTES)])
             try:
-                os.link(fresh, path)  # whole or not at all; of two at once, one wins
+                # the file is created whole or not at all; if two processes do it at once, one of them wins
+                os.link(fresh, path)
             except FileExistsError:
                 pass
             finally:
@@ -78,15 +80,15 @@ class Keyring:
         return cls.read(path.read_text(encoding="ascii", errors="replace"), file=path)
 
     def wrap(self, data_key: bytes, context: str) -> bytes:
-        """`data_key` under the active master key, good for this `context` alone."""
+        """Wrap `data_key` with the active master key. It can be unwrapped only with the same `context`."""
         return _seal(AESGCM(self._master(self.active)), data_key, context)
 
     def unwrap(self, wrapped: bytes, context: str, master_id: str) -> bytes:
-        """The data key. Raises `KeyMissing` when its master key is not here, `BadKey` when it is not for `context`."""
+        """Unwrap a data key. Raises `KeyMissing` if its master key is not given, `BadKey` if `context` is different."""
         return _open(AESGCM(self._master(master_id)), wrapped, context)
 
     def derive(self, master_id: str, label: str) -> bytes:
-        """A key of its own for one purpose (HKDF-SHA256, RFC 5869, with `label` as its info). Raises `KeyMissing`."""
+        """Derive a separate key for one purpose (HKDF-SHA256, RFC 5869, with `label` as its info). Raises `KeyMissing`."""
         derivation = HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=label.encode("utf-8"))
         return derivation.derive(self._master(master_id))
 
@@ -94,13 +96,13 @@ class Keyring:
         keys = self._current()
         if master_id not in keys:
             raise KeyMissing(
-                f"something here is sealed with master key {master_id}, and only {', '.join(keys)} is here: "
-                "give that key with TONGYAO_MASTER_KEY (behind the new one, if there is one)"
+                f"data of this installation is sealed with master key {master_id}, but only {', '.join(keys)} was given: "
+                "give that key with TONGYAO_MASTER_KEY (after the new key, if there is one)"
             )
         return keys[master_id]
 
     def _current(self) -> dict[str, bytes]:
-        """The keys, those of the file as it is now. A file that is gone or unreadable changes nothing."""
+        """The keys, in the current state of the file. If the file is missing or unreadable, the last keys stay."""
         if self._file is not None and (found := _version(self._file)) not in (None, self._seen):
             try:
                 self._keys = _by_id(_decoded(self._file.read_text(encoding="ascii", errors="replace")))
@@ -111,18 +113,18 @@ class Keyring:
 
 
 def put_in_front(path: Path) -> None:
-    """Write a new key before the others of a key file, in one piece. Raises `BadKey`, `OSError`."""
+    """Add a new key before the others in a key file, atomically. Raises `BadKey`, `OSError`."""
     older = _decoded(path.read_text(encoding="ascii", errors="replace"))
     _written(path, [secrets.token_bytes(KEY_BYTES), *older]).replace(path)
 
 
 def keep_first(path: Path) -> None:
-    """Remove all keys but the first from a key file, in one piece. Raises `BadKey`, `OSError`."""
+    """Remove all keys except the first from a key file, atomically. Raises `BadKey`, `OSError`."""
     _written(path, _decoded(path.read_text(encoding="ascii", errors="replace"))[:1]).replace(path)
 
 
 def _written(path: Path, keys: Sequence[bytes]) -> Path:
-    """A file beside `path` with these keys, for its owner alone, on the disk."""
+    """Write a file beside `path` with these keys, readable by its owner alone, and flush it to the disk."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(b"".join(base64.b64encode(key) + b"\n" for key in keys))
@@ -148,7 +150,7 @@ def _by_id(keys: Sequence[bytes]) -> dict[str, bytes]:
 
 
 def _version(file: Path) -> tuple[int, int] | None:
-    """Changes when the file is replaced; None while it is not there."""
+    """A value that changes when the file is replaced. None while the file is missing."""
     try:
         found = file.stat()
     except OSError:
@@ -161,12 +163,12 @@ def new_data_key() -> bytes:
 
 
 def seal(data_key: bytes, text: str, context: str) -> bytes:
-    """Nonce and ciphertext of `text`; it opens with the same `context` (whose text it is, and which) alone."""
+    """Encrypt `text`: nonce and ciphertext. It can be decrypted only with the same `context`, which names owner and text."""
     return _seal(AESGCM(data_key), text.encode("utf-8"), context)
 
 
 def unseal(data_key: bytes, sealed: bytes, context: str) -> str:
-    """Raises `BadKey` when it was sealed by another key, for another context, or changed since."""
+    """Decrypt a text. Raises `BadKey` if it was sealed with another key or another context, or was changed since."""
     return _open(AESGCM(data_key), sealed, context).decode("utf-8")
 
 
@@ -179,7 +181,9 @@ def _open(key: AESGCM, sealed: bytes, context: str) -> bytes:
     try:
         return key.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], context.encode("utf-8"))
     except (InvalidTag, ValueError):
-        raise BadKey("this does not open: it was sealed with another key, for another place, or was changed") from None
+        raise BadKey(
+            "this cannot be decrypted: it was encrypted with another key or for another place, or it was changed"
+        ) from None
 
 
 def _fingerprint(key: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Checks and changes the master keys that a database knows (docs/erasure.md)."""
+"""Checks and changes the master keys that are registered in a database (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tongyao.records.privacy.keys import KeyMissing, Keyring
 
 
 class SchemaMissing(RecordsError):
-    """The database has no tables, or those of an older version."""
+    """The database has no tables, or the tables of an older version."""
 
 
 async def register_master_key(pool: Pool, keys: Keyring) -> None:
-    """Check the master keys against those the database knows, and register the active one. Called when a pool is opened.
+    """Check the master keys against the registered ones and register the active one. Called when a pool is opened.
 
-    Raises `KeyMissing` when the database knows master keys and none of them is given: otherwise two workers with different key
-    files would encrypt texts that the other cannot read. Raises `SchemaMissing`.
+    Raises `KeyMissing` if master keys are registered and none of them is given. Otherwise two workers with different
+    key files would encrypt texts that the other cannot read. Raises `SchemaMissing`.
     """
     try:
         async with transaction(pool) as connection:
@@ -28,8 +28,8 @@ async def register_master_key(pool: Pool, keys: Keyring) -> None:
             known = [row["id"] for row in await cursor.fetchall()]
             if known and not set(known) & set(keys.ids):
                 raise KeyMissing(
-                    f"the texts of this database are sealed with master key {', '.join(known)}, and only "
-                    f"{', '.join(keys.ids)} is here: give that key with TONGYAO_MASTER_KEY, or the file it is in with "
+                    f"the texts of this database are encrypted with master key {', '.join(known)}, but only "
+                    f"{', '.join(keys.ids)} was given: give that key with TONGYAO_MASTER_KEY, or its file with "
                     "TONGYAO_MASTER_KEY_FILE"
                 )
             await connection.execute("INSERT INTO master_keys (id) VALUES (%s) ON CONFLICT DO NOTHING", [keys.active])
@@ -38,7 +38,8 @@ async def register_master_key(pool: Pool, keys: Keyring) -> None:
 
 
 async def rewrap(pool: Pool, keys: Keyring) -> int:
-    """Re-wrap every data key with the active master key and remove the older ones; returns how many were re-wrapped.
+    """Re-wrap every data key with the active master key and remove the older master keys. Returns the number of data
+    keys re-wrapped.
 
     Texts are not changed. Afterwards older master keys decrypt nothing in this database. Raises `KeyMissing`.
     """
@@ -62,7 +63,11 @@ async def rewrap(pool: Pool, keys: Keyring) -> int:
 
 
 class MasterKeyUse(Value):
-    """A master key that is given: since when this database knows it as the active one, and how many data keys it wraps."""
+    """A given master key.
+
+    `first_used`: the time at which it was registered in this database as the active key. `data_keys`: number of data
+    keys that it wraps.
+    """
 
     id: str
     first_used: datetime | None
@@ -70,7 +75,7 @@ class MasterKeyUse(Value):
 
 
 async def uses(pool: Pool, keys: Keyring) -> list[MasterKeyUse]:
-    """Of every key that is given, the active one first."""
+    """The use of every given key, the active one first."""
     async with reading(pool, MasterKeyUse) as cursor:
         await cursor.execute(
             """SELECT given.id, first_used, (SELECT count(*) FROM data_keys WHERE master_id = given.id) AS data_keys

@@ -1,4 +1,4 @@
-"""Takes an erased person out of what others read: their items, and what rests on these alone (docs/erasure.md)."""
+"""Removes an erased person's items, and everything that rests on these items alone, from the texts of others (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tongyao.records.waiting_calls import ask_anew
 
 
 class Rewritten(Value):
-    """How many texts of others were rewritten, and how many removed."""
+    """The number of texts of others that were rewritten, and the number that were removed."""
 
     rewritten: int
     removed: int
 
 
 async def remove_shared(connection: Connection, person: str) -> int:
-    """Remove the shared texts of what the person said. Returns how many."""
+    """Remove the shared texts of everything that the person said. Returns their number."""
     cursor = await connection.execute("SELECT id FROM texts WHERE owner = %s", [person])
     return await remove_texts(connection, [shared_text_id(str(row["id"])) for row in await cursor.fetchall()])
 
@@ -34,9 +34,10 @@ async def remove_shared(connection: Connection, person: str) -> int:
 async def rewrite_without(
     connection: Connection, person: str, *, seats: Mapping[str, str], roots: Sequence[str]
 ) -> Rewritten:
-    """Rewrite every process in the trees of `roots`, inside the caller's transaction. Repeating it handles what is new since.
+    """Rewrite every process in the trees of `roots`, inside the caller's transaction. A repetition handles texts
+    written since.
 
-    `seats`: the person's alias by process, wherever they sit or brought the intent.
+    `seats`: the person's alias by process, for every process in which they have a seat or are the demander.
     """
     removed, rewritten = await remove_shared(connection, person), 0
     for root in roots:
@@ -44,8 +45,8 @@ async def rewrite_without(
         cursor = await connection.execute("SELECT id FROM processes WHERE root_id = %s ORDER BY depth, id", [root])
         tree = [row["id"] for row in await cursor.fetchall()]
         there = {process_id: alias for process_id, alias in seats.items() if process_id in tree}
-        fallen: frozenset[str] = frozenset()  # ids of the children that answer to residuals that fell
-        for process_id in tree:  # parents come first
+        fallen: frozenset[str] = frozenset()  # ids of the children that were started for residuals that were removed
+        for process_id in tree:  # parents precede their children
             rewriting = _Rewriting(connection, process_id, Erasure(process_id, there, fallen))
             fallen |= {child_id(process_id, residual) for residual in await rewriting.rewrite()}
             rewritten, removed = rewritten + rewriting.rewritten, removed + rewriting.removed
@@ -53,14 +54,14 @@ async def rewrite_without(
 
 
 class _Rewriting:
-    """One process."""
+    """The rewriting of one process."""
 
     def __init__(self, connection: Connection, process_id: str, erasure: Erasure) -> None:
         self._connection, self._process, self._erasure = connection, process_id, erasure
         self.rewritten = self.removed = 0
 
     async def rewrite(self) -> frozenset[str]:
-        """Rewrite what models made of the process; returns the residuals that fell."""
+        """Rewrite the texts that models made for the process. Returns the residuals that were removed."""
         await self._tension()
         for id, text in await self._texts("SELECT text_id AS id FROM observations WHERE process_id = %s"):
             await self._replace(id, text, self._erasure.observation(read_observation(text)))
@@ -87,7 +88,7 @@ class _Rewriting:
             self.rewritten += 1
 
     async def _plan(self, text_id: str, plan: Plan) -> None:
-        """Both forms of a plan, its counts, and the deliveries that were made of it: they are what is left of it for each."""
+        """Replace both forms of a plan, its counts, and the deliveries made from it. Each delivery becomes its share of the new plan."""
         claims = plan.claims()
         cursor = await self._connection.execute(
             """UPDATE plans SET claims = %s, supported = %s WHERE text_id = %s RETURNING markdown_text_id, revision""",
@@ -109,7 +110,7 @@ class _Rewriting:
                 await self._replace(delivery["text_id"], "", left)
 
     async def _tension(self) -> None:
-        """The tension of a child, original and shared: it was made of what was said in the parent."""
+        """Rewrite the tension of a child, original and shared, because it was made from words of the parent process."""
         for id, text in await self._texts("SELECT tension_text_id AS id FROM processes WHERE id = %s AND depth > 0"):
             tension = Tension.model_validate_json(text)
             if (left := self._erasure.tension(tension)) != tension:
@@ -119,7 +120,7 @@ class _Rewriting:
                     await self._replace(other, read, self._erasure.tension(Tension.model_validate_json(read)))
 
     async def _calls(self) -> None:
-        """Drop what models answered on behalf of the process. Should such a step run again, it is asked for again."""
+        """Remove answers of models for the process. If such a step runs again, it asks the model again."""
         cursor = await self._connection.execute(
             """SELECT id FROM texts WHERE owner = %s AND kind IN ('answer', 'draft') AND body IS NOT NULL""",
             [f"process:{self._process}"],

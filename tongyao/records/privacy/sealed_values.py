@@ -1,7 +1,8 @@
-"""Names, contacts and addresses in columns of other tables: JSON, sealed with the person's data key as texts are.
+"""Names, contacts and addresses in columns of other tables. They are JSON, sealed with the person's data key, like
+texts.
 
-Unlike a text such a value is replaced in place: the old one is gone from the table with the next vacuum. It can be opened for its
-owner and its place alone.
+Unlike a text, such a value is replaced in place: the next vacuum removes the old value from the table. A value can be
+opened only for its owner and its place.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ IDENTITY: Final = "identity"
 
 
 class Stored(NamedTuple):
-    """A value as its columns hold it. `place` is what it is, `channel/mail`; `body` is None where it was erased."""
+    """A value in the form of its columns. `place` is the kind of value (`channel/mail`). `body` is None if it was erased."""
 
     owner: str
     place: str
@@ -28,26 +29,26 @@ class Stored(NamedTuple):
 
 
 def stored_value(key: bytes | None, owner: str, place: str, value: Any) -> Stored:
-    """`value` for its columns; sealed where there is a data key."""
+    """Convert `value` for its columns. It is sealed if there is a data key."""
     text = json.dumps(value, ensure_ascii=False)
     body = text.encode("utf-8") if key is None else seal(key, text, _context(owner, place))
     return Stored(owner, place, body, key is not None)
 
 
 async def seal_value(connection: Connection, owner: str, place: str, value: Any) -> Stored:
-    """As `stored_value`, with the data key of `owner`, made when there is none. Raises `TextErased`, `KeyMissing`."""
+    """Like `stored_value`, with the data key of `owner`, which is created if it is missing. Raises `TextErased`, `KeyMissing`."""
     return stored_value(await data_key(connection, owner), owner, place, value)
 
 
 async def open_values(connection: Connection, stored: Iterable[Stored]) -> list[Any]:
-    """The values in the same order; None where one was erased, or its owner's key destroyed. Raises `KeyMissing`."""
+    """The values in the same order. None for an erased value, or if the owner's key was destroyed. Raises `KeyMissing`."""
     rows = list(stored)
     keys = await data_keys(connection, {one.owner for one in rows if one.sealed and one.body is not None})
     return [opened(keys.get(one.owner), one) for one in rows]
 
 
 def opened(key: bytes | None, one: Stored) -> Any:
-    """The value; None where it was erased, or the data key of its owner destroyed."""
+    """The value, or None if it was erased or the owner's data key was destroyed."""
     if one.body is None:
         return None
     if not one.sealed:

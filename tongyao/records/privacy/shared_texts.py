@@ -1,8 +1,8 @@
-"""The only module that stores what others may read: texts with marks in the place of names (docs/protocol.md §6.3).
+"""The only module that stores texts for others to read: texts with marks in place of names (docs/protocol.md §6.3).
 
-What a person said has its original under the person's key, and beside it a shared text under the key of the process. What a model
-wrote is stored marked. Whoever hides further names marks again what was stored before, so that no shared text of a tree of processes
-ever holds a form that is hidden there. Reading masks nothing.
+The words of a person are stored twice: the original under the person's key, and a shared text under the key of the
+process. Texts of a model are stored with marks only. When further names are hidden, texts that were stored before are marked
+again. So no shared text in a tree of processes contains a form that is hidden in this tree. Reading needs no masking.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _STRUCTURED: Final[Mapping[str, Callable[[str], BaseModel]]] = {
     "tension": Tension.model_validate_json,
     "standing": Tension.model_validate_json,
 }
-"""Kinds of texts that are JSON, all but the Markdown of a plan."""
+"""Kinds of texts that are JSON. Only the Markdown form of a plan is not."""
 _SHARED: Final = "shared/"
-"""Prefix of the kind of a shared text, before the kind of its original."""
+"""Prefix of the kind of a shared text. The kind of its original follows."""
 
 
 _TREE: Final = """SELECT k.id AS key_id, k.wrapped, k.master_id,
@@ -57,7 +57,7 @@ _TREE: Final = """SELECT k.id AS key_id, k.wrapped, k.master_id,
 
 
 class _Tree(NamedTuple):
-    """A root process with all below it, and what is hidden in them."""
+    """A root process, all processes below it, and the names hidden in them."""
 
     root: str
     processes: list[str]
@@ -65,29 +65,31 @@ class _Tree(NamedTuple):
 
 
 def shared_text_id(original: str) -> str:
-    """The id of the shared text beside an original."""
+    """The id of the shared text that belongs to an original."""
     return text_id("shared", original)
 
 
 def lock_of(root: str) -> str:
-    """The name of the lock under which shared texts of a tree are written (`database.one_at_a_time`)."""
+    """The name of the lock for writing shared texts of a tree (`database.one_at_a_time`)."""
     return f"shared/{root}"
 
 
 class SharedTexts:
-    """The writer of shared texts, and the names that are hidden in them."""
+    """Writes shared texts, and the names that are hidden in them."""
 
     def __init__(self, pool: Pool, texts: Texts, profiles: Profiles) -> None:
         self._pool, self._texts, self._profiles = pool, texts, profiles
 
     async def marker(self, process: ProcessRow, own: Mapping[str, Iterable[str]]) -> Marker:
-        """What marks frozen profiles for a prompt. `own`: alias → the names that become the alias in texts of their own."""
+        """The object that marks frozen profiles for a prompt. `own`: alias → names that become the alias in this
+        participant's own texts.
+        """
         async with session(self._pool) as connection:
             tree = await _tree(connection, process.root_id)
         return Marker(tree.hidden, own, process.first)
 
     async def hide_people(self, process: ProcessRow, people: Iterable[str]) -> None:
-        """Hide what names these people, by the ids of their profiles. Those without a profile are passed over."""
+        """Hide the names and contacts of these people, given by the ids of their profiles. People without a profile are skipped."""
         own = await self._own({person: person for person in people})
         if named := [_names(identities) for identities in own.values() if identities]:
             async with session(self._pool) as connection:
@@ -97,9 +99,10 @@ class SharedTexts:
                     await _hide(connection, tree, named, identities=True)
 
     async def hide(self, process: ProcessRow, groups: Iterable[Sequence[NameFound]], *, author: str = "") -> None:
-        """Hide names, those of one group under one mark, and mark again what was stored in the tree before.
+        """Hide names, all names of a group under the same mark, and mark again the texts stored in the tree before.
 
-        `author`: the alias of whoever confirmed them. In texts of theirs these names are hidden even if they are ordinary words.
+        `author`: the alias of the person who confirmed the names. In this person's own texts the names are hidden even
+        if they are ordinary words.
         """
         if named := [group for group in groups if group]:
             async with self._locked(process.root_id) as (connection, tree):
@@ -114,11 +117,11 @@ class SharedTexts:
         names: Mapping[str, Sequence[NameFound]] | None = None,
         own: Mapping[str, Iterable[str]] | None = None,
     ) -> dict[str, str]:
-        """Store what people said, each text beside its shared one. Returns the originals that stand, by id.
+        """Store the words of people: each original with its shared text. Returns the valid originals, by id.
 
-        `aliases`: of the authors, by the ids of their texts. `names`: further names to hide, by the alias of whoever confirmed them. `own`:
-        as in `marker`; without it the owners' names are looked up. As in `Texts.first_of_those_left` the first text of an id
-        stands, and of erased owners nothing is stored.
+        `aliases`: the aliases of the authors, by the ids of their texts. `names`: further names to hide, by the alias
+        of the person who confirmed them. `own`: as in `marker`; if it is None, the owners' names are looked up. As in
+        `Texts.first_of_those_left`, the first text of an id stays valid, and nothing is stored for erased owners.
         """
         if not texts:
             return {}
@@ -137,7 +140,7 @@ class SharedTexts:
             return await put_with_shared(connection, texts, shared)
 
     async def put_marked(self, process: ProcessRow, texts: Sequence[NewText]) -> dict[str, str]:
-        """Store what a model wrote, marked. Returns what stands, as `Texts.first_of_those_left`."""
+        """Store texts of a model, with marks. Returns the valid texts, as `Texts.first_of_those_left` does."""
         if not texts:
             return {}
         async with self._locked(process.root_id) as (_, tree):
@@ -147,7 +150,7 @@ class SharedTexts:
             )
 
     async def publish_tension(self, process: ProcessRow) -> None:
-        """Hide the names in a tension that is confirmed, and store the tension as others read it. Idempotent."""
+        """Hide the names in a confirmed tension, and store the tension in the form that others read. Idempotent."""
         original = process.tension_text_id
         if original is None:
             return
@@ -162,12 +165,12 @@ class SharedTexts:
 
     @asynccontextmanager
     async def _locked(self, root: str) -> AsyncIterator[tuple[Connection, _Tree]]:
-        """One transaction, in which nobody else hides names or stores shared texts in the tree."""
+        """One transaction in which no other caller hides names or stores shared texts in the tree."""
         async with one_at_a_time(self._pool, lock_of(root)), session(self._pool) as connection:
             yield connection, await _tree(connection, root)
 
     async def _own(self, people: Mapping[str, str]) -> dict[str, Sequence[str]]:
-        """Alias → what names the person. Those without a profile are left out."""
+        """Alias → names and contacts that identify the person. People without a profile are left out."""
         faces = await self._profiles.summaries([(person, None) for person in dict.fromkeys(people.values()) if person])
         return {alias: face.identities for alias, person in people.items() if (face := faces.get((person, None)))}
 
@@ -177,7 +180,7 @@ def _names(identities: Iterable[str]) -> list[NameFound]:
 
 
 async def _tree(connection: Connection, root: str) -> _Tree:
-    """The tree below a root process, with what is hidden in it."""
+    """Read the tree below a root process, with the names hidden in it."""
     cursor = await connection.execute(_TREE, {"root": root, "owner": f"process:{root}"})
     row = await cursor.fetchone()
     assert row is not None
@@ -196,7 +199,7 @@ async def _hide(
     identities: bool = False,
     authors: Sequence[str] = (),
 ) -> _Tree:
-    """Hide names in a tree that is locked; returns it with them."""
+    """Hide names in a locked tree. Returns the tree with these names."""
     if not (added := forms_to_hide(tree.hidden, groups, identities=identities, authors=authors)):
         return tree
     await connection.execute(
@@ -213,7 +216,7 @@ async def _hide(
 
 
 async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marker) -> None:
-    """Mark every shared text of a tree, and every text that a model wrote in it."""
+    """Mark all shared texts of a tree, and all texts that a model wrote in it."""
     owners = [f"process:{process}" for process in tree]
     cursor = await connection.execute(
         """SELECT id, kind FROM texts WHERE owner = ANY(%s) AND body IS NOT NULL
@@ -231,9 +234,10 @@ async def _mark_again(connection: Connection, tree: Sequence[str], marker: Marke
 
 
 def _marked(kind: str, text: str, marker: Marker, author: str) -> str:
-    """A text as others read it. A tension loses its spans and its list of names: both are the demander's alone.
+    """A text in the form that others read.
 
-    Nobody confirms names in feedback: what looks like one is replaced there.
+    A tension loses its spans and its list of names, because both are for the demander alone. Nobody confirms names in
+    feedback, so every word there that looks like a name is replaced.
     """
     kind = kind.removeprefix(_SHARED)
     if kind not in _STRUCTURED or not text.startswith("{"):

@@ -1,6 +1,8 @@
-"""The installation's signing key: what it signs, workflows take for its own (docs/protocol.md §8.2).
+"""The installation's signing key. Workflows accept messages and signals signed with it as genuine (docs/protocol.md
+§8.2).
 
-It is the data key of a reserved owner. So it stands in the database wrapped by the master key, and a new master key re-wraps it.
+It is the data key of a reserved owner. So the database stores it wrapped by the master key, and a new master key
+re-wraps it.
 """
 
 from __future__ import annotations
@@ -20,25 +22,25 @@ OWNER: Final = "tongyao/signing"
 
 
 class Signer:
-    """Signs with Ed25519. The key is made when it is first needed, and read once."""
+    """Signs with Ed25519. The key is created when it is first needed, and read once."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._key: Ed25519PrivateKey | None = None
 
     async def public_key(self) -> str:
-        """Base64, as it stands in the start input of every process. Raises `KeyMissing`."""
+        """The public key in base64, as in the start input of every process. Raises `KeyMissing`."""
         return base64.b64encode((await self._private()).public_key().public_bytes_raw()).decode("ascii")
 
     async def signed_message(self, process_id: str, message: Message) -> Message:
-        """`message` with its signature. Raises `KeyMissing`."""
+        """Return `message` with its signature. Raises `KeyMissing`."""
         signature = (await self._private()).sign(message_bytes(process_id, message))
         return message.model_copy(update={"signature": base64.b64encode(signature).decode("ascii")})
 
     async def signal_signature(
         self, process_id: str, kind: str, payload: dict[str, object], nonce: str, expires: int
     ) -> str:
-        """Base64. Raises `KeyMissing`, `ValueError`."""
+        """The signature of an operator's signal, in base64. Raises `KeyMissing`, `ValueError`."""
         signed = signal_bytes(process_id, kind, payload, nonce, expires)  # type: ignore[arg-type]  # reason: JSON by its readers
         signature = (await self._private()).sign(signed)
         return base64.b64encode(signature).decode("ascii")
@@ -49,7 +51,7 @@ class Signer:
                 secret = await data_key(connection, OWNER)
             if secret is None:
                 raise KeyMissing(
-                    "messages are signed with a key that the master key seals: give it with TONGYAO_MASTER_KEY"
+                    "messages are signed with a key that the master key encrypts: give the master key with TONGYAO_MASTER_KEY"
                 )
             self._key = Ed25519PrivateKey.from_private_bytes(secret)
         return self._key

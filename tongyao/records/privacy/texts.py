@@ -1,8 +1,8 @@
-"""The only module that stores and reads people's texts; all others hold text ids (docs/protocol.md §8).
+"""The only module that stores and reads people's texts. All other modules contain text ids only (docs/protocol.md §8).
 
-A text belongs to one owner (a profile, a person, or a process for what no single person said), and is sealed with the
-owner's data key: destroying the key is what erasure means (docs/erasure.md). Texts that were stored without master keys
-are plain UTF-8 and say so; they stay readable.
+A text belongs to one owner: a profile, a person, or a process if no single person wrote it. It is sealed with the
+owner's data key, and erasure destroys this key (docs/erasure.md). Texts that were stored without master keys are plain
+UTF-8 and are marked as such. They stay readable.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class TextUnknown(RecordsError):
 
 
 class TextErased(RecordsError):
-    """The text was there; its owner had it erased."""
+    """The text existed, and its owner had it erased."""
 
 
 class TextConflict(RecordsError):
-    """The id already stands for another text, owner or kind: nothing was stored."""
+    """The id belongs to another text, owner or kind. Nothing was stored."""
 
 
 class AnotherText(TextConflict):
-    """Of this owner and kind, in other words."""
+    """The id belongs to a text of the same owner and kind with other words."""
 
 
 class NewText(NamedTuple):
-    """A text to be stored, under its id."""
+    """A text to be stored, with its id."""
 
     id: str
     owner: str
@@ -44,14 +44,14 @@ class NewText(NamedTuple):
 
 
 class DataKey(NamedTuple):
-    """An owner's data key; `secret` is None where texts are stored as they are."""
+    """An owner's data key. `secret` is None if texts are stored unencrypted."""
 
     id: str
     secret: bytes | None
 
 
 def text_id(*parts: object) -> str:
-    """The id that `parts` (process, step, round, …) name: the same on every retry."""
+    """The id of the text that `parts` (process, step, round, …) identify. It is the same on every retry."""
     return str(uuid5(_NAMESPACE, "\x1f".join(str(part) for part in parts)))
 
 
@@ -59,17 +59,17 @@ class Texts(Repository):
     """Stored texts, append-only."""
 
     async def put(self, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
-        """Store `text` and return its id. With `id` given (see `text_id`), repeating it changes nothing.
+        """Store `text` and return its id. If `id` is given (see `text_id`), a repetition changes nothing.
 
-        Raises `TextConflict` when `id` stands for something else, `TextErased` when that was erased.
+        Raises `TextConflict` if `id` belongs to another text, `TextErased` if that text was erased.
         """
         async with session(self._pool) as connection:
             return await put_text(connection, owner, kind, text, id=id)
 
     async def first(self, owner: str, kind: str, text: str, *, id: str) -> str:
-        """Store `text` under `id`, unless another one was before; returns the one that stands.
+        """Store `text` under `id` unless the id already has a text. Returns the text that the id then has.
 
-        For what a step that is tried again may come to otherwise. Raises as `put`.
+        For steps that may produce another text when they are tried again. Raises the same errors as `put`.
         """
         stand = await self.first_of_those_left([NewText(id, owner, kind, text)])
         if id not in stand:
@@ -88,9 +88,9 @@ class Texts(Repository):
         return {id: text for id, text in stand.items() if text is not None}
 
     async def put_signalled(self, process_id: str, text: SignalledText) -> None:
-        """Store what an operator signalled by hand, and note that it stands in this process's history as well.
+        """Store a text that an operator signalled by hand, and note that this process's history contains it too.
 
-        Of an owner who was erased nothing is stored; the history is still noted as one to be deleted.
+        If the owner was erased, no text is stored, and the history is noted for deletion.
         """
         async with transaction(self._pool) as connection:
             try:
@@ -107,22 +107,23 @@ class Texts(Repository):
                 )
 
     async def get(self, id: str) -> str:
-        """The text. Raises `TextUnknown`, `TextErased`."""
+        """Return one text. Raises `TextUnknown`, `TextErased`."""
         return (await self.get_many([id]))[id]
 
     async def get_many(
         self, ids: Iterable[str], *, erased: str | None = None, known: Iterable[str] = ()
     ) -> dict[str, str]:
-        """The texts by id, in one query. `erased` stands for erased ones; without it they raise `TextErased`.
+        """The texts by id, in one query. `erased` is returned in place of erased texts; without it, erased texts raise
+        `TextErased`.
 
-        `known`: further ids, left out where there is no such text or it was erased. Raises `TextUnknown` when one of the others
-        does not exist.
+        `known`: further ids, which are left out if the text is missing or erased. Raises `TextUnknown` if one of the
+        other ids is missing.
         """
         async with session(self._pool) as connection:
             return await get_texts(connection, ids, erased=erased, known=known)
 
     async def stored_chars(self, owner: str) -> int:
-        """Characters that are kept of this owner."""
+        """The number of characters stored for this owner."""
         return int(
             await self._value(
                 "SELECT COALESCE(sum(chars), 0) AS chars FROM texts WHERE owner = %s AND body IS NOT NULL", [owner]
@@ -131,21 +132,21 @@ class Texts(Repository):
 
 
 async def put_text(connection: Connection, owner: str, kind: str, text: str, *, id: str | None = None) -> str:
-    """`Texts.put`, on the caller's connection."""
+    """Like `Texts.put`, on the caller's connection."""
     new = NewText(id or str(uuid4()), owner, kind, text)
     if new.id not in await _put(connection, [new], {owner: await active_key(connection, owner)}):
         stands = await _standing(connection, new)
         if stands is None:
-            raise TextErased(f"text {new.id} was erased by its owner: it is not stored again")
+            raise TextErased(f"text {new.id} was erased by its owner, so it is not stored again")
         if stands != text:
             raise AnotherText(
-                f"text {new.id} already stands for another {kind} of the same owner: texts are never changed"
+                f"text id {new.id} already belongs to another {kind} of the same owner: texts are never changed"
             )
     return new.id
 
 
 async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> set[str]:
-    """Store texts with these data keys, by owner; returns the ids that are new."""
+    """Store texts with these data keys, by owner. Returns the ids that are new."""
     if not texts:
         return set()
     cursor = await connection.execute(f"SELECT id FROM put_texts({SEALED}) AS id", sealed(texts, keys))
@@ -155,9 +156,9 @@ async def _put(connection: Connection, texts: Sequence[NewText], keys: Mapping[s
 async def put_with_shared(
     connection: Connection, texts: Sequence[NewText], shared: Callable[[NewText], NewText]
 ) -> dict[str, str]:
-    """As `Texts.first_of_those_left`, in the caller's transaction, each text with another one beside it.
+    """Like `Texts.first_of_those_left`, in the caller's transaction, with a second text for each text.
 
-    `shared`: makes that one of a text, under an id and an owner of its own. It is stored where the text stands.
+    `shared`: makes the second text of a text, with its own id and owner. It is stored if the first text is valid.
     """
     made = [shared(new) for new in texts]
     keys = await _active_keys(connection, {new.owner for new in (*texts, *made)})
@@ -178,11 +179,11 @@ async def put_with_shared(
 SEALED: Final = (
     "%(keys)s::uuid[], %(sealed)s, %(ids)s::uuid[], %(kinds)s::text[], %(bodies)s::bytea[], %(chars)s::int[]"
 )
-"""The parameters of the SQL function `put_texts`, and the last ones of `end_call`; `sealed` returns their values."""
+"""The parameters of the SQL function `put_texts`, and the last parameters of `end_call`. `sealed` returns their values."""
 
 
 def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, Any]:
-    """Texts as they are stored with these data keys, by owner. Either all keys have a secret or none has."""
+    """The texts in stored form, encrypted with these data keys, by owner. Either all keys have a secret or none has one."""
     secrets = [keys[new.owner].secret for new in texts]
     return {
         "keys": [keys[new.owner].id for new in texts],
@@ -198,12 +199,13 @@ def sealed(texts: Sequence[NewText], keys: Mapping[str, DataKey]) -> dict[str, A
 
 
 async def put_first_texts(connection: Connection, texts: Sequence[NewText]) -> dict[str, bytes | None]:
-    """The first texts of many new owners, in a few statements of the caller's transaction.
+    """Store the first texts of many new owners, in a few statements of the caller's transaction.
 
-    Returns the data keys that were made, by owner; None where texts are stored as they are. Raises `TextConflict` when an owner or an id is known already, `TextErased` when an owner was erased.
+    Returns the data keys that were created, by owner; None if texts are stored unencrypted. Raises `TextConflict` if an
+    owner or an id is already known, `TextErased` if an owner was erased.
     """
     owners = [new.owner for new in texts]
-    await connection.execute(  # held until commit: erasure waits for us
+    await connection.execute(  # held until commit, so that erasure waits
         "SELECT pg_advisory_xact_lock(hashtextextended('owner/' || o, 0)) FROM unnest(%s::text[]) o", [sorted(owners)]
     )
     if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [owners])).rowcount:
@@ -221,9 +223,9 @@ async def put_first_texts(connection: Connection, texts: Sequence[NewText]) -> d
         [list(column) for column in zip(*rows, strict=True)],
     )
     if made.rowcount != len(texts):
-        raise TextConflict("one of these owners has texts already: nothing was stored")
+        raise TextConflict("one of these owners already has texts: nothing was stored")
     if len(await _put(connection, texts, keys)) != len(texts):
-        raise TextConflict("one of these ids stands for another text already: nothing was stored")
+        raise TextConflict("one of these ids already belongs to another text: nothing was stored")
     return {owner: key.secret for owner, key in keys.items()}
 
 
@@ -253,14 +255,14 @@ async def get_texts(
 
 
 async def remove_texts(connection: Connection, ids: Iterable[str]) -> int:
-    """Remove single bodies, whoever owns them: of texts that quote somebody who is erased. Returns how many."""
+    """Remove single bodies, of any owner, because they quote an erased person. Returns their number."""
     cursor = await connection.execute("SELECT remove_texts(%s::uuid[]) AS removed", [list(ids)])
     row = await cursor.fetchone()
     return int(row["removed"]) if row else 0
 
 
 async def replace_text(connection: Connection, id: str, text: str) -> str:
-    """Remove a body that quotes somebody who is erased; whoever refers to it reads `text` from now on. Returns its id."""
+    """Remove a body that quotes an erased person. References to it now read `text`. Returns the id of `text`."""
     cursor = await connection.execute("SELECT owner, kind FROM texts WHERE id = %s", [id])
     row = await cursor.fetchone()
     if row is None:
@@ -270,29 +272,29 @@ async def replace_text(connection: Connection, id: str, text: str) -> str:
     return new
 
 
-GONE: Final = "the owner of this text was erased: nothing of theirs is stored again"
+GONE: Final = "the owner of this text was erased: no text of theirs is stored again"
 
 
 _ROW: Final = """t.id, t.owner, t.kind, t.body, t.sealed, k.id AS key_id, k.wrapped, k.master_id,
     EXISTS (SELECT 1 FROM tombstones s WHERE s.owner = t.owner) AS gone"""
 _READ: Final = f"""SELECT o.id AS asked, {_ROW} FROM texts o
     JOIN texts t ON t.id = COALESCE(o.replaced_by, o.id) JOIN data_keys k ON k.id = t.key_id"""
-"""`asked` is the id that somebody refers to; what is read is what stands in its place, if something does."""
+"""`asked` is the id in the reference. If the text was replaced, the replacement is read."""
 
 
 async def data_key(connection: Connection, owner: str) -> bytes | None:
-    """The owner's data key, made when there is none; None where texts are stored as they are. Raises `TextErased`, `KeyMissing`."""
+    """The owner's data key, created if it is missing. None if texts are stored unencrypted. Raises `TextErased`, `KeyMissing`."""
     return (await active_key(connection, owner)).secret
 
 
 async def data_keys(connection: Connection, owners: Iterable[str]) -> dict[str, bytes]:
-    """The data keys of these owners that exist, also of one whose erasure has begun. Raises `KeyMissing`."""
+    """The existing data keys of these owners, also of an owner whose erasure has begun. Raises `KeyMissing`."""
     found = {owner: secret_of(connection, owner, row) for owner, row in (await _key_rows(connection, owners)).items()}
     return {owner: secret for owner, secret in found.items() if secret is not None}
 
 
 async def active_key(connection: Connection, owner: str) -> DataKey:
-    """The owner's data key, made at their first text. Raises `TextErased` for an owner who was erased."""
+    """The owner's data key, created with their first text. Raises `TextErased` if the owner was erased."""
     keys = await _active_keys(connection, [owner])
     if owner not in keys:
         raise TextErased(GONE)
@@ -300,7 +302,7 @@ async def active_key(connection: Connection, owner: str) -> DataKey:
 
 
 async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[str, DataKey]:
-    """As `active_key`, by owner; those who were erased are left out."""
+    """Like `active_key`, by owner. Erased owners are left out."""
     rows = await _key_rows(connection, owners)
     keys = {}
     for owner in sorted(owners):
@@ -313,7 +315,7 @@ async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[st
 
 
 async def _made_key(connection: Connection, owner: str) -> dict[str, Any] | None:
-    """The row of a data key for an owner who has none, or one of the time before there were master keys; None: they were erased."""
+    """The row of a data key for an owner who has no key, or a key from the time before there were master keys. None: they were erased."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
         if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:
@@ -330,7 +332,7 @@ async def _made_key(connection: Connection, owner: str) -> dict[str, Any] | None
 
 
 async def _key_rows(connection: Connection, owners: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Those data keys of these owners that were not destroyed, as `key_of` takes them. `gone`: the owner was erased."""
+    """The data keys of these owners that were not destroyed, in the form for `key_of`. `gone`: the owner was erased."""
     if not (wanted := sorted(owners)):
         return {}
     cursor = await connection.execute(
@@ -343,18 +345,20 @@ async def _key_rows(connection: Connection, owners: Iterable[str]) -> dict[str, 
 
 
 def key_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> DataKey | None:
-    """The data key that a row of `key_id`, `wrapped` and `master_id` holds; None where one is to be made first."""
+    """The data key in a row with `key_id`, `wrapped` and `master_id`. None if a key must be created first."""
     if row["key_id"] is None or (row["wrapped"] is None and connection.keys is not None):
         return None
     return DataKey(row["key_id"], secret_of(connection, owner, row))
 
 
 def secret_of(connection: Connection, owner: str, row: Mapping[str, Any]) -> bytes | None:
-    """The secret in such a row; None where texts are stored as they are, or the key was destroyed. Raises `KeyMissing`."""
+    """The secret in such a row. None if texts are stored unencrypted, or if the key was destroyed. Raises `KeyMissing`."""
     if row["wrapped"] is None or row["master_id"] is None:
         return None
     if connection.keys is None:
-        raise KeyMissing(f"texts here are sealed with master key {row['master_id']}: give it with TONGYAO_MASTER_KEY")
+        raise KeyMissing(
+            f"texts in this database are encrypted with master key {row['master_id']}: give it with TONGYAO_MASTER_KEY"
+        )
     return connection.keys.unwrap(bytes(row["wrapped"]), f"{row['key_id']}/{owner}", row["master_id"])
 
 
@@ -364,7 +368,7 @@ def _wrapped(connection: Connection, id: str, owner: str) -> tuple[bytes | None,
 
 
 def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
-    """What a row says; None once it is erased: its body removed, or its key destroyed."""
+    """The text of a row. None if it was erased: its body was removed, or its key was destroyed."""
     if row["body"] is None:
         return None
     if not row["sealed"]:
@@ -376,19 +380,21 @@ def _text_of(connection: Connection, row: dict[str, Any]) -> str | None:
 
 
 def _context(id: str, owner: str, kind: str) -> str:
-    """A sealed body opens only in the row it was made for."""
+    """The encryption context: a sealed body can be opened only in its own row."""
     return f"{id}/{owner}/{kind}"
 
 
 async def _standing(connection: Connection, new: NewText) -> str | None:
-    """The text that stands under the id of `new`; None where it, or its owner, was erased. Raises `TextConflict`."""
+    """The text stored under the id of `new`. None if it or its owner was erased. Raises `TextConflict`."""
     cursor = await connection.execute(
         f"SELECT {_ROW} FROM texts t JOIN data_keys k ON k.id = t.key_id WHERE t.id = %s", [new.id]
     )
     row = await cursor.fetchone()
-    if row is None or row["gone"]:  # their key went while we were about to store
+    if row is None or row["gone"]:  # the owner was erased after this call read their key
         return None
     text = _text_of(connection, row)
     if text is not None and (row["owner"], row["kind"]) != (new.owner, new.kind):
-        raise TextConflict(f"text {new.id} already stands for another text (a {row['kind']}): texts are never changed")
+        raise TextConflict(
+            f"text id {new.id} already belongs to another text (a {row['kind']}): texts are never changed"
+        )
     return text

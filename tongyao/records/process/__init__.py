@@ -1,4 +1,5 @@
-"""Rows of processes: seats, rounds, plans, messages, events, the inbox. All modules are public, through `records.repositories`.
+"""Rows of processes: seats, rounds, plans, messages, events, the inbox. All modules are public, through
+`records.repositories`.
 
-`journal` writes the outbox; `processes` and `events` read what it wrote.
+`journal` writes the outbox. `processes` and `events` read the rows that it wrote.
 """

@@ -1,4 +1,4 @@
-"""How a process is announced (docs/protocol.md §3.1, §3.6): its row, and the input it is to be started with."""
+"""Announces a process (docs/protocol.md §3.1, §3.6): stores its row and the input for its start."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ from tongyao.records.process.processes import BranchCancelled, NewProcess, Proce
 from tongyao.records.repositories import Repositories
 
 START: Final = "start"
-"""The part of the manifest that holds the workflow's input, so that an orphan can be started later."""
+"""The part of the manifest with the workflow's input. With it a process that was never started can be started later."""
 
 PROMPTS: Final = "prompts"
-"""The part that holds a process's own prompts: step → id of the text, its version, and the hash of the whole prompt."""
+"""The part of the manifest with a process's own prompts: step → id of the text, its version, and the hash of the whole prompt."""
 
 FORK_ENGINES: Final = "fork_engines"
-"""The part of a fork that names who answers it: `engine`, and `models` by step."""
+"""The part of a fork's manifest that states who answers its model calls: `engine`, and `models` by step."""
 
 _SMALLEST: Final = Decimal("0.00000001")
-"""US dollars, as the records count them."""
+"""The smallest amount of US dollars that the records distinguish."""
 
 Reason = Literal["depth", "duplicate", "budget", "unknown", "nothing", "nobody", "cancelled"]
 
 
 _SAID: Final[dict[Reason, str]] = {
     "depth": "the limit of generations is reached (the setting depth_limit)",
-    "duplicate": "the same was asked in this tree before",
-    "budget": "the budget of the tree has not enough left for it",
-    "unknown": "the plan has no such residual tension, and nobody of this alias declined it",
-    "nothing": "who declined had no part in the plan",
-    "nobody": "there is no scene in which people could be looked for",
-    "cancelled": "the process it belongs to was cancelled with everything below it",
+    "duplicate": "this tree already has a process for the same tension",
+    "budget": "the budget of the tree does not have enough left for it",
+    "unknown": "the plan has no such residual tension, and no participant with this alias declined it",
+    "nothing": "the participant who declined had no part in the plan",
+    "nobody": "there is no scene in which to search for people",
+    "cancelled": "its parent process was cancelled together with everything below it",
 }
 
 
 class NotAnnounced(Exception):
-    """No child for this residual. `reason`: `depth` (limit reached), `duplicate` (asked in this lineage before),
-    `budget` (what the tree has left is not enough for one), `unknown` (no such residual, or nobody declined), `nothing`
-    (who declined had no part in the plan), `nobody` (there is no scene to find anybody in), `cancelled` (the parent was, with
-    everything below it).
+    """No child is announced for this residual.
+
+    `reason`: `depth` (limit reached), `duplicate` (the same was asked in this lineage before), `budget` (the tree has
+    not enough left for a child), `unknown` (there is no such residual, or nobody declined), `nothing` (the person who
+    declined had no part in the plan), `nobody` (there is no scene in which to find people), `cancelled` (the parent was
+    cancelled together with everything below it).
     """
 
     def __init__(self, reason: Reason, other: str = "") -> None:
@@ -58,7 +60,7 @@ class NotAnnounced(Exception):
 
 
 async def announce(repositories: Repositories, start: ProcessInput, *, origin: ProcessRow | None = None) -> None:
-    """Announce a process; the same once more changes nothing. `origin`: of a fork. Raises as `Processes.create`."""
+    """Announce a process. A repetition changes nothing. `origin`: the origin of a fork. Raises the same errors as `Processes.create`."""
     lineage, settings = start.lineage, start.settings
     await repositories.processes.create(
         NewProcess(
@@ -92,11 +94,12 @@ async def announce_child(
     cost: Decimal = Decimal(0),
     participants: Sequence[Choice] = (),
 ) -> ProcessInput:
-    """Announce the child for one residual of a parent's plan, with what it is to be started with.
+    """Announce the child for one residual of a parent's plan. Returns the input with which it is to be started.
 
-    It belongs to the same demander and looks for its people in the field, unless `participants` are named; the parent's are proposed again or left out, as
-    the parent's settings say, and nobody is asked to fill the hole they left. `tokens`, `cost` (US dollars): what
-    the tree's budget must have left for it. Raises `NotAnnounced`; what was announced before is so again.
+    The child has the same demander. Its people are searched in the field unless `participants` are given. The parent's
+    settings decide whether the parent's participants are proposed again or left out. Participants who declined are
+    never asked to fill the hole that they left. `tokens`, `cost` (US dollars): the amount that the tree's budget must
+    have left. Raises `NotAnnounced`. Announcing the same child again succeeds.
     """
     parent = ProcessInput.model_validate((await repositories.seats.manifest(parent_id))[START])
     residual = await residual_of(repositories, parent_id, residual_id)
@@ -107,7 +110,7 @@ async def announce_child(
     lineage = Lineage(root=parent.root, parent=parent_id, residual=residual_id, depth=depth)
     titled = lineage.model_copy(
         update={"title": _title(residual)}
-    )  # in the text alone: a workflow is started without words
+    )  # the title is only in the stored text: the input of a workflow contains no words
     tension = residual.tension.model_copy(update={"lineage": titled})
     asked = await repositories.lineage.tensions(parent.root)
     announced = asked.pop(pid, None) is not None
@@ -146,7 +149,7 @@ async def announce_child(
 
 
 def _settings(parent: ProcessSettings) -> ProcessSettings:
-    """Those of the parent. What goes to the field by itself also starts by itself with whom the field finds."""
+    """The parent's settings. A child for a residual that starts automatically also selects its participants automatically."""
     by_itself = parent.residuals is Residuals.AUTO
     return parent.model_copy(
         update={
@@ -158,9 +161,9 @@ def _settings(parent: ProcessSettings) -> ProcessSettings:
 
 
 async def residual_of(repositories: Repositories, process_id: str, residual_id: str) -> Residual:
-    """A residual of a plan, or the hole of somebody who declined it, as it would go to the field: without names.
+    """A residual of a plan, or the hole of a person who declined it, in the form for the field: without names.
 
-    What is hidden in the process is not known in another one. Raises `NotAnnounced`: `unknown`, `nothing`.
+    Another process does not know the names that are hidden in this one. Raises `NotAnnounced`: `unknown`, `nothing`.
     """
     record = await repositories.record(process_id)
     hole = hole_of(residual_id)
@@ -188,13 +191,13 @@ async def residual_of(repositories: Repositories, process_id: str, residual_id: 
 async def not_asked_before(
     repositories: Repositories, process_id: str, residuals: Sequence[Residual]
 ) -> list[Residual]:
-    """Those of a process's residuals that no child has taken up."""
+    """The residuals of a process for which no child was started."""
     taken = await taken_up(repositories, process_id, residuals)
     return [one for one in residuals if one.id not in taken]
 
 
 async def taken_up(repositories: Repositories, process_id: str, residuals: Sequence[Residual]) -> dict[str, str]:
-    """By the id of a residual the child that began with it, or with nearly the same tension of an earlier plan."""
+    """Residual id → the child that was started with it, or with nearly the same tension of an earlier plan."""
     row = await repositories.processes.get(process_id)
     started = {child.id for child in await repositories.lineage.children(process_id)}
     asked = {id: one for id, one in (await repositories.lineage.tensions(row.root_id)).items() if id in started}
@@ -208,7 +211,7 @@ async def taken_up(repositories: Repositories, process_id: str, residuals: Seque
 
 
 def _for_another_room(residual: Residual) -> Residual:
-    """Without the aliases of the process it comes from; its title stays as it reads there."""
+    """The residual without the aliases of its process. Its title keeps its wording."""
     tension = for_another_room(residual.tension)
     if tension.lineage is not None:
         titled = tension.lineage.model_copy(update={"title": _title(residual)})
@@ -221,7 +224,11 @@ def _title(residual: Residual) -> str:
 
 
 async def _left_out(repositories: Repositories, parent_id: str, residual_id: str, *, again: bool) -> tuple[str, ...]:
-    """Whom the field does not propose: the parent's people, unless they may be asked `again`; whoever left the hole never."""
+    """The people whom the field does not propose.
+
+    They are the parent's people, unless they may be proposed `again`. Participants who declined are always left out for
+    a hole.
+    """
     seats = await repositories.seats.seats(parent_id)
     if hole_of(residual_id) is None:
         return () if again else tuple(seat.profile_id for seat in seats if seat.profile_id)
@@ -232,13 +239,13 @@ async def _left_out(repositories: Repositories, parent_id: str, residual_id: str
 async def has_room_for_child(
     repositories: Repositories, root: str, tokens: int = 0, cost: Decimal = Decimal(0)
 ) -> bool:
-    """Whether the tree's budget, if it has one, leaves so much, and anything at all; what is reserved may come back."""
+    """Whether the tree's budget, if there is one, has this amount left, and more than nothing. Reservations count as unspent."""
     budget = await repositories.budgets.of_process(root)
     return budget is None or budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
 
 
 async def _scene_of(repositories: Repositories, people: list[str]) -> str:
-    """Where the parent's participants are known from, when it was not started in a scene."""
+    """The scene of the parent's participants, if the parent was started without a scene."""
     known = await repositories.profiles.get_many(people)
     scenes = sorted({profile.scene_id for profile in known.values() if profile.scene_id})
     return scenes[0] if scenes else ""

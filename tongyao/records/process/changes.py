@@ -1,8 +1,9 @@
-"""Tells readers of the records that there is something new: PostgreSQL notifies one connection, which wakes those who wait.
+"""Wakes readers of the records when there is something new. PostgreSQL notifies one connection, which wakes the waiting
+readers.
 
-The triggers of migrations 0003 and 0040 notify. A notification of events says which process, one of messages nothing. A reader that
-is woken reads the records as always, and reads them every `SAFETY_SECONDS` without a notification too: a lost one delays what is
-new, and loses nothing.
+The triggers of migrations 0003 and 0040 send the notifications. A notification of events names the process. A
+notification of messages names nothing. A woken reader reads the records as usual. It also reads them every
+`SAFETY_SECONDS` without a notification. So a lost notification causes a delay, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from psycopg import AsyncConnection
 from tongyao.records.database import Pool
 
 log = logging.getLogger(__name__)
-"""The standard library's: commands that only read load no other, and without a set-up it writes to standard error."""
+"""The logger of the standard library: commands that only read load no other one. Without configuration it writes to standard error."""
 EVENTS: Final = "tongyao_events"
 MESSAGES: Final = "tongyao_messages"
 _ALL: Final = "*"
 SAFETY_SECONDS: Final = 10.0
-"""How long a reader waits at most before it looks for itself."""
+"""The longest time that a reader waits before it reads the records itself."""
 ALIVE_SECONDS: Final = 30.0
-"""How often the connection is asked whether it lives, where nothing is notified."""
+"""If there are no notifications, the connection is checked at this interval."""
 AGAIN_SECONDS: Final = 1.0
-"""How long after a broken connection the next one is made."""
+"""The delay between the loss of a connection and the next one."""
 
 
 class Watch:
-    """One reader's wait. Ready from the beginning: the first wait returns at once."""
+    """One reader's wait. The first `wait` returns at once."""
 
     def __init__(self) -> None:
         self._new = asyncio.Event()
@@ -42,23 +43,25 @@ class Watch:
         self._new.set()
 
     async def wait(self, seconds: float = SAFETY_SECONDS) -> None:
-        """Return when something may be new since the last wait returned, or after so many seconds."""
+        """Return when something may be new since the last wait returned, or after this many seconds."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._new.wait(), seconds)
         self._new.clear()
 
 
 class Changes:
-    """Whoever watches processes, over one connection. It is opened for the first of them and closed after the last."""
+    """The readers that watch processes, over one connection. It is opened for the first reader and closed after the last one."""
 
     def __init__(self, pool: Pool) -> None:
-        assert isinstance(pool.conninfo, str)  # as `open_pool` makes it
+        assert isinstance(pool.conninfo, str)  # `open_pool` sets it as a string
         self._conninfo = pool.conninfo
         self._watches: dict[tuple[str, str], set[Watch]] = {}
         self._listening: asyncio.Task[None] | None = None
 
     def watch(self, process_id: str) -> AbstractContextManager[Watch]:
-        """Watch a process during the block. Read its events after each `wait`: so none is missed that came before the block."""
+        """Watch a process during the block. Read its events after each `wait`: the first wait returns at once, so no
+        earlier event is missed.
+        """
         return self._watch(EVENTS, process_id)
 
     def watch_all(self) -> AbstractContextManager[Watch]:
@@ -66,7 +69,7 @@ class Changes:
         return self._watch(EVENTS, _ALL)
 
     def watch_messages(self) -> AbstractContextManager[Watch]:
-        """Watch for messages that may be due."""
+        """Watch for messages that may be due for delivery."""
         return self._watch(MESSAGES, _ALL)
 
     @contextmanager
@@ -93,7 +96,7 @@ class Changes:
                 ) as connection:
                     await connection.execute(f"LISTEN {EVENTS}")
                     await connection.execute(f"LISTEN {MESSAGES}")
-                    self._wake_all()  # something may have come while nobody listened
+                    self._wake_all()  # events may have come before the connection listened
                     while True:
                         async for notified in connection.notifies(timeout=ALIVE_SECONDS):
                             for payload in {notified.payload, _ALL}:
@@ -102,7 +105,7 @@ class Changes:
                         await connection.execute("SELECT 1")
             except psycopg.Error as error:
                 log.warning(
-                    "the connection that listens is lost: a new one is made",
+                    "the connection that listens for notifications was lost: a new one is opened",
                     extra={"error": type(error).__name__},
                 )
             await asyncio.sleep(AGAIN_SECONDS)

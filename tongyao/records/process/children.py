@@ -1,4 +1,4 @@
-"""Children and their parents: a child's end is a message to its parent, a cancelled branch takes its children along."""
+"""Messages between child processes and their parents: the end of a child is told to its parent, a cancelled branch cancels its children."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VIA_PARENT: Final = "parent"
 
 
 async def tell_parent(connection: Connection, process_id: str) -> None:
-    """Insert the end of a process that has just been noted as a message for its parent; again is the same message."""
+    """Insert the end of a process as a message for its parent. A repetition is the same message."""
     cursor = await connection.execute(
         """SELECT c.parent_id, c.outcome FROM processes c JOIN processes p ON p.id = c.parent_id
            WHERE c.id = %s AND c.ended_at IS NOT NULL""",
@@ -33,15 +33,17 @@ async def tell_parent(connection: Connection, process_id: str) -> None:
 
 
 async def cancel_children(pool: Pool, process_id: str) -> tuple[str, ...]:
-    """Send `cancel` with its branch to every child that has not ended, and let no further child be announced.
+    """Send `cancel` with its branch to every child that has not ended, and allow no further child.
 
-    Children that were announced and never started are included. Returns their ids. Again is harmless. Raises `ProcessUnknown`.
+    Children that were announced and never started are included. Returns their ids. A repetition changes nothing. Raises
+    `ProcessUnknown`.
     """
     async with transaction(pool) as connection:
         cursor = await connection.execute("UPDATE processes SET branch_cancelled = true WHERE id = %s", [process_id])
         if not cursor.rowcount:
             raise ProcessUnknown(f"there is no process {process_id!r}")
-    async with transaction(pool) as connection:  # whoever held the parent's row has announced their child by now
+    # every transaction that held the parent's row has announced its child by now
+    async with transaction(pool) as connection:
         cursor = await connection.execute(
             "SELECT id FROM processes WHERE parent_id = %s AND ended_at IS NULL ORDER BY id", [process_id]
         )

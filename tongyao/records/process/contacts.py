@@ -1,4 +1,4 @@
-"""How those who committed to a plan reach each other: one text of each, which they may replace and take back."""
+"""Contacts of those who committed to a plan: one text of each person, which they may replace or take back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from tongyao.records.privacy.texts import get_texts, put_text, remove_texts
 
 
 class NobodyThere(RecordsError):
-    """Nobody sits under this alias in the process."""
+    """There is no seat with this alias in the process."""
 
 
 class Contacts(Repository):
-    """Contacts in all processes. Each belongs to who gave it."""
+    """Contacts in all processes. Each contact belongs to the person who gave it."""
 
     async def put(self, process_id: str, alias: str, words: str) -> None:
-        """Keep what `alias` tells those who committed, in the place of what they told before; empty words take it back.
+        """Store the contact that `alias` gives to the others who committed. It replaces the one before; empty words
+        remove it.
 
         Raises `NobodyThere`, `TextErased`.
         """
@@ -28,7 +29,7 @@ class Contacts(Repository):
             )
             found = await cursor.fetchone()
             if found is None:
-                raise NobodyThere(f"nobody sits under {alias} in {process_id}")
+                raise NobodyThere(f"there is no seat {alias} in {process_id}")
             before = await connection.execute(
                 "DELETE FROM contacts WHERE process_id = %s AND alias = %s RETURNING text_id", [process_id, alias]
             )
@@ -42,7 +43,7 @@ class Contacts(Repository):
             await remove_texts(connection, replaced)
 
     async def of_person(self, person: str) -> dict[str, str]:
-        """What one person told, by process."""
+        """The contacts that one person gave, by process."""
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT process_id, text_id FROM contacts WHERE person = %s ORDER BY process_id", [person]

@@ -1,8 +1,8 @@
-"""Which of a process's events stand (docs/protocol.md §11.4).
+"""Decides which events of a process are valid (docs/protocol.md §11.4).
 
-Every run of a workflow writes in an epoch of its own, given at its first write. A run that was reset or restored goes on from an
-earlier event: what older epochs wrote from there on is kept and superseded. A run that continues as new goes on behind the last
-event and supersedes nothing.
+Every run of a workflow writes in its own epoch, which it gets at its first write. A run that was reset or restored
+continues from an earlier event. Events that older epochs wrote after that point are kept and marked as superseded. A
+run that continues as new continues after the last event and supersedes nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tongyao.records.database import Connection
 
 
 class Position(Value):
-    """Where the records stand with a process: the run that wrote last, its epoch, and the last transition.
+    """The state of a process in the records: the run that wrote last, its epoch, and the last transition.
 
-    `went_back`: a run said otherwise than before, and its whole state has not been asked for since.
+    `went_back`: a run contradicted earlier events, and its whole state was not requested since.
     """
 
     run_id: str
@@ -30,7 +30,11 @@ class Position(Value):
 
 
 class Written(Value):
-    """What a write did: in which epoch, whether it is the newest, numbers of events that are new, whether any were superseded."""
+    """The result of a write.
+
+    `epoch`: the epoch of the write. `newest`: whether it is the newest epoch. `seqs`: numbers of new events.
+    `superseded`: whether events were superseded.
+    """
 
     epoch: int
     newest: bool
@@ -41,9 +45,10 @@ class Written(Value):
 async def write_events(
     connection: Connection, process_id: str, run_id: str, events: Sequence[Event], stand: Position, *, next_seq: int
 ) -> Written:
-    """Write events of one run. The caller holds the lock on the process's row, which stands at `stand`.
+    """Write events of one run. The caller holds the lock on the process's row, whose state is `stand`.
 
-    `next_seq`: behind the last event that the run knows; what older epochs have from there on is superseded when the run is new.
+    `next_seq`: the number after the last event that the run knows. If the run is new, events of older epochs are
+    superseded from the first difference on. If there is no difference, they are superseded from `next_seq` on.
     """
     epoch, superseded = stand.epoch, False
     if run_id != stand.run_id:
@@ -56,7 +61,7 @@ async def write_events(
             epoch += 1
     elif epoch > 1:
         first = await first_difference(connection, process_id, events, before=epoch)
-        if first is not None:  # steps that run side by side write in any order
+        if first is not None:  # steps that run in parallel write in any order
             superseded = await _supersede(connection, process_id, first, before=epoch)
             await connection.execute(
                 "UPDATE epochs SET first_seq = least(first_seq, %s) WHERE process_id = %s AND epoch = %s",
@@ -65,7 +70,8 @@ async def write_events(
     seqs = await _insert(connection, process_id, epoch, events)
     if len(seqs) < len(events):
         first = await first_difference(connection, process_id, events)
-        if first is not None:  # the same run says something else than before: its server was restored from a backup
+        # the same run contradicts its earlier events: the Temporal server was restored from a backup
+        if first is not None:
             epoch += 1
             superseded = await begin_epoch(connection, process_id, run_id, epoch, first) or superseded
             seqs |= await _insert(connection, process_id, epoch, events)
@@ -75,9 +81,9 @@ async def write_events(
 async def begin_epoch(
     connection: Connection, process_id: str, run_id: str, epoch: int, first_seq: int, *, complete_to: int = 0
 ) -> bool:
-    """Give a run a new epoch; returns whether that superseded anything.
+    """Give a run a new epoch. Returns whether this superseded events.
 
-    `complete_to`: events up to there that are missing are lost, and readers do not wait for them.
+    `complete_to`: missing events up to this number are lost, and readers do not wait for them.
     """
     await connection.execute(
         "INSERT INTO epochs (process_id, epoch, run_id, first_seq, complete_to) VALUES (%s, %s, %s, %s, %s)",
@@ -95,7 +101,7 @@ async def _epoch_of(connection: Connection, process_id: str, run_id: str) -> int
 
 
 async def _write_late(connection: Connection, process_id: str, epoch: int, events: Sequence[Event]) -> Written:
-    """What an older run still writes stands only before the first event of every newer one."""
+    """Write events of an older run. They are valid only if they precede the first event of every newer run."""
     cursor = await connection.execute(
         "SELECT min(first_seq) AS first FROM epochs WHERE process_id = %s AND epoch > %s", [process_id, epoch]
     )
@@ -111,7 +117,7 @@ async def _write_late(connection: Connection, process_id: str, epoch: int, event
 async def _insert(
     connection: Connection, process_id: str, epoch: int, events: Sequence[Event], *, superseded: bool = False
 ) -> frozenset[int]:
-    """Insert what is not there; returns the numbers of those that are new."""
+    """Insert the events that are missing. Returns the numbers of the new ones."""
     if not events:
         return frozenset()
     cursor = await connection.execute(
@@ -126,9 +132,10 @@ async def _insert(
 async def first_difference(
     connection: Connection, process_id: str, events: Sequence[Event], *, before: int | None = None
 ) -> int | None:
-    """The first of `events` that stands otherwise in the records, or not at all; None if all stand as they are.
+    """The first of `events` that the records contain differently or not at all. None if the records contain all of
+    them.
 
-    `before`: only where an older epoch than this one says otherwise.
+    `before`: only differences from events of epochs older than this one.
     """
     if not events:
         return None

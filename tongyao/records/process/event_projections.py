@@ -1,4 +1,4 @@
-"""Tables that follow the events of a process: seats, answers, and what turns and rounds came to (docs/protocol.md §11)."""
+"""Tables that are derived from the events of a process: seats, answers, outcomes of turns (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEATING = frozenset({EventKind.ENDPOINT_SWITCHED, EventKind.PARTICIPANT_LEFT})
 
 
 async def follow(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
-    """Bring the tables to what new events say. Seats and answers are read back from all events that stand, so order does not matter."""
+    """Update the tables from new events. Seats and answers are computed from all valid events, so the order does not matter."""
     kinds = {event.kind for event in new}
     if kinds & _SEATING:
         await _seats(connection, process_id)
@@ -25,7 +25,7 @@ async def follow(connection: Connection, process_id: str, new: Sequence[Event]) 
 
 
 async def rebuild(connection: Connection, process_id: str) -> None:
-    """Delete what only the superseded events caused, and apply the valid events again."""
+    """Delete the rows that only superseded events justify, and apply the valid events again."""
     for table, written, kind, same in _STANDS_ON:
         await connection.execute(
             f"""DELETE FROM {table} t
@@ -46,7 +46,7 @@ async def rebuild(connection: Connection, process_id: str) -> None:
 
 
 async def seat_again(connection: Connection, process_id: str, seats: Mapping[str, Seat]) -> None:
-    """Bring the seats to the state of the workflow, which knows best."""
+    """Bring the seats to the state of the workflow, which is authoritative."""
     rows = [
         {
             **seat.model_dump(mode="json", include={"alias", "endpoint", "fallback", "active", "joined_round"}),
@@ -83,9 +83,9 @@ _STANDS_ON: tuple[tuple[str, str, str, str], ...] = (
     ("deliveries", "t.at", "delivery_ready", _OF_PERSON),
     ("answers", "t.at", "answer_received", _OF_PERSON),
 )
-"""Rows that activities write, and when they did: they stand as long as an event does that tells of them.
+"""Tables whose rows activities write, with the time of writing. A row is valid as long as a valid event reports it.
 
-A row that was written since the newest epoch began is of that epoch, though its event may not have arrived.
+A row written since the start of the newest epoch belongs to that epoch, even if its event has not arrived yet.
 """
 
 
@@ -123,7 +123,7 @@ async def _answers(connection: Connection, process_id: str) -> None:
 
 
 async def _turns(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
-    """What turns came to without a model call, or otherwise than their step wrote: there the event knows better."""
+    """Store outcomes of turns without a model call, and outcomes that differ from the step's own row: there the event is right."""
     last = {
         (event.data["round"], event.data["alias"]): {**event.data, "at": event.at.isoformat()}
         for event in sorted(new, key=lambda one: one.seq)

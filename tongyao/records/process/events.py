@@ -8,7 +8,10 @@ from tongyao.records.database import Repository
 
 
 class EventCursor(Value):
-    """How far somebody has read: up to event `seq`, as it stood in `epoch`. 0: nothing yet; epoch 0 takes any event as read."""
+    """The position of a reader: the last event read is `seq`, in the version of `epoch`.
+
+    `seq` 0: nothing was read. `epoch` 0: every version of an event counts as read.
+    """
 
     epoch: int = 0
     seq: int = 0
@@ -24,24 +27,24 @@ class RecordedEvent(Event):
 
     @property
     def cursor(self) -> EventCursor:
-        """Read up to here."""
+        """The position after this event."""
         return EventCursor(epoch=self.epoch, seq=self.seq)
 
     @property
     def event(self) -> Event:
-        """As the process told it."""
+        """The event as the process wrote it."""
         return Event(seq=self.seq, kind=self.kind, at=self.at, data=self.data)
 
 
 class Events(Repository):
-    """What happened in each process, by `seq`: per process, from 1, without holes. No global order exists."""
+    """The events of each process by `seq`, from 1 without gaps. There is no global order."""
 
     async def events(self, process_id: str, after: EventCursor = START, limit: int = 100) -> list[RecordedEvent]:
         """The events that directly follow `after`, at most `limit`, in order.
 
-        Outboxes may be written out of order; an event behind a hole is not given out before the hole is filled, so a reader who goes
-        on from the last one they saw misses none. Where events that they saw were superseded since, the reader gets what stands
-        in their place.
+        Outboxes may be written out of order. An event after a gap is returned only when the gap is filled. So a reader
+        who continues after the last event read misses none. If events that the reader has read were superseded, the
+        reader gets the events that replace them.
         """
         return await self._all(
             RecordedEvent,
@@ -59,9 +62,10 @@ class Events(Repository):
         )
 
     async def superseded_from(self, process_id: str, epoch: int) -> int | None:
-        """The first `seq` that a reader of this epoch must read again, as newer epochs begin there; None when there is no newer one.
+        """The first `seq` that a reader of this epoch must read again, because a newer epoch begins there. None if
+        there is none.
 
-        Epoch 0 has read nothing.
+        A reader of epoch 0 has read nothing.
         """
         first: int | None = await self._value(
             "SELECT min(first_seq) AS first FROM epochs WHERE process_id = %s AND epoch > %s AND %s > 0",
@@ -70,7 +74,7 @@ class Events(Repository):
         return first
 
     async def of_kind(self, process_id: str, *kinds: EventKind) -> list[RecordedEvent]:
-        """The events of these kinds that are written so far, in order."""
+        """The valid events of these kinds, in order."""
         return await self._all(
             RecordedEvent,
             """SELECT epoch, seq, kind, at, data FROM events
@@ -83,4 +87,7 @@ _FROM = """SELECT least(%(seq)s::bigint, COALESCE(
                min(first_seq) FILTER (WHERE %(epoch)s > 0 AND epoch > %(epoch)s) - 1, %(seq)s::bigint)) AS after,
            COALESCE(max(complete_to), 0) AS complete_to
     FROM epochs WHERE process_id = %(process)s"""
-"""Behind which `seq` to go on: back to where a newer epoch than the reader's began; up to where nothing is waited for."""
+"""`after`: the `seq` after which the reader continues; it lies before the start of any newer epoch.
+
+`complete_to`: up to this `seq`, missing events are lost and are not waited for.
+"""

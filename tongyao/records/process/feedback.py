@@ -17,28 +17,28 @@ Result = Literal["done", "partly", "not_done", "too_early"]
 
 
 class NothingToJudge(RecordsError):
-    """There is no such plan, or this party was given nothing of it."""
+    """The plan does not exist, or this participant got no part of it."""
 
 
 class FeedbackRow(Value):
-    """One party's word on one revision of a plan; said again, it replaces what they said before."""
+    """One participant's feedback on one revision of a plan. New feedback replaces earlier feedback."""
 
     alias: str
     revision: int
-    usefulness: int | None = Field(default=None, ge=1, le=5, description="1: of no use, 5: it changed what I did.")
+    usefulness: int | None = Field(default=None, ge=1, le=5, description="1: of no use. 5: it changed my actions.")
     outcome: Result | None = None
     text_id: str | None = None
-    person: str = Field(default="", description="Whose it is.", exclude=True)
+    person: str = Field(default="", description="The person who gave the feedback.", exclude=True)
     at: datetime | None = None
 
 
 class Feedback(Repository):
-    """Feedback on all plans. Its words belong to who said them."""
+    """Feedback on all plans. Its words belong to the person who wrote them."""
 
     async def put(self, process_id: str, row: FeedbackRow, *, words: str = "") -> FeedbackRow:
-        """Keep what `row.alias` says of a revision, with `words` of their own if there are any.
+        """Store the feedback of `row.alias` on a revision, with `words` if there are any.
 
-        Works after the end of the process as well. Raises `NothingToJudge`, `TextErased`.
+        It also works after the end of the process. Raises `NothingToJudge`, `TextErased`.
         """
         async with transaction(self._pool) as connection:
             cursor = await connection.execute(
@@ -51,7 +51,7 @@ class Feedback(Repository):
             )
             found = await cursor.fetchone()
             if found is None:
-                raise NothingToJudge(f"{process_id} has no plan {row.revision} that {row.alias} was given")
+                raise NothingToJudge(f"{process_id} has no plan {row.revision} of which {row.alias} got a part")
             before = await connection.execute(
                 """SELECT text_id FROM feedback WHERE process_id = %s AND alias = %s AND revision = %s AND text_id IS NOT NULL
                    FOR UPDATE""",
@@ -70,7 +70,7 @@ class Feedback(Repository):
         return next(one for one in await self.of_process(process_id) if (one.alias, one.revision) == _key(row))
 
     async def of_process(self, process_id: str) -> list[FeedbackRow]:
-        """By revision, then alias."""
+        """The feedback of a process, by revision, then alias."""
         return await self._all(
             FeedbackRow,
             """SELECT alias, revision, usefulness, outcome, text_id, person, at FROM feedback
@@ -79,7 +79,7 @@ class Feedback(Repository):
         )
 
     async def words(self, process_id: str, alias: str, revision: int, *, shared: bool = False) -> str:
-        """What they said in their own words, or as others may read it; empty when nothing, or when it was erased."""
+        """A participant's own words, or (`shared`) their form for others. Empty if there are none or they were erased."""
         rows = [one for one in await self.of_process(process_id) if (one.alias, one.revision) == (alias, revision)]
         text_id = rows[0].text_id if rows else None
         if text_id is None:

@@ -1,4 +1,4 @@
-"""When messages could be handed in (docs/protocol.md §3.3): gateways tell that they are open, gaps between are outages."""
+"""When messages could be sent (docs/protocol.md §3.3). Gateways report that they are open; gaps between reports are outages."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final
 from tongyao.records.database import Repository, session
 
 BEAT_SECONDS: Final = 5.0
-"""How often a gateway tells that it is open."""
+"""The interval at which a gateway reports that it is open."""
 
 SHUT_AFTER_SECONDS: Final = 30.0
-"""A longer gap between two beats is an outage. A restart of one gateway is shorter."""
+"""A longer gap between two reports is an outage. A restart of one gateway takes less time."""
 
 Interval = tuple[datetime, datetime]
 
 
 class Door(Repository):
-    """When this installation could accept messages: open as long as any of its gateways is."""
+    """When this installation could accept messages: while at least one gateway was open."""
 
     async def beat(self) -> timedelta | None:
-        """Tell that a gateway is open; returns the length of the outage that ends with this, if one does."""
+        """Report that a gateway is open. If an outage ends with this, returns its length."""
         outage: timedelta | None = await self._value(
             """WITH known AS (SELECT last_open FROM door WHERE id = 1 FOR UPDATE),
                 outage AS (
@@ -38,9 +38,9 @@ class Door(Repository):
         return outage
 
     async def shut_seconds(self, process_id: str, since: datetime) -> float:
-        """For how many seconds since then no message could be handed in, while the process was not suspended.
+        """The number of seconds since `since` in which no message could be sent while the process was not suspended.
 
-        An outage that goes on counts up to now. Where no gateway has ever told that it was open, nothing counts.
+        A current outage counts up to now. If no gateway has ever reported, the result is 0.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
@@ -63,8 +63,10 @@ class Door(Repository):
 
 
 def _suspended(changes: Iterable[tuple[bool, datetime]], now: datetime) -> list[Interval]:
-    """Intervals in which process time stood, none overlapping. `changes`: since when it stood for a cause (true), or when
-    the cause was gone, in the order of events."""
+    """Intervals in which process time stood still, without overlaps.
+
+    `changes`: when a cause of suspension began (true) or ended (false), in the order of events.
+    """
     intervals: list[Interval] = []
     causes, since = 0, now
     for added, at in changes:
@@ -77,7 +79,7 @@ def _suspended(changes: Iterable[tuple[bool, datetime]], now: datetime) -> list[
 
 
 def _length_without(intervals: Sequence[Interval], without: Sequence[Interval]) -> float:
-    """Seconds in `intervals` that are not in `without`. Intervals of one sequence do not overlap."""
+    """The seconds of `intervals` that are not in `without`. The intervals of each argument do not overlap."""
     total = timedelta(0)
     for start, end in intervals:
         overlaps = ((max(start, other_start), min(end, other_end)) for other_start, other_end in without)

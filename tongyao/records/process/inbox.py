@@ -1,4 +1,4 @@
-"""The inbox: what waits for whom. `journal` writes what processes ask, `standing` what standing tensions ask."""
+"""The inbox: open asks by person. `journal` writes the asks of processes, `standing` the asks of standing tensions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,20 @@ _ANSWERED: Final[LiteralString] = """EXISTS (
             ELSE inbox.ask IN ('projection', 'gap') AND m.kind = 'submit_projection'
                  AND (m.payload ->> 'round')::int = inbox.round END
       AND m.payload ->> 'alias' = inbox.alias)"""
-"""Whether what was asked has arrived and the process has not written so yet. A refused message answers nothing. If the process
-forgets a message, because it was reset, it asks again, and later than the message."""
+"""Whether an answer has arrived that the process has not written to the records yet. A refused message is no answer.
+
+If the process forgets a message after a reset, it asks again, and the new ask is later than the message.
+"""
 
 
 class InboxRow(Value):
-    """One ask. `id`: that of the process, a slash, and that of the ask in it. `person` is the demander, the profile on that seat, or who is invited; open while `closed_at` is None.
+    """One ask. It is open while `closed_at` is None.
 
-    `subject`: the residual, or the person who is invited, that it is about; `others`: of `consent`, how many others would take
-    part at most; `ends_answers`: of `hole`, whether the decision ends the answers to the plan. While the process is suspended there is no `due_at`;
-    `remaining_seconds` says how much time will be left when it goes on. `told_…`: as of when a notification was made of it.
+    `id`: the id of the process, a slash, and the ask's id in the process. `person`: the demander, the person on that
+    seat, or the invited person. `subject`: the residual, or the invited person, that the ask is about. `others` (only
+    for `consent`): the most other people who would take part. `ends_answers` (only for `hole`): whether the decision
+    ends the answers to the plan. While the process is suspended, `due_at` is None and `remaining_seconds` is the time
+    left after it resumes. `told_…`: the state for which a notification was last made.
     """
 
     id: str
@@ -52,19 +56,19 @@ class InboxRow(Value):
 
     @property
     def ask_id(self) -> str:
-        """By which messages name it: `decide/2`."""
+        """The id by which messages refer to the ask: `decide/2`."""
         return self.id.removeprefix(f"{self.process_id}/")
 
 
 class Inbox(Repository):
-    """The inboxes of everybody."""
+    """The inboxes of all people."""
 
     async def get(self, process_id: str, ask_id: str) -> InboxRow | None:
-        """One ask; None where it never waited."""
+        """One ask, open or closed. None if there never was one."""
         return await self._one(InboxRow, "SELECT * FROM inbox WHERE id = %s", [f"{process_id}/{ask_id}"])
 
     async def of_person(self, person: str) -> list[InboxRow]:
-        """What waits for this person in all processes; the most urgent first, what has no deadline last."""
+        """The open asks to this person in all processes, the most urgent first. Asks without a deadline come last."""
         return await self._all(
             InboxRow,
             f"""SELECT * FROM inbox WHERE person = %s AND closed_at IS NULL AND NOT {_ANSWERED}
@@ -73,13 +77,13 @@ class Inbox(Repository):
         )
 
     async def of_operators(self) -> list[InboxRow]:
-        """What waits for an operator: everything open that is asked of no single person."""
+        """The open asks to operators: all open asks without an alias."""
         return await self._all(
             InboxRow, "SELECT * FROM inbox WHERE alias = '' AND closed_at IS NULL ORDER BY opened_at, id"
         )
 
     async def received(self, process_id: str, alias: str) -> list[InboxRow]:
-        """What was asked of a seat and answered, where the process has not written yet that it is."""
+        """Open asks to a seat whose answer has arrived, but is not recorded by the process yet."""
         return await self._all(
             InboxRow,
             f"SELECT * FROM inbox WHERE process_id = %s AND alias = %s AND closed_at IS NULL AND {_ANSWERED}",
@@ -87,7 +91,7 @@ class Inbox(Repository):
         )
 
     async def invitation(self, process_id: str, person: str, number: int | None = None) -> InboxRow | None:
-        """The last question, or that of this number, whether a proxy may speak for somebody in a process; answered or not."""
+        """The question in a process whether a proxy may speak for a person: the last one, or the one with this number; answered or not."""
         return await self._one(
             InboxRow,
             """SELECT * FROM inbox WHERE process_id = %(process)s AND person = %(person)s AND ask = %(consent)s
@@ -96,7 +100,7 @@ class Inbox(Repository):
         )
 
     async def open_in(self, process_ids: Sequence[str]) -> list[InboxRow]:
-        """What waits for anybody in these processes, oldest first."""
+        """The open asks in these processes, oldest first."""
         return await self._all(
             InboxRow,
             f"""SELECT * FROM inbox WHERE process_id = ANY(%s) AND closed_at IS NULL AND NOT {_ANSWERED}
@@ -105,7 +109,7 @@ class Inbox(Repository):
         )
 
     async def of_process(self, process_id: str, *, open_only: bool = False) -> list[InboxRow]:
-        """Everything that waits, or ever waited, for anybody in a process, oldest first."""
+        """All asks of a process, open or closed, oldest first. `open_only`: only open ones."""
         return await self._all(
             InboxRow,
             f"""SELECT * FROM inbox WHERE process_id = %s AND (closed_at IS NULL AND NOT {_ANSWERED} OR NOT %s)
@@ -115,8 +119,10 @@ class Inbox(Repository):
 
 
 async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -> None:
-    """Open what waits now, close what no longer does. What was closed and waits again is opened anew. Candidates of standing tensions are no
-    asks of the workflow, and stay."""
+    """Open the current asks of a process, and close all others. A closed ask that is current again is opened again.
+
+    Asks about candidates of standing tensions do not belong to the workflow, so they stay.
+    """
     asks = {f"{snapshot.process_id}/{waiting.id}": waiting for waiting in snapshot.inbox}
     await connection.execute(
         "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s) AND ask <> %s",

@@ -1,4 +1,4 @@
-"""A workflow's transitions into the records: row, events, what waits for whom (docs/protocol.md §11)."""
+"""Writes a workflow's transitions into the records: row, events, open asks (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from tongyao.records.process.processes import ProcessUnknown
 
 
 class Journal(Repository):
-    """Where outboxes arrive, even twice or out of order: nothing is lost, nothing goes backwards but when the workflow did."""
+    """Accepts outboxes, also repeated ones or in another order. Nothing is lost, and the records go back only if the workflow did."""
 
     async def write(self, outbox: Outbox, run_id: str) -> bool:
-        """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that tells it.
+        """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that wrote the outbox.
 
-        Events go in once per `seq`. The row and the inbox follow the snapshot only where it is newer than what they show. The
-        end of a child is told to its parent. Returns whether the workflow went back behind what stood in the records, and
-        `operators/project_again` has not been called since. Raises `ProcessUnknown` when the process was never announced.
+        Each event is stored once per `seq`. The row and the inbox are updated only if the snapshot is newer than they
+        are. The end of a child is told to its parent. Returns whether the workflow went back to before the state of the
+        records while `operators/project_again` has not been called since. Raises `ProcessUnknown` if the process was
+        never announced.
         """
         process_id, seq = outbox.snapshot.process_id, outbox.snapshot.seq
         async with transaction(self._pool) as connection:
-            # The row first: it stays locked, so outboxes of one process go one after the other.
+            # The row is locked first, so outboxes of one process are written one after the other.
             stand = await _locked(connection, process_id)
             written = await write_events(connection, process_id, run_id, outbox.events, stand, next_seq=seq + 1)
             if written.newest and (written.epoch, seq) > (stand.epoch, stand.seq):
@@ -43,9 +44,9 @@ class Journal(Repository):
         return stand.went_back or written.superseded
 
     async def set_ended(self, process_id: str, outcome: str) -> None:
-        """Note an end that the workflow could not tell of itself: it was terminated, or failed.
+        """Note an end that the workflow could not report itself, because it was terminated or failed.
 
-        An end already noted stays as it was. Raises `ProcessUnknown`.
+        An end that is already noted stays unchanged. Raises `ProcessUnknown`.
         """
         async with transaction(self._pool) as connection:
             await _locked(connection, process_id)
@@ -62,7 +63,7 @@ class Journal(Repository):
             await _close(connection, process_id)
 
     async def knows(self, process_id: str, run_id: str) -> bool:
-        """Whether this run has written before, or nobody has: then nothing can be ahead of it."""
+        """Whether this run has written before, or no run has. In the second case the records cannot be ahead of it."""
         return bool(
             await self._value(
                 """SELECT 1 FROM processes p WHERE p.id = %(id)s AND (p.run_id = %(run)s OR p.seq = 0
@@ -72,11 +73,11 @@ class Journal(Repository):
         )
 
     async def project_again(self, state: State, run_id: str) -> int:
-        """Make the records follow a whole state: after a reset, or a restore of either server.
+        """Bring the records to a whole state, after a reset, or after either server was restored.
 
-        Row, seats and inbox are those of the state. Events that the records have beyond it are superseded; events that they miss
-        before it are lost, and nobody waits for them. Messages that the state has not applied are to be delivered again: returns
-        how many. Raises `ProcessUnknown`.
+        Row, seats and inbox become those of the state. Later events in the records are superseded. Earlier events that
+        are missing in the records are lost, and readers do not wait for them. Messages that the state has not applied
+        will be delivered again: returns their number. Raises `ProcessUnknown`.
         """
         outbox = Outbox(snapshot=snapshot(state, datetime.now(UTC)), events=tuple(state.outbox))
         process_id, seq = state.process_id, state.seq
@@ -100,7 +101,7 @@ async def _locked(connection: Connection, process_id: str) -> Position:
     )
     row = await cursor.fetchone()
     if row is None:
-        raise ProcessUnknown(f"there is no process {process_id!r}: rows are made before workflows")
+        raise ProcessUnknown(f"there is no process {process_id!r}: its row must be stored before its workflow starts")
     return Position(**row)
 
 
@@ -141,9 +142,9 @@ def _outcome(outbox: Outbox) -> str:
 
 
 async def _close(connection: Connection, process_id: str) -> None:
-    """What the end of a process leads to: its parent is told, and calls that nobody will claim again are orphaned.
+    """Apply the end of a process: its parent is told, and calls that will not be claimed again become orphaned.
 
-    What is reserved for them is released. An orphaned call may still settle, and what it used is counted then.
+    Their reservations are released. An orphaned call may still settle, and then its usage is counted.
     """
     await tell_parent(connection, process_id)
     await connection.execute(

@@ -12,13 +12,13 @@ from tongyao.records.process.processes import SELECT_PROCESSES, Processes, Proce
 
 
 class ProcessTree(Value):
-    """A process with those that came from its residuals, in the order in which they were announced."""
+    """A process with its children, in the order of their announcement."""
 
     process: ProcessRow
     children: tuple[ProcessTree, ...] = ()
 
     def all(self) -> tuple[ProcessRow, ...]:
-        """This process, then everything below it, depth first."""
+        """This process and all processes below it, depth first."""
         return (self.process, *(row for child in self.children for row in child.all()))
 
 
@@ -30,15 +30,15 @@ class ProcessLineage(Repository):
         self._processes = Processes(pool)
 
     async def children(self, process_id: str) -> list[ProcessRow]:
-        """The processes made of this one's residuals, oldest first."""
+        """The processes started for this process's residuals, oldest first."""
         return await self._all(
             ProcessRow, SELECT_PROCESSES + " WHERE p.parent_id = %s ORDER BY p.created_at, p.id", [process_id]
         )
 
     async def asked_in(self, process_id: str) -> frozenset[str]:
-        """Profiles of everybody who was asked to take part in a process, whatever they answered.
+        """The profiles of all people who were asked to take part in a process, with any answer.
 
-        Who said no is among them: nobody is to learn that from who is asked again.
+        People who said no are included. Otherwise a later selection would disclose who said no.
         """
         return frozenset(
             await self._column(
@@ -55,7 +55,7 @@ class ProcessLineage(Repository):
         )
 
     async def tree(self, process_id: str) -> ProcessTree:
-        """The branch that begins with this process; of a root, the whole tree. Raises `ProcessUnknown`."""
+        """The branch that begins with this process. For a root process it is the whole tree. Raises `ProcessUnknown`."""
         top = await self._processes.get(process_id)
         below = await self._all(
             ProcessRow,
@@ -65,7 +65,7 @@ class ProcessLineage(Repository):
         return _branch(top, below)
 
     async def tensions(self, root_id: str) -> dict[str, Tension]:
-        """The tension of every process of a tree, by process id; those of forks, not yet formulated, or erased, left out."""
+        """The tensions of the processes of a tree, by process id. Forks and processes without a readable tension are left out."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT id, tension_text_id FROM processes

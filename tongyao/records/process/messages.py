@@ -1,8 +1,9 @@
-"""The table `messages`: every message to a process is a row here before it is delivered (docs/protocol.md §8.2).
+"""The table `messages`: every message to a process is stored as a row before it is delivered (docs/protocol.md §8.2).
 
-A message has a number within its lane, given under a row lock. It is `pending` until its verdict is stored. It is leased to one
-relay at a time, and of one lane only one message is leased; a lease that its relay does not give back expires. The id of the row
-is also the id of the update, so the server applies a message once however often it is delivered.
+A message has a number within its lane, assigned under a row lock. It is `pending` until its verdict is stored. It is
+leased to one relay at a time, and only one message of a lane is leased at a time. A lease that is not given back
+expires. The id of the row is also the id of the workflow update. So the server applies a message once, even if it is
+delivered several times.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
 
 LEASE_SECONDS: Final = 30.0
-"""How long a message is leased to the relay that took it. Longer than one delivery should take."""
+"""The time for which a message is leased to a relay. It is longer than one delivery should take."""
 
 BY_AGENT: Final = frozenset({"mcp", "source"})
-"""Where messages come in that a person's own agent sends: they go by a lane of their own."""
+"""Origins of messages that a person's own agent sends. They have a lane of their own."""
 
 
 class MessageUnknown(RecordsError):
@@ -45,11 +46,11 @@ class KeyReused(RecordsError):
 
 
 class TooManyMessages(RecordsError):
-    """The lane holds as many messages as a process takes: nothing was stored."""
+    """The lane already contains the most messages that a process accepts. Nothing was stored."""
 
 
 class MessageText(Value):
-    """The text of a message, stored beside it: its owner, its kind in `texts`, and its body."""
+    """The text of a message, which is stored separately: its owner, its kind in `texts`, and its body."""
 
     owner: str
     kind: str
@@ -57,10 +58,11 @@ class MessageText(Value):
 
 
 class StoredMessage(Value):
-    """A row of `messages`. `payload`: the fields of its kind; it holds ids of texts, never texts. `via`: where it came in.
+    """A row of `messages`.
 
-    `failures`: answers of its process that were no verdict; `trouble`: why the last try gave none, a closed word. `login`: of an
-    operator. It is never sent along.
+    `payload`: the fields of the message's kind; it contains ids of texts, never texts. `via`: the origin of the
+    message. `failures`: replies of its process that were no verdict. `trouble`: the reason why the last try gave no
+    verdict, a closed word. `login`: the operator's login, which is never sent along.
     """
 
     id: str
@@ -94,7 +96,7 @@ class StoredMessage(Value):
 
 
 def message_text_id(process_id: str, author_id: str, key: str) -> str:
-    """The id under which the text of a message is stored; a message refers to its own text by this id."""
+    """The id under which the text of a message is stored. The message refers to its text by this id."""
     return text_id("words", process_id, author_id, key)
 
 
@@ -140,16 +142,16 @@ class Messages(Repository):
             raise _reused(message.key, process_id) from None
 
     async def get(self, id: str) -> StoredMessage:
-        """Raises `MessageUnknown`."""
+        """Return one message. Raises `MessageUnknown`."""
         found = await self._one(StoredMessage, "SELECT * FROM messages WHERE id = %s", [id])
         if found is None:
             raise MessageUnknown(f"there is no message {id}")
         return found
 
     async def said_last(self, process_id: str, lane: str, round_number: int) -> StoredMessage | None:
-        """What came last by this lane for a round, where it was not refused; None where nothing was said for it.
+        """The last message in this lane for a round that was not refused, or None.
 
-        Words that came late count in the round that their verdict names.
+        Words that arrived late count in the round of their verdict.
         """
         return await self._one(
             StoredMessage,
@@ -162,7 +164,7 @@ class Messages(Repository):
         )
 
     async def refused_residuals(self, process_id: str) -> frozenset[str]:
-        """Residuals for which the demander said that no process is started."""
+        """Residuals for which the demander decided that no process is started."""
         return frozenset(
             await self._column(
                 """SELECT payload ->> 'residual' AS residual FROM messages WHERE process_id = %s AND kind = 'approve_residual'
@@ -172,7 +174,7 @@ class Messages(Repository):
         )
 
     async def undelivered(self, process_id: str, lanes: Sequence[str]) -> bool:
-        """Whether a message of one of these lanes has no verdict yet and was not set aside."""
+        """Whether a message in one of these lanes has no verdict yet and was not set aside."""
         return bool(
             await self._value(
                 """SELECT 1 FROM messages WHERE process_id = %s AND lane = ANY(%s)
@@ -184,8 +186,9 @@ class Messages(Repository):
     async def due(self, limit: int = 20, *, lease: float = LEASE_SECONDS) -> Sequence[StoredMessage]:
         """Lease up to `limit` messages for `lease` seconds, oldest first.
 
-        Two relays asking at once get different messages, and neither waits for the other. Of one lane only the earliest is leased,
-        those that were set aside left out; one of those, when no other of its lane waits.
+        Two relays that ask at the same time get different messages, and neither waits for the other. Of each lane only
+        the earliest message that was not set aside is leased. A message that was set aside is leased if no other of its
+        lane waits.
         """
         async with reading(self._pool, StoredMessage) as cursor:
             await cursor.execute("UPDATE messages SET leased_until = NULL WHERE leased_until < now()")
@@ -199,19 +202,19 @@ class Messages(Repository):
                        RETURNING *""",
                     [lease, limit],
                 )
-            except errors.UniqueViolation:  # another relay has just taken one of the same lane
+            except errors.UniqueViolation:  # another relay has just leased a message of the same lane
                 return []
             return sorted(await cursor.fetchall(), key=lambda message: (message.created_at, message.id))
 
     async def next_due(self) -> float | None:
-        """In how many seconds the next message may be due by itself: its next try, or the end of its lease; None: there is none."""
+        """Seconds until the next message may become due: by its next try, or by the end of its lease. None if there is none."""
         seconds: float | None = await self._value("""SELECT extract(epoch FROM min(at) - now())::float AS seconds
                FROM (SELECT greatest(next_attempt_at, leased_until) AS at FROM messages WHERE state = 'pending') AS m
                WHERE at > now()""")
         return seconds
 
     async def take(self, id: str, *, lease: float = LEASE_SECONDS) -> StoredMessage | None:
-        """Lease one message, if nothing of its lane goes before it; None if something does, or if it has a verdict."""
+        """Lease one message if nothing of its lane goes first. None if something does, or if the message has a verdict."""
         async with reading(self._pool, StoredMessage) as cursor:
             try:
                 await cursor.execute(
@@ -227,9 +230,10 @@ class Messages(Repository):
     async def postpone(
         self, id: str, seconds: float, *, trouble: str, failed: bool = False, set_aside: bool = False
     ) -> None:
-        """End the lease; the next delivery is tried in so many seconds.
+        """End the lease. The next delivery is tried after this many seconds.
 
-        `failed`: the process has answered, and it was no verdict. `set_aside`: later ones of the lane may go first.
+        `failed`: the process replied, and the reply was no verdict. `set_aside`: later messages of the lane may be
+        delivered first.
         """
         await self._run(
             """UPDATE messages SET next_attempt_at = now() + make_interval(secs => %(seconds)s), leased_until = NULL,
@@ -240,7 +244,7 @@ class Messages(Repository):
         )
 
     async def set_aside_before(self, message: StoredMessage) -> Sequence[StoredMessage]:
-        """Earlier ones of its lane that were set aside and have no verdict."""
+        """Earlier messages of its lane that were set aside and have no verdict."""
         return await self._all(
             StoredMessage,
             """SELECT * FROM messages WHERE process_id = %s AND lane = %s AND number < %s
@@ -249,7 +253,7 @@ class Messages(Repository):
         )
 
     async def verdict(self, id: str, verdict: Verdict) -> StoredMessage:
-        """Store the verdict, unless there is one; return the message. Raises `MessageUnknown`."""
+        """Store the verdict unless there is one, and return the message. Raises `MessageUnknown`."""
         decided = await self._one(
             StoredMessage,
             """UPDATE messages SET state = 'decided', verdict = %s, decided_at = now(), leased_until = NULL
@@ -269,9 +273,10 @@ async def add_message(
     login: str = "",
     message_text: str | None = None,
 ) -> StoredMessage:
-    """Number a message within its lane and store it, in the caller's transaction; the same key again finds the same message.
+    """Number a message within its lane and store it, in the caller's transaction. A repetition with the same key
+    returns the stored message.
 
-    Raises as `Messages.put`, with `ForeignKeyViolation` for an unknown process.
+    Raises the same errors as `Messages.put`, and `ForeignKeyViolation` for an unknown process.
     """
     lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
     payload = message.model_dump(mode="json", exclude={"kind", "signature", *_ENVELOPE})
@@ -288,7 +293,8 @@ async def add_message(
                    (id, process_id, lane, number, key, kind, author, author_id, login, via, payload, text_id)
                SELECT %(id)s, %(process)s, %(lane)s, last, %(key)s, %(kind)s, %(author)s, %(author_id)s, %(login)s,
                       %(via)s, %(payload)s, %(text)s FROM numbered
-               ON CONFLICT DO NOTHING RETURNING *""",  # of either key: at one moment the id may be the first to clash
+               # no target: with two writers at once, the id may clash before the key
+               ON CONFLICT DO NOTHING RETURNING *""",
             {
                 "id": text_id("message", process_id, author_id, message.key),
                 "process": process_id,
@@ -313,7 +319,7 @@ async def add_message(
             stored = await cursor.fetchone()
     if stored is None:
         raise TooManyMessages(
-            f"{process_id} takes {MAX_MESSAGES:,} messages of {lane}, and has them: this one was not kept"
+            f"{process_id} accepts at most {MAX_MESSAGES:,} messages in lane {lane} and already has them: this one was not stored"
         )
     if stored.kind != message.kind or {**stored.payload, "ask": ""} != {**payload, "ask": ""}:
         raise _reused(message.key, process_id)
@@ -321,10 +327,11 @@ async def add_message(
 
 
 async def send_again(connection: Connection, process_id: str, lanes: Mapping[str, int]) -> int:
-    """The workflow has gone back to a state in which `lanes` (lane → number of its last applied message) were applied.
+    """Mark messages for delivery again, after the workflow went back to the state `lanes` (lane → number of its last
+    applied message).
 
-    What was applied after it, and ends of children whatever became of them, are to be delivered again, in order; returns how
-    many. New messages are numbered above those that the workflow has.
+    Accepted messages after that state are delivered again, in order, and so are messages about ends of children,
+    accepted or not. Returns their number. New messages get numbers above those that the workflow has applied.
     """
     await connection.execute(
         """INSERT INTO lanes AS l (process_id, lane, last)
@@ -343,15 +350,15 @@ async def send_again(connection: Connection, process_id: str, lanes: Mapping[str
 
 
 _ENVELOPE: Final = ("key", "author", "lane", "number")
-"""Fields that every message has; they stand in columns of their own."""
+"""Fields that every message has. They are stored in columns of their own."""
 
 _FREE = """NOT EXISTS (SELECT 1 FROM messages o
     WHERE (o.process_id, o.lane) = (m.process_id, m.lane) AND o.id <> m.id AND o.state = 'pending'
       AND (o.leased_until IS NOT NULL
         OR (o.set_aside_at IS NULL AND (o.number < m.number OR m.set_aside_at IS NOT NULL))
         OR (m.set_aside_at IS NOT NULL AND o.number < m.number AND o.next_attempt_at <= now())))"""
-"""Nothing of the lane is on its way or goes first. What was set aside goes after everything that was not."""
+"""No other message of the lane is leased or goes first. Messages that were set aside go after all others."""
 
 
 def _reused(key: str, process_id: str) -> KeyReused:
-    return KeyReused(f"key {key!r} was used for another message to {process_id}: a new message needs a new key")
+    return KeyReused(f"key {key!r} was already used for another message to {process_id}: a new message needs a new key")

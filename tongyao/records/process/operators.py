@@ -1,4 +1,4 @@
-"""The operators' log: who resumed, cancelled, extended, projected anew (docs/operations.md §5)."""
+"""The operators' log: who resumed, cancelled, extended or projected again (docs/operations.md §5)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Repository
 
 Act = Literal["project_again"]
-"""What operators do to a process that is no message to it."""
+"""Acts of operators on a process that are not messages to it."""
 
 DECODED: Final = "decode_payloads"
 
 
 class OperatorAct(Value):
-    """One thing an operator did: the kind of a message, an `Act`, or `DECODED`. `refused`: the code of its refusal, empty otherwise.
+    """One act of an operator: the kind of a message, an `Act`, or `DECODED`.
 
-    `times`: how many payloads were decoded. `process_id` is empty then, since payloads do not tell whose they are.
+    `refused`: the code of its refusal, otherwise empty. `times`: the number of decoded payloads. `process_id` is empty
+    for `DECODED`, because payloads do not show their process.
     """
 
     at: datetime
@@ -30,7 +31,7 @@ class OperatorAct(Value):
 
 
 class OperatorLog(Repository):
-    """Messages of operators stand in `messages`; only what is no message is written here."""
+    """Messages of operators are in `messages`. This log adds the acts that are not messages."""
 
     async def note(self, process_id: str, act: Act, *, login: str, via: str) -> None:
         await self._run(
@@ -39,7 +40,10 @@ class OperatorLog(Repository):
         )
 
     async def note_decoded(self, payloads: int, *, login: str, via: str) -> None:
-        """Payloads of Temporal were decoded. What one operator decodes within a minute is one row: pages ask again and again."""
+        """Note that payloads of Temporal were decoded.
+
+        All decoding of one operator within a minute is one row, because pages request it repeatedly.
+        """
         known = await self._run(
             """UPDATE operator_acts SET times = times + %s
                WHERE act = %s AND login = %s AND via = %s AND at > now() - interval '1 minute'""",
@@ -54,7 +58,7 @@ class OperatorLog(Repository):
     async def acts(
         self, *, process_id: str | None = None, login: str | None = None, limit: int = 100
     ) -> list[OperatorAct]:
-        """What operators did, the newest first; of one process, of one operator."""
+        """The acts of operators, newest first. Optionally only of one process or one operator."""
         return await self._all(
             OperatorAct,
             _ACTS + " ORDER BY at DESC, process_id LIMIT %(limit)s",

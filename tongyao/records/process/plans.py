@@ -1,4 +1,4 @@
-"""Plans, deliveries, and what each participant answered. Words are in `texts`."""
+"""Plans, deliveries, and participants' answers. Their words are in `texts`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tongyao.records.database import Repository
 
 
 class PlanRow(Value):
-    """One revision of a plan: its JSON and its Markdown by id, and how many of its claims have a source."""
+    """One revision of a plan: the ids of its JSON and its Markdown, the number of claims, and the number of claims with a source."""
 
     revision: int
     text_id: str
@@ -26,7 +26,7 @@ class PlanRow(Value):
 
 
 class DeliveryRow(Value):
-    """One participant's part of one revision."""
+    """One participant's own part of one revision of the plan."""
 
     revision: int
     alias: str
@@ -36,7 +36,7 @@ class DeliveryRow(Value):
 
 
 class AnswerRow(Value):
-    """One participant's own decision on one revision; `text_id` where they said more."""
+    """One participant's decision on one revision. `text_id` is set if they added words."""
 
     revision: int
     alias: str
@@ -46,7 +46,7 @@ class AnswerRow(Value):
 
 
 class Acceptance(Value):
-    """How plans were answered. `asked`: deliveries to participants, of the revision that holds."""
+    """The answers to plans. `asked`: the number of deliveries to participants, of valid revisions."""
 
     asked: int
     commit: int
@@ -55,7 +55,7 @@ class Acceptance(Value):
 
     @property
     def rate(self) -> float | None:
-        """通过率: those who committed among those who answered, 0 to 1; None before anybody did."""
+        """通过率: the share of commitments among all answers, 0 to 1. None if there is no answer."""
         answered = self.commit + self.decline + self.propose
         return self.commit / answered if answered else None
 
@@ -69,7 +69,7 @@ ANSWERS: Final = """SELECT revision, alias, decision, text_id, at
 
 
 class Plans(Repository):
-    """Plans of processes. A revision or a delivery written again is replaced; the first answer stays."""
+    """Plans of processes. A revision or a delivery that is written again is replaced. The first answer stays."""
 
     async def put_plan(self, process_id: str, row: PlanRow) -> None:
         await self._run(
@@ -88,7 +88,7 @@ class Plans(Repository):
         return await self._all(PlanRow, PLANS, {"process": process_id})
 
     async def latest(self, process_id: str) -> PlanRow | None:
-        """The revision that holds; None before there is a plan."""
+        """The valid revision, which is the last one. None if there is no plan yet."""
         plans = await self.plans(process_id)
         return plans[-1] if plans else None
 
@@ -103,11 +103,11 @@ class Plans(Repository):
         )
 
     async def answers(self, process_id: str) -> list[AnswerRow]:
-        """By revision, then alias."""
+        """The answers of a process, by revision, then alias."""
         return await self._all(AnswerRow, ANSWERS, {"process": process_id})
 
     async def decisions(self, process_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-        """What was answered to the plans that hold, by process and alias."""
+        """The answers to the valid plans, by process and alias."""
         found: dict[str, dict[str, str]] = {}
         for row in await self._rows(
             """SELECT process_id, alias, decision FROM answers a
@@ -122,7 +122,7 @@ class Plans(Repository):
     async def acceptance(
         self, *, process_id: str | None = None, scene: str | None = None, since: datetime | None = None
     ) -> Acceptance:
-        """Answers to the latest revision of each plan: of one process, of a scene, of plans made since then, or of all."""
+        """Count answers to the latest revision of each plan. Optionally only of one process, of a scene, or of plans made since a time."""
         found = await self._one(
             Acceptance,
             """WITH held AS (

@@ -1,6 +1,7 @@
-"""The rows of `processes`: made before the workflow is started, from then on a projection of its transitions.
+"""The rows of `processes`. A row is created before the workflow starts. Then it is a projection of the workflow's
+transitions.
 
-Only `journal` writes what a workflow decides (phase, round, …); here a process is announced, found, listed.
+Only `journal` writes the workflow's decisions (phase, round, …). This module announces, finds and lists processes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tongyao.records.database import RecordsError, Repository, RowT, transaction
 from tongyao.records.people.scenes import SceneUnknown
 
 MAX_PAGE = 200
-"""Most rows of one page of a list."""
+"""The most rows on one page of a list."""
 
 
 class ProcessUnknown(RecordsError):
@@ -28,19 +29,19 @@ class ProcessUnknown(RecordsError):
 
 
 class ProcessExists(RecordsError):
-    """The id is taken by a process of somebody else, or about something else."""
+    """The id belongs to a process of another demander, or with another intent."""
 
 
 class BranchCancelled(RecordsError):
-    """The parent was cancelled with everything below it: no child of it is announced any more."""
+    """The parent was cancelled together with everything below it. No further child of it is announced."""
 
 
 class BadCursor(RecordsError):
-    """The cursor of a page does not come from the page before."""
+    """The cursor of a page does not come from the previous page."""
 
 
 class NewProcess(Value):
-    """A process as it is announced. `tension_text_id` and `grade` only when the tension is brought along."""
+    """A process to be announced. `tension_text_id` and `grade` are set only if the tension is given at the start."""
 
     id: str
     demander: str
@@ -58,16 +59,17 @@ class NewProcess(Value):
     forked_from: str | None = None
     fork_round: int = 0
     first_origin: str | None = None
-    began_at: datetime | None = Field(default=None, description="Of a fork: when its origin began.")
+    began_at: datetime | None = Field(default=None, description="For a fork: when its origin began.")
 
 
 class ProcessRow(Value):
-    """One process as it was after transition `seq`. The workflow run `run_id` wrote it; its events carry `epoch`.
+    """One process in its state after transition `seq`. The workflow run `run_id` wrote it, and its events have the
+    epoch `epoch`.
 
-    `went_back`: that run says otherwise than before, and its whole state has not been asked for since.
-    `forked_from`: of a fork its origin, `first_origin` the first one of all, `fork_round`: the first round in which its changes hold.
-    `began_at`: when it began, or its origin.
-    `participants` counts those still in the room. `suspended`: codes of all causes; empty while the process goes on.
+    `went_back`: that run contradicted earlier events, and its whole state was not requested since. `forked_from`: the
+    origin of a fork. `first_origin`: the first origin in a line of forks. `fork_round`: the first round in which the
+    fork's changes apply. `began_at`: when it began; for a fork, when its origin began. `participants`: the number of
+    people still in the room. `suspended`: codes of all causes; empty while it is not suspended.
     """
 
     id: str
@@ -108,7 +110,7 @@ class ProcessRow(Value):
 
     @property
     def first(self) -> str:
-        """The process whose aliases it has: itself, or of a fork the first origin."""
+        """The process whose aliases it uses: itself, or for a fork the first origin."""
         return self.first_origin or self.id
 
     @property
@@ -119,11 +121,11 @@ class ProcessRow(Value):
 _STORED = ", ".join(f"p.{name}" for name in ProcessRow.model_fields if name != "participants")
 SELECT_PROCESSES: Final = f"""SELECT {_STORED},
     (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants FROM processes p"""
-"""For rows of `ProcessRow`. The columns are named, so that PostgreSQL prepares what every step asks."""
+"""For rows of `ProcessRow`. The columns are named so that PostgreSQL prepares this statement, which every step uses."""
 
 
 class StepRow(ProcessRow):
-    """A process as a step of it reads it: with its manifest by part, and the limits of the budget that it is the root of."""
+    """A process as its steps read it: with its manifest by part, and the limits of the budget if it is the root of one."""
 
     manifest: dict[str, dict[str, Any]]
     has_budget: bool
@@ -140,7 +142,7 @@ _AT_STEP: Final = SELECT_PROCESSES.replace(
 
 
 class ProcessPage(Value):
-    """Processes, newest first; `next` is the cursor of the following page, None at the end."""
+    """Processes, newest first. `next` is the cursor of the next page, or None at the end."""
 
     rows: list[ProcessRow]
     next: str | None
@@ -150,9 +152,10 @@ class Processes(Repository):
     """All processes."""
 
     async def create(self, new: NewProcess) -> ProcessRow:
-        """Announce a process: the row first, then the workflow. The same once more changes nothing.
+        """Announce a process: the row is stored before the workflow starts. A repetition changes nothing.
 
-        Raises `ProcessExists` when the id stands for another demander or intent, `SceneUnknown`, `BranchCancelled`.
+        Raises `ProcessExists` if the id belongs to another demander or intent. Raises `SceneUnknown`,
+        `BranchCancelled`.
         """
         try:
             await self._insert(new)
@@ -163,20 +166,20 @@ class Processes(Repository):
         row = await self.get(new.id)
         theirs = (row.demander, row.intent_text_id, row.parent_id)
         if theirs != (new.demander, new.intent_text_id, new.parent_id):
-            raise ProcessExists(f"process {new.id!r} exists, with another demander or intent: choose another id")
+            raise ProcessExists(f"process {new.id!r} already exists with another demander or intent: choose another id")
         return row
 
     async def mark_started(self, process_id: str) -> None:
-        """The workflow exists. Raises `ProcessUnknown`."""
+        """Note that the workflow exists. Raises `ProcessUnknown`."""
         if not await self._run("UPDATE processes SET started = true, updated_at = now() WHERE id = %s", [process_id]):
             await self.get(process_id)
 
     async def get(self, process_id: str) -> ProcessRow:
-        """Raises `ProcessUnknown`."""
+        """Return one process. Raises `ProcessUnknown`."""
         return await self._known(ProcessRow, SELECT_PROCESSES + " WHERE p.id = %s", process_id)
 
     async def at_step(self, process_id: str) -> StepRow:
-        """Raises `ProcessUnknown`."""
+        """Return one process for a step. Raises `ProcessUnknown`."""
         return await self._known(StepRow, _AT_STEP, process_id)
 
     async def _known(self, kind: type[RowT], query: str, process_id: str) -> RowT:
@@ -186,7 +189,7 @@ class Processes(Repository):
         return row
 
     async def ids_like(self, beginning: str) -> Sequence[str]:
-        """Ids that begin with this, with or without the `c-` before it; the newest process first."""
+        """Ids that begin with this text, with or without a preceding `c-`, newest process first."""
         escaped = beginning.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         return await self._column(
             """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s ORDER BY created_at DESC, id LIMIT 20""",
@@ -194,7 +197,7 @@ class Processes(Repository):
         )
 
     async def usual_cost(self) -> Decimal | None:
-        """US dollars: half of the last hundred completed processes cost no more. None for fewer than three."""
+        """The median cost in US dollars of the last hundred completed processes. None if fewer than three have completed."""
         usual: Decimal | None = await self._value(
             """SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM (
                    SELECT cost FROM processes WHERE outcome = 'completed' AND parent_id IS NULL
@@ -222,10 +225,11 @@ class Processes(Repository):
         limit: int = 50,
         cursor: str | None = None,
     ) -> ProcessPage:
-        """Those that match every filter given, newest first, at most `limit` (capped at `MAX_PAGE`).
+        """The processes that match all given filters, newest first, at most `limit` (capped at `MAX_PAGE`).
 
-        `cause` is the code of a cause of a suspension. `participant` is a profile id: forks are not among their processes. `origin`: only its forks. `person` is either side: the demander, or somebody in the room. `since` is
-        included, `until` is not; both ask for when a process was announced. Raises `BadCursor`.
+        `cause`: the code of a cause of suspension. `participant`: a profile id; forks are left out. `origin`: only
+        forks of this process. `person`: the demander, or a person in the room. `since` is inclusive, `until` is
+        exclusive; both refer to the time of announcement. Raises `BadCursor`.
         """
         limit = max(1, min(limit, MAX_PAGE))
         before, before_id = _read_cursor(cursor) if cursor else (None, None)
@@ -274,7 +278,7 @@ class Processes(Repository):
                 return
 
     async def count_open(self, demander: str) -> int:
-        """How many processes of this demander have not ended; children are not counted."""
+        """The number of open processes of this demander. Children do not count."""
         return int(
             await self._value(
                 "SELECT count(*) AS open FROM processes WHERE demander = %s AND ended_at IS NULL AND parent_id IS NULL",
@@ -285,13 +289,14 @@ class Processes(Repository):
     async def _insert(self, new: NewProcess) -> None:
         async with transaction(self._pool) as connection:
             if new.parent_id is not None:
-                # Held until the child is there: who cancels the branch then finds it, or is found here.
+                # The lock lasts until the child is stored. So a caller who cancels the branch sees the child, or this
+                # code sees the cancellation.
                 cursor = await connection.execute(
                     "SELECT branch_cancelled FROM processes WHERE id = %s FOR SHARE", [new.parent_id]
                 )
                 parent = await cursor.fetchone()
                 if parent is not None and parent["branch_cancelled"]:
-                    raise BranchCancelled(f"{new.parent_id} was cancelled with everything below it")
+                    raise BranchCancelled(f"{new.parent_id} was cancelled together with everything below it")
             await connection.execute(
                 """INSERT INTO processes (id, scene_id, demander, root_id, parent_id, depth, phase, language,
                        intent_text_id, tension_text_id, grade, settings, open_record, forked_from, first_origin,
@@ -307,7 +312,7 @@ def _read_cursor(cursor: str) -> tuple[datetime, str]:
     at, _, id = cursor.partition("~")
     try:
         if "\x00" in id:
-            raise ValueError("PostgreSQL knows no NUL")
+            raise ValueError("PostgreSQL accepts no NUL character")
         return datetime.fromisoformat(at), id
     except ValueError:
         raise BadCursor("this cursor is not from this list: start again without one") from None

@@ -1,4 +1,4 @@
-"""The record of the rounds: who said how much and what the catalyst saw, by text ids."""
+"""The record of the rounds: projections and observations, with counts and text ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tongyao.records.database import Repository, transaction
 
 
 class ProjectionRow(Value):
-    """One turn. `text_id`: JSON of the `Projection`, None if nothing was said; `guards`: counts by guard."""
+    """One turn. `text_id`: JSON of the `Projection`; None if nothing was said. `guards`: counts by guard."""
 
     round: int
     alias: str
@@ -33,7 +33,7 @@ class ProjectionRow(Value):
 
 
 class ObservationRow(Value):
-    """One round's observation. `text_id` is the JSON of the `Observation`."""
+    """One round's observation. `text_id`: JSON of the `Observation`."""
 
     round: int
     verdict: Verdict
@@ -53,7 +53,7 @@ OBSERVATIONS: Final = """SELECT round, verdict, text_id, chars, struck, guards, 
 
 
 class Rounds(Repository):
-    """Projections and observations of processes. Writing a turn or a round again replaces it."""
+    """Projections and observations of processes. A turn or a round that is written again is replaced."""
 
     async def put_projections(
         self,
@@ -63,11 +63,12 @@ class Rounds(Repository):
         revisions: Mapping[str, int] = MappingProxyType({}),
         run_id: str = "",
     ) -> None:
-        """Write turns, each unless the step that does is late for it: then it is not written.
+        """Write turns. A turn is skipped if the step that writes it is late.
 
-        It is late where the participant has left in this round; and where `run_id`, the run of the workflow that the step is of, has
-        heard other words since, or has let the turn lapse. `revisions`: which of the turn's words it holds, by alias; 1 where
-        it is not named. A run that has written nothing yet may have been reset: what stands in the events is not its own.
+        The step is late if the participant has left in this round. It is also late if the workflow run `run_id`, to
+        which the step belongs, has received newer words since or has let the turn lapse. `revisions`: the revision of
+        the turn's words that is written, by alias; 1 if missing. If a run has written nothing yet, it may be the result
+        of a reset, and the events in the records are not its own.
         """
         turns = [
             {
@@ -119,5 +120,5 @@ class Rounds(Repository):
         return await self._all(ProjectionRow, PROJECTIONS, {"process": process_id, "aliases": None})
 
     async def observations(self, process_id: str) -> list[ObservationRow]:
-        """By round."""
+        """The observations of a process, by round."""
         return await self._all(ObservationRow, OBSERVATIONS, {"process": process_id})

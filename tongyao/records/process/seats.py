@@ -1,4 +1,4 @@
-"""Who is in the room of a process: seats, the frozen manifest, who the field found (docs/protocol.md §3)."""
+"""The people of a process: seats, the frozen manifest, candidates found by the field (docs/protocol.md §3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tongyao.records.privacy.texts import TextErased
 
 
 class SeatRow(Value):
-    """Who sits under an alias. `person` is their profile's id, or the demander's own where they have no profile."""
+    """The person under an alias. `person` is their profile's id, or the demander's own id if they have no profile."""
 
     alias: str
     person: str
@@ -30,14 +30,14 @@ class SeatRow(Value):
 
     @property
     def profile(self) -> ProfileRef | None:
-        """The version that is frozen for this seat."""
+        """The profile version that is frozen for this seat."""
         if self.profile_id is None or self.profile_version is None:
             return None
         return ProfileRef(profile_id=self.profile_id, version=self.profile_version)
 
     @classmethod
     def of(cls, profile: ProfileVersion, *, alias: str, endpoint: str, fallback: str, joined_round: int = 1) -> SeatRow:
-        """A seat for one version of a profile."""
+        """Make a seat for one version of a profile."""
         return cls(
             alias=alias,
             person=profile.profile_id,
@@ -50,10 +50,10 @@ class SeatRow(Value):
 
 
 class CandidateRow(Value):
-    """Somebody found from one perspective. `reasons` are spans and labels; words stay in the profile.
+    """A person found from one perspective. `reasons` are spans and labels, without words of the profile.
 
-    `round`: 0 if found before the rounds. Otherwise the round after which they were found, for what was open then
-    (docs/protocol.md §3.8).
+    `round`: 0 if the person was found before the rounds. Otherwise the round after which they were found, for the needs
+    then open (docs/protocol.md §3.8).
     """
 
     perspective: str
@@ -73,16 +73,16 @@ class Seats(Repository):
     """Seats, manifests and candidates of processes."""
 
     async def seat(self, process_id: str, seats: Sequence[SeatRow]) -> None:
-        """Seat these people, or change how they are seated; who sits under an alias never changes.
+        """Seat these people, or change the data of their seats. The person under an alias never changes.
 
-        Raises `TextErased`, and seats nobody, where one of them was erased: an erasure that begins later finds the seat.
+        If one of them was erased, raises `TextErased` and seats nobody. An erasure that begins later finds the seat.
         """
         people = sorted({seat.person for seat in seats})
         async with transaction(self._pool) as connection:
             for person in people:
                 await wait_for_others(connection, f"person/{person}")
             if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = ANY(%s)", [people])).rowcount:
-                raise TextErased("somebody was erased who was about to be seated")
+                raise TextErased("a person to be seated was erased")
             await connection.execute(
                 """INSERT INTO seats (process_id, alias, profile_id, profile_version, endpoint, seated_endpoint, fallback,
                        seated_fallback, active, joined_round)
@@ -97,11 +97,11 @@ class Seats(Repository):
             )
 
     async def seats(self, process_id: str) -> list[SeatRow]:
-        """Everybody who ever sat there, in alias order."""
+        """All people who ever had a seat in the process, in alias order."""
         return await self._all(SeatRow, SEATS, {"process": process_id})
 
     async def spoke_for_themselves(self, process_id: str) -> dict[str, EndpointKind]:
-        """Profile ids of those for whom no proxy spoke at the end, with what did: they themselves, or their agent."""
+        """Profile id → endpoint of the people for whom no proxy spoke at the end: a `human` or an `agent`."""
         return {
             seat.profile_id: EndpointKind(seat.endpoint)
             for seat in await self.seats(process_id)
@@ -109,9 +109,10 @@ class Seats(Repository):
         }
 
     async def freeze(self, process_id: str, parts: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Freeze parts of the manifest (`*`, or an alias); returns all of it: of each part what was written first.
+        """Freeze parts of the manifest (`*`, or an alias). Returns the whole manifest, in which the first version of a
+        part stays.
 
-        The part of an alias under which nobody was seated is written anew.
+        The part of an alias without a seat is overwritten.
         """
         await self._run(
             """INSERT INTO manifests (process_id, part, body)
@@ -128,7 +129,7 @@ class Seats(Repository):
         return await self._mapping("SELECT part, body FROM manifests WHERE process_id = %s", [process_id])
 
     async def find(self, process_id: str, candidates: Sequence[CandidateRow], *, round_number: int = 0) -> None:
-        """Replace those found for a process before the rounds, or after one of them, by these."""
+        """Replace the candidates found before the rounds, or after round `round_number`."""
         async with transaction(self._pool) as connection:
             await connection.execute(
                 "DELETE FROM candidates WHERE process_id = %s AND round = %s", [process_id, round_number]
@@ -141,7 +142,7 @@ class Seats(Repository):
             )
 
     async def candidates(self, process_id: str, *, round_number: int | None = None) -> list[CandidateRow]:
-        """By round, perspective and rank; of one round only where it is given."""
+        """The candidates by round, perspective and rank; of one round only if it is given."""
         return await self._all(
             CandidateRow,
             """SELECT c.perspective, c.rank, c.profile_id, c.score, c.round,

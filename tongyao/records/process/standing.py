@@ -1,7 +1,8 @@
-"""Standing tensions: what waits in a scene until somebody comes for it, and who came (docs/protocol.md §7.8).
+"""Standing tensions that wait in a scene until somebody answers them, and the people found for them (docs/protocol.md
+§7.8).
 
-Who is new is held against them once for each version. The transaction that notes a version as searched also holds what was found and
-opens what is asked of the demanders: a kill loses nothing and repeats nothing.
+Each new profile version is compared with the standing tensions once. One transaction marks the version as searched, stores the people
+found and opens the asks to the demanders. So an interruption loses nothing and repeats nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class StandingTension(Value):
 
 
 class StandingMatch(Value):
-    """Somebody who answers a standing tension. `perspective` is empty of those who stepped forward themselves; `begun`: the demander's answer."""
+    """A person who answers a standing tension.
+
+    `perspective`: empty for people who stepped forward themselves. `begun`: the demander's answer.
+    """
 
     standing_id: str
     profile_id: str
@@ -70,7 +74,7 @@ class StandingTensions:
         self._pool = pool
 
     async def not_looked_through(self, most: int = 50) -> list[str]:
-        """Processes in which something may have stayed open: those that ended, and those for which too few people were found."""
+        """Processes that may have left something open: ended processes, and processes for which too few people were found."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(_NOT_LOOKED_THROUGH, [most])
             return [row["id"] for row in await cursor.fetchall()]
@@ -96,7 +100,7 @@ class StandingTensions:
             )
 
     async def close(self, id: str, now: datetime, *, child: str | None = None) -> None:
-        """It waits no longer. `child`: the process that takes it up."""
+        """End its waiting. `child`: the process that takes it up."""
         async with transaction(self._pool) as connection:
             await connection.execute(
                 "UPDATE standing_tensions SET closed_at = %s, child = COALESCE(%s, child) WHERE id = %s AND closed_at IS NULL",
@@ -105,7 +109,9 @@ class StandingTensions:
             await connection.execute(_CLOSE_ASKS, {"now": now})
 
     async def close_those_over(self, now: datetime) -> None:
-        """Close those whose date is past, whose residual has a process, or whose process goes on otherwise; with what they asked."""
+        """Close standing tensions whose date has passed, whose residual has a process, or whose process continued. Also
+        close their asks.
+        """
         async with transaction(self._pool) as connection:
             await connection.execute(
                 """UPDATE standing_tensions s SET closed_at = %(now)s
@@ -121,7 +127,7 @@ class StandingTensions:
         return await fetch_one(self._pool, StandingTension, "SELECT * FROM standing_tensions WHERE id = %s", [id])
 
     async def of_demander(self, person: str) -> list[StandingTension]:
-        """Those that wait, and those that were taken up; the newest first."""
+        """A demander's standing tensions that wait or were taken up, newest first."""
         return await fetch_all(
             self._pool,
             StandingTension,
@@ -131,7 +137,7 @@ class StandingTensions:
         )
 
     async def waiting(self, scene: str, now: datetime) -> list[StandingTension]:
-        """Those that wait in a scene, the oldest first."""
+        """The standing tensions that wait in a scene, oldest first."""
         return await fetch_all(
             self._pool,
             StandingTension,
@@ -141,7 +147,7 @@ class StandingTensions:
         )
 
     async def scenes(self) -> list[str]:
-        """Scenes in which somebody is new or changed, or a standing tension is."""
+        """Scenes with new or changed people, or with a new standing tension."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 """SELECT DISTINCT scene_id FROM profiles WHERE searched_version < current_version AND deleted_at IS NULL
@@ -192,12 +198,12 @@ class StandingTensions:
             return await self.ask(now)
 
     async def ask(self, now: datetime) -> int:
-        """Ask the demanders about who was found and not told yet, as often as each of them may be told; the nearest first."""
+        """Ask the demanders about people found and not reported yet, nearest first, within each demander's limits."""
         async with one_at_a_time(self._pool, "standing"), session(self._pool) as connection:
             return (await connection.execute(_ASK, {"now": now, "most": MOST_PER_DAY, "demander": DEMANDER})).rowcount
 
     async def matches(self, id: str) -> list[StandingMatch]:
-        """Who was found for one and is there still, in the order in which they came."""
+        """The people found for a standing tension who are still in the scene, in the order of their arrival."""
         return await fetch_all(
             self._pool,
             StandingMatch,
@@ -207,7 +213,7 @@ class StandingTensions:
         )
 
     async def match(self, process_id: str, ask: str) -> tuple[StandingTension, StandingMatch] | None:
-        """What an ask of a process is about."""
+        """The standing tension and the person that an ask of a process is about."""
         _, id, number = [*ask.split("/"), "", ""][:3]
         standing = await self.get(id)
         if standing is None or standing.process_id != process_id:
@@ -271,4 +277,4 @@ _CLOSE_ASKS: Final = f"""
     WHERE i.ask = '{Ask.CANDIDATE}' AND i.closed_at IS NULL AND i.process_id = s.process_id
       AND i.id = s.process_id || '/{Ask.CANDIDATE}/' || s.id || '/' || m.number
       AND (s.closed_at IS NOT NULL OR m.begun IS NOT NULL)"""
-"""Close the asks of standing tensions that are closed, and those that were answered."""
+"""Close the asks of closed standing tensions, and the asks that were answered."""
