@@ -47,7 +47,7 @@ async def test_five_people_are_answered_on_the_command_line(delegating: Stack, t
     assert call is not None
     (wrong := tmp_path / "wrong.json").write_text("I would say yes.")
     refused = await tongyao("calls", "answer", call.group(), "--file", str(wrong), "--as", "ann")
-    assert refused.exit_code != 0 and "holds no JSON object" in str(refused.exception)
+    assert refused.exit_code != 0 and "contains no JSON object" in str(refused.exception)
     listed = await tongyao("calls", "list", "--process", pid, "--as", "ann")
     assert call.group() in listed.output and "yours" in listed.output
     shown = await tongyao("why", pid)

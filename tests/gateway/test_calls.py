@@ -81,7 +81,7 @@ async def test_an_assistant_over_mcp_answers_every_call_of_five_people(delegatin
             assert call["answer_schema"]["required"] and "<data" in call["input"]
             if len(asked) == 1:
                 refused = await client.call_tool("answer_call", {"call": call["id"], "answer": "I cannot say."})
-                assert refused.is_error and "holds no JSON object" in text_of(refused)
+                assert refused.is_error and "contains no JSON object" in text_of(refused)
                 again = said_by(await client.call_tool("next_call", {"process_id": pid}))
                 assert again["call"]["id"] == call["id"], "a refused answer leaves the call with who has it"
             text = answer_to(call["step"], call["input"], round=call["round"])
@@ -257,7 +257,7 @@ async def test_a_facilitator_answers_by_hand_in_the_console(delegating: GatewayH
         assert "ferry timetable" in page
         form = {"form_token": field(page, "form_token"), "text": "not JSON"}
         refused = await browser.post(f"/console/calls/{first['id']}", data=form)
-        assert refused.status_code == 422 and "holds no JSON object" in refused.text and "not JSON" in refused.text
+        assert refused.status_code == 422 and "contains no JSON object" in refused.text and "not JSON" in refused.text
         form["text"] = answer_to("formulate", "")
         sent = await browser.post(f"/console/calls/{first['id']}", data=form)
         assert sent.headers["location"] == f"/console/calls?answered={first['id']}"

@@ -99,7 +99,7 @@ async def test_a_memory_that_another_build_recited_is_recited_again(pool: Pool, 
         await connection.execute(
             "UPDATE highway_memories SET arrays = %s, fingerprint = 'other' WHERE owner = %s", [other.getvalue(), owner]
         )
-    with pytest.raises(NotRecited, match="of another build"):
+    with pytest.raises(NotRecited, match="made by another build"):
         await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])
     await Highway(pool).recite(owner, 1, [PROFILE])
     found, _ = await Highway(pool).seek(owner, 1, [PROFILE], [QUESTION])

@@ -129,7 +129,7 @@ async def test_after_the_end_a_hole_may_still_go_to_the_field_and_only_a_hole(st
         await here.say(pid, "conclude")
         await here.end(pid)
         for nobody in (ada, cy, "P09"):
-            with pytest.raises(BadInput, match="nobody of this alias declined"):
+            with pytest.raises(BadInput, match="no participant with this alias declined"):
                 await start_child(here.context, pid, f"plan/1/hole/{nobody}")
         child = await start_child(here.context, pid, f"plan/1/hole/{bo}")
         assert child == await start_child(here.context, pid, f"plan/1/hole/{bo}")
