@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.reading import (
+    CitedSource,
     concerning,
     matrix,
     observations,
@@ -152,6 +153,12 @@ def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:
     assert "Nothing new was found." in shown(
         "{{ parts.observation(seen, 'n') }}", seen=observations(view_of(FIRST, SECOND, silent))[2], view=view
     )
+
+
+def test_a_source_of_the_demander_is_a_line_of_the_tension_or_an_answer_of_theirs() -> None:
+    sources = [CitedSource("T/B1", "P00", 0, "The quay is dark."), CitedSource("R2/P00/1", "P00", 2, "I keep a boat.")]
+    page = shown("{{ parts.cites(sources) }}", view=view_of(FIRST, alias="P02"), sources=sources)
+    assert page.index("The quay is dark.") < page.index("P00") < page.index("I keep a boat.")
 
 
 def test_what_somebody_says_in_an_open_round_changes_nothing_that_others_see() -> None:
