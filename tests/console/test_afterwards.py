@@ -199,7 +199,7 @@ async def test_the_demander_reads_which_steps_are_theirs_and_says_what_came_of_t
         came = page.locator("#came")
         await came.get_by_label("What you asked for").select_option("partly")
         await came.get_by_label("In your words").fill("It is the Thursday sailing.")
-        await came.get_by_role("button", name="Keep it").click()
+        await came.get_by_role("button", name="Save").click()
         await page.get_by_role("status").filter(has_text="Noted.").wait_for()
         assert await came.get_by_label("In your words").input_value() == "It is the Thursday sailing."
     [row] = await console.harness.stack.repositories.feedback.of_process(pid)

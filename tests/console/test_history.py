@@ -24,7 +24,7 @@ async def test_processes_are_found_by_words_role_and_state(console: Console) -> 
             await page.get_by_text("Filter").click()
             if "words" in chosen:
                 await page.get_by_label("Words in the title").fill(chosen["words"])
-            for label in ("Your role", "Which"):
+            for label in ("Your role", "State"):
                 if label in chosen:
                     await page.get_by_label(label).select_option(label=chosen[label])
             await page.get_by_role("button", name="Show").click()
@@ -36,8 +36,8 @@ async def test_processes_are_found_by_words_role_and_state(console: Console) -> 
         assert await shown(words="data person") == [asked]
         assert await shown(**{"Your role": "you asked"}) == [asked]
         assert await shown(**{"Your role": "you take part"}) == [joined]
-        assert await shown(**{"Which": "ended"}) == [joined]
-        assert await shown(**{"Which": "going on"}) == [asked]
+        assert await shown(**{"State": "ended"}) == [joined]
+        assert await shown(**{"State": "going on"}) == [asked]
         assert await shown(words="nothing like it") == []
         assert await page.get_by_text("No process matches.").is_visible()
         await page.goto(f"{console.url}/console/processes")

@@ -107,7 +107,7 @@ async def test_hostile_texts_are_shown_as_they_are_and_do_nothing(console: Conso
         await page.get_by_label("Who you are and what you do").fill(HOSTILE)
         await page.get_by_role("button", name="Save as a new version").click()
         await page.get_by_label("It never discloses").fill(HOSTILE[:400])
-        await page.get_by_role("button", name="Keep it", exact=True).first.click()
+        await page.get_by_role("button", name="Save", exact=True).first.click()
         await harmless(page)
         assert await page.get_by_label("It never discloses").input_value() == HOSTILE[:400]
     async with console.visitor(hostile.tokens["P00"]) as page:
