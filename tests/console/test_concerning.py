@@ -77,9 +77,8 @@ def shown(template: str, **values: object) -> str:
     return environment().from_string(page).render(**values, **words("en"))
 
 
-def test_what_asks_somebody_comes_first_and_what_touches_the_intent_last() -> None:
+def test_relations_to_others_come_first_and_those_to_the_intent_last() -> None:
     assert concerning(FIRST, "P02") == [
-        "Who holds the key?",
         "Both want the quay lit.",
         "P01 wants quiet at night.",
         "P02 asked for a ladder.",
@@ -136,7 +135,7 @@ def test_a_gap_says_whom_it_asks_and_what_came_of_it() -> None:
     silent = Projection(round=2, alias="P02", outcome=Outcome.NOTHING_NEW)
     assert gaps(FIRST, SECOND, projections=(*SAID, silent)) == [("P02", "unanswered"), ("", "")]
     page = shown("{{ parts.groups(held.groups, 's') }}", view=view_of(FIRST), held=table(view_of(FIRST)))
-    assert "A question to P02, not answered yet." in page and "Nobody here can answer this." in page
+    assert "A question to P02. An answer is shown after the round." in page and "Nobody here can answer this." in page
 
 
 def test_a_round_shows_what_it_stated_what_it_ended_and_what_lapsed() -> None:

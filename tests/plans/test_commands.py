@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.plans.test_validation import GOOD_TEXT, settled
 from tongyao.cli import app
+from tongyao.commands.expected_errors import exit_code_of
 
 RUNNER = CliRunner()
 
@@ -49,4 +50,4 @@ def test_what_cannot_be_read_is_bad_input(tmp_path: Path, content: bytes | None,
     if content is not None:
         file.write_bytes(content)
     done = RUNNER.invoke(app, ["plan", "validate", str(file)])
-    assert done.exit_code == 2 and said in done.output
+    assert done.exception is not None and exit_code_of(done.exception) == 2 and said in str(done.exception)

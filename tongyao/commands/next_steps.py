@@ -19,9 +19,8 @@ from tongyao.records.repositories import Repositories
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
-    who = {DEMANDER: say("waits.demander"), "": say("waits.operator")}.get(ask.alias) or whom(ask.alias, language())
+    who = say("waits.demander") if ask.alias == DEMANDER else whom(ask.ask, ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
-    who = say("waits.answerer") if ask.ask == "calls" else who
     line = say("waits.line", who=who, what=does(ask, language()) + reason)
     if ask.due_at is None:
         return line

@@ -247,8 +247,7 @@ def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
 def _asked(ask: WaitsFor) -> str:
     from tongyao.protocol.life.asks import whom
 
-    who = whom(ask.alias, language()) or say("waits.operator")
-    return f"{who}: {ask.zh if language() == 'zh' else ask.en}"
+    return f"{whom(ask.ask, ask.alias, language())}: {ask.zh if language() == 'zh' else ask.en}"
 
 
 def _state(phase: str) -> str:

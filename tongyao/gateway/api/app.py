@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Problem, location, reason
+from tongyao.app.errors import Problem, location, places_of, reason
 from tongyao.gateway.access.addresses import KnownHosts, accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.answered_problems import AnsweredProblems
@@ -105,5 +105,5 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
-    log.error("request failed", path=request.url.path, error=type(error).__name__)
+    log.error("request failed", path=request.url.path, error=type(error).__name__, at=places_of(error))
     return problem_response(HttpProblem(500, "failed", "an internal error occurred; the log has the details"))

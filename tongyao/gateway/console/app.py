@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Problem, Unauthenticated
+from tongyao.app.errors import Problem, Unauthenticated, places_of
 from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
@@ -101,7 +101,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    log.error("page failed", path=request.url.path, error=type(error).__name__)
+    log.error("page failed", path=request.url.path, error=type(error).__name__, at=places_of(error))
     response = _page(request, 500, "failed", "")
     response.headers.update(HEADERS)
     return response

@@ -75,17 +75,19 @@ def step_of(phase: Phase) -> int | None:
 
 
 def concerning(observation: Observation, alias: str) -> list[str]:
-    """Return the sentences of an observation about one participant: gaps that ask them, relations to others, notes, relations to lines."""
-    gaps = [note.text for note in observation.notes if note.asks == alias]
+    """Return the sentences of an observation about one participant: relations to others, notes, relations to lines.
+
+    Gaps that ask this participant are left out: their ask shows them.
+    """
     relations = [relation for relation in observation.relations if alias in relation.between]
     to_others = [statement.text for statement in relations if statement.of_participants]
     to_lines = [statement.text for statement in relations if not statement.of_participants]
     notes = [
         note.text
         for note in observation.notes
-        if alias in note.about or any(speaker_of(source) == alias for source in note.sources)
+        if note.asks != alias and (alias in note.about or any(speaker_of(source) == alias for source in note.sources))
     ]
-    return [text for text in dict.fromkeys((*gaps, *to_others, *notes, *to_lines)) if text.strip()]
+    return [text for text in dict.fromkeys((*to_others, *notes, *to_lines)) if text.strip()]
 
 
 _UNANSWERED: Final = 3

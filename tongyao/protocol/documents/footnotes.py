@@ -15,7 +15,7 @@ from tongyao.texts.catalogue import table
 
 SAYS: Final = table("protocol", "notes")
 LABELS: Final = table("protocol", "sources")
-_NOTE_UNITS: Final = 60
+_NOTE_UNITS: Final = 150
 """The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
 _ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
 

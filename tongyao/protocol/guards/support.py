@@ -19,6 +19,8 @@ from tongyao.texts.catalogue import table
 
 CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 WORD = re.compile(r"[a-z][a-z'’-]{2,}")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_YEAR_OF_DATE = re.compile(rf"\b(?P<date>{_MONTH}\.?(?: \d{{1,2}})?,?) (?:19|20)\d\d\b|(?:19|20)\d\d ?年(?= ?\d)", re.I)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 ALIAS_OR_ID = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
 
@@ -33,11 +35,13 @@ _WORDS: Final = table("protocol", "sources")
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
-    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. Aliases and ids are not counted as terms,
+    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. The year of a date is not checked: a plan
+    writes whole dates, and people seldom say the year. Aliases and ids are not counted as terms,
     nor the number of a mark in the place of a name.
     """
     sources = "\n".join(cited)
-    numbers = _digits(MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim))) - _digits(sources) - spelled_numbers(sources)
+    own = _YEAR_OF_DATE.sub(r"\g<date> ", MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim)))
+    numbers = _digits(own) - _digits(sources) - spelled_numbers(sources)
     if numbers:
         return _WORDS[language]["absent_number"].format(number=sorted(numbers)[0])
     wanted = terms(claim)

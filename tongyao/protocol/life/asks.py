@@ -234,8 +234,10 @@ def words(key: str, language: str, /, **values: Any) -> str:
     return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
 
 
-def whom(alias: str, language: str) -> str:
-    """Whom an ask is for, in a sentence: an alias, or that somebody is invited."""
+def whom(ask: str, alias: str, language: str) -> str:
+    """Whom an ask is for, in a sentence: an alias, somebody who is invited, or, without an alias, who answers model calls or operates."""
+    if not alias:
+        return words("asks.answerer" if ask == Ask.CALLS else "asks.operator", language)
     number = ids.invitation_of(alias)
     return words("asks.invited", language, number=number) if number else alias
 

@@ -93,7 +93,9 @@ def _people(state: State, language: Language) -> list[WaitReason]:
         since = deadline.asked_at if deadline is not None else None
         moved = does(ask, language)
         reasons.append(
-            WaitReason(waits_for=whom(ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved)
+            WaitReason(
+                waits_for=whom(ask.ask, ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved
+            )
         )
     return reasons
 

@@ -76,6 +76,11 @@ def ended_by_itself(record: Record) -> bool:
     return last.verdict is Verdict.EXHAUSTED or (bool(turns) and set(turns) == {Outcome.NOTHING_NEW})
 
 
+def _cut_short(record: Record) -> bool:
+    """Whether the rounds still run, or were ended by a decision, before they could end by themselves."""
+    return record.observations[-1].round < MAX_ROUNDS and not ended_by_itself(record)
+
+
 def _result(holds: bool) -> Result:
     return Result.HOLDS if holds else Result.FALSIFIED
 
@@ -92,6 +97,8 @@ def _barriers_apart(record: Record) -> Measured:
 def _rounds(record: Record) -> Measured:
     if not record.observations:
         return _told(Result.NO_MATERIAL, "no_round")
+    if _cut_short(record):
+        return _told(Result.NO_MATERIAL, "cut_short")
     count = record.observations[-1].round
     return _told(_result(count < MAX_ROUNDS or ended_by_itself(record)), "rounds", count=count)
 
@@ -101,6 +108,8 @@ def _exhaustion_not_bandwidth(record: Record) -> Measured:
     if len(record.observations) < 3:
         return _told(Result.NO_MATERIAL, "few_rounds")
     items = [len(_said_in(record, seen.round)) for seen in record.observations]
+    if items[-1] <= items[1] and _cut_short(record):
+        return _told(Result.NO_MATERIAL, "cut_short")
     relations = [len(seen.relations) for seen in record.observations]
     return _told(_result(items[-1] <= items[1]), "by_round", items=items, relations=relations)
 

@@ -293,8 +293,7 @@ async def add_message(
                    (id, process_id, lane, number, key, kind, author, author_id, login, via, payload, text_id)
                SELECT %(id)s, %(process)s, %(lane)s, last, %(key)s, %(kind)s, %(author)s, %(author_id)s, %(login)s,
                       %(via)s, %(payload)s, %(text)s FROM numbered
-               # no target: with two writers at once, the id may clash before the key
-               ON CONFLICT DO NOTHING RETURNING *""",
+               ON CONFLICT DO NOTHING RETURNING *""",  # no target: with two writers at once, the id may clash before the key
             {
                 "id": text_id("message", process_id, author_id, message.key),
                 "process": process_id,
