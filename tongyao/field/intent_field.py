@@ -31,11 +31,8 @@ from tongyao.single_flight import SingleFlight
 FRESH_PEOPLE: Final = 200
 """New or changed people indexed at most by one search before it answers; the next ones continue."""
 
-ALL_TENSIONS: Final = 20
-"""So many standing tensions of a scene are all searched for when somebody is new."""
-
 NEAREST_TENSIONS: Final = 3
-"""Of more, those that each of the new people is nearest to."""
+"""Standing tensions that a search is made for when somebody is new: those that they are nearest to."""
 
 BEST: Final = 3
 """Places of a scene in which somebody who is new answers a standing tension."""
@@ -72,7 +69,7 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
-        self._lines: tuple[object, TensionLines] | None = None
+        self._lines: tuple[Mapping[str, str], TensionLines] | None = None
         self._making = SingleFlight[InMemoryScene | IndexedScene]()
         self._fresh = SingleFlight[None]()
 
@@ -124,31 +121,25 @@ class IntentField:
         return own_words(text, tensions)
 
     async def tensions_near(
-        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+        self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> dict[str, set[str]]:
-        """By the id of each of these standing tensions the people for whom it is worth a search: the reverse of a search, of few tensions all."""
-        if len(tensions) <= ALL_TENSIONS or len(people) * NEAREST_TENSIONS >= len(tensions):
-            return {id: set(people) for id in tensions}
-        key = (scene, tuple(tensions))
-        if self._lines is None or self._lines[0] != key:
-            live = [
-                one for one in await self.indexer.store.indexes(scene) if (one.state, one.kind) == ("live", "lexical")
-            ]
-            encoder = (await self.indexer.learned(live[0])).encoder if live else None
-            self._lines = (key, await SCENES.run(partial(TensionLines, tensions, encoder), person=f"scene/{scene}"))
-        lines = self._lines[1]
+        """Everybody of `people` by the tensions that they are nearest to, `NEAREST_TENSIONS` each: the reverse of a search.
+
+        `tensions`: id → id of its text. Texts are read when the tensions are other ones than at the last call.
+        """
+        while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
+            await self._scene(scene)  # which indexes who is new, `FRESH_PEOPLE` at a time
+        if self._lines is None or self._lines[0] != tensions:
+            words = await self._texts.get_many([], known=tensions.values())
+            waiting = {id: Tension.model_validate_json(words[text]) for id, text in tensions.items() if words.get(text)}
+            self._lines = tensions, await SCENES.run(partial(TensionLines, waiting), person=f"scene/{scene}")
+        lines, found = self._lines[1], dict[str, set[str]]()
         versions = await self._profiles.some_of_scene(scene, list(people))
         texts = await self._texts.get_many([version.text_id for version in versions], erased="")
-        found: dict[str, set[str]] = {}
         for version in versions:
             for id in await asyncio.to_thread(lines.nearest, texts[version.text_id], NEAREST_TENSIONS):
                 found.setdefault(id, set()).add(version.profile_id)
         return found
-
-    async def take_in(self, scene: str) -> None:
-        """Index everybody who is new or changed, where the scene has an index."""
-        while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
-            await self._scene(scene)
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()

@@ -62,9 +62,11 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
             str, Field(description="Id of an open point of the plan, or `tension` for the whole request.")
         ] = "tension",
         looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
-        visible: Annotated[bool, Field(description="The people of the scene may read it, without your name.")] = False,
-        days: int = standing_tensions.DAYS,
-        per_week: int = standing_tensions.PER_WEEK,
+        visible: Annotated[
+            bool | None, Field(description="The people of the scene may read it, without your name.")
+        ] = None,
+        days: int | None = None,
+        per_week: int | None = None,
         tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
         token: Token = "",
     ) -> Any:
