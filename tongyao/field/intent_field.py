@@ -49,9 +49,9 @@ class SceneFieldSettings(Value):
     k: int = Field(default=8, ge=1, le=50, description="People at most; a process may ask for fewer.")
     threshold: float = Field(default=0.0, ge=0, description="The least score, in thirds of a standard deviation.")
     standing_threshold: float = Field(
-        default=3.0,
+        default=12.0,
         ge=0,
-        description="The least score, in thirds of a standard deviation, of somebody who is new for a standing tension.",
+        description="The least score, in thirds of a standard deviation, of somebody who is new for a standing tension. Less in a small scene.",
     )
     shares: dict[str, float] = Field(
         default_factory=lambda: dict.fromkeys(PERSPECTIVES, 1.0),
@@ -103,17 +103,20 @@ class IntentField:
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> list[CandidateRow]:
-        """Those of `people` who are among the three best of the scene for a standing tension, each once (docs/field.md §3).
+        """Those of `people` who are among the three best of the scene for a standing tension as a whole (docs/field.md §3).
 
-        The three best are the union's top three; their score is at least `standing_threshold`, and the scene's own `threshold`.
+        Their score is at least `standing_threshold`, and the scene's own `threshold`.
         """
         chosen = await self._settings(scene)
-        found = await self.discover(tension, scene=scene, limit=BEST, excluded=excluded)
-        best = list(dict.fromkeys(row.profile_id for row in found))[: min(BEST, chosen.k)]
-        least = max(chosen.threshold, chosen.standing_threshold)
-        rows = [row for row in found if row.profile_id in best and row.profile_id in people and row.score >= least]
+        best = await (await self._scene(scene)).answering(
+            tension, top=min(BEST, chosen.k), excluded=excluded, threshold=chosen.standing_threshold
+        )
         return [
-            next(row for row in rows if row.profile_id == id) for id in dict.fromkeys(row.profile_id for row in rows)
+            CandidateRow(
+                perspective=one.perspective, rank=rank, profile_id=one.profile_id, score=one.score, reasons=one.reasons
+            )
+            for rank, one in enumerate(best, 1)
+            if one.profile_id in people and one.score >= chosen.threshold
         ]
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
