@@ -22,11 +22,12 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.context import GatewayOptions
 from tongyao.app.people.erasure import erase
-from tongyao.app.standing import look
+from tongyao.app.standing_look import look
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict
+from tongyao.records.privacy.texts import Texts
 
 ROOM = [
     "I lift crates at the jetty by hand and repair the winch. I can offer two strong arms.",
@@ -337,3 +338,98 @@ def _hidden(page: str, name: str) -> str:
     found = re.search(rf'name="{name}" value="([^"]*)"', page)
     assert found is not None, name
     return found[1]
+
+
+async def test_the_buttons_change_only_who_may_read_it(town: GatewayHarness) -> None:
+    case = await ended(town)
+    assert (await case.keep(days=200, per_week=9)).status_code == 200
+    [before] = (await case.readable(case.token))["own"]
+    async with town.client() as browser:
+        entering = (await browser.get("/console/enter")).text
+        await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
+        for do, visible in (("show", True), ("hide", False)):
+            page = (await browser.get("/console/standing")).text
+            form = {"form_token": _hidden(page, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": do}
+            assert (await browser.post("/console/standing", data=form)).status_code == 303
+            [after] = (await case.readable(case.token))["own"]
+            assert after == {**before, "visible": visible}
+    [words] = [(await case.keep(tension={"transition": "From hands to a crane."})).json()]
+    assert (words["per_week"], words["until"]) == (9, before["until"]), "other words change nothing else"
+
+
+async def test_a_yes_while_the_process_still_selects_closes_the_question_at_once(town: GatewayHarness) -> None:
+    scene = await town.scene()
+    there = await town.join(scene, ROOM[0])
+    token = await town.person(f"demander-{scene}")
+    body = {
+        "intent": "The jetty needs somebody with a licence for a harbour crane, who has lifted crates by machine.",
+        "scene": scene,
+        "settings": {"auto_confirm": True},
+    }
+    pid = (await town.ask("POST", "/processes", token, json=body)).json()["id"]
+    await town.stack.until(pid, "selecting")
+    case = Ended(town, scene, pid, token, [there])
+    case.later = datetime.now(UTC)
+    await case.look()
+    for text in (*OTHERS[:20], OPERATOR):
+        await town.join(scene, text)
+    await case.look()
+    ask = (await case.asked())[0]
+    first, second = [await case.decide(ask["messages"][0]) for _ in range(2)]
+    assert (first.json()["state"], second.json()["state"]) == ("applied", "applied"), "a repetition begins nothing else"
+    assert await case.asked() == []
+    assert [one["child"] for one in (await case.readable(token))["own"]] == [pid]
+    assert (await town.ask("GET", "/processes", token)).json()["processes"][0]["id"] == pid
+    assert len((await town.ask("GET", "/processes", token)).json()["processes"]) == 1
+
+
+async def test_who_came_while_a_standing_tension_could_not_be_read_is_held_against_it_later(
+    town: GatewayHarness,
+) -> None:
+    case = await ended(town)
+    owner = case.room[0]
+    path = f"/profiles/{owner['profile_id']}/consents/{case.scene}"
+    await town.ask("PUT", path, owner["token"], json={"consent": "ask"})
+    right = await town.join(case.scene, OPERATOR)
+    await case.look()
+    assert await case.asked() == []
+    await town.ask("PUT", path, owner["token"], json={"consent": "allow"})
+    await case.look()
+    [ask] = await case.asked()
+    assert ask["choices"]["proposals"][0]["profile_id"] == right["profile_id"]
+
+
+async def test_who_came_while_nobody_looked_is_held_against_what_waits_again(town: GatewayHarness) -> None:
+    case = await ended(town)
+    await case.keep(looking=False)
+    await town.join(case.scene, OPERATOR)
+    await case.look()
+    assert await case.asked() == []
+    await case.keep()
+    await case.look()
+    assert len(await case.asked()) == 1
+
+
+async def test_no_words_of_what_waits_are_read_while_nobody_is_new(
+    town: GatewayHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = await ended(town)
+    await town.join(case.scene, OPERATOR)
+    await case.look()
+    read = list[str]()
+    get_texts = Texts.get_many
+
+    async def counted(self: Texts, ids: Any, *, erased: str | None = None, known: Any = ()) -> dict[str, str]:
+        read.extend([*ids, *known])
+        return await get_texts(self, ids, erased=erased, known=known)
+
+    monkeypatch.setattr(Texts, "get_many", counted)
+    await case.look()
+    assert read == []
+    path = f"/profiles/{case.room[0]['profile_id']}/consents/{case.scene}"
+    await town.ask("PUT", path, case.room[0]["token"], json={"consent": "ask"})
+    await town.join(case.scene, OTHERS[0])
+    await case.look()
+    read.clear()
+    await case.look()
+    assert read == [], "nor of what may not be read now"

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.until import until
 from tests.support.waiting_tensions import context_of, expired, join
-from tongyao.app.standing import look
+from tongyao.app.standing_look import look
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import DatabaseUnreachable, open_pool
 from tongyao.records.migrate import migrate

@@ -50,4 +50,4 @@ def test_what_cannot_be_read_is_bad_input(tmp_path: Path, content: bytes | None,
     if content is not None:
         file.write_bytes(content)
     done = RUNNER.invoke(app, ["plan", "validate", str(file)])
-    assert done.exception is not None and exit_code_of(done.exception) == 2 and said in str(done.exception)
+    assert isinstance(done.exception, Exception) and exit_code_of(done.exception) == 2 and said in str(done.exception)

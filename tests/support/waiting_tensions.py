@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from tongyao.app.context import AppContext
-from tongyao.app.standing import look
+from tongyao.app.standing_look import look
 from tongyao.field.intent_field import IntentField
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import open_pool, session

@@ -187,13 +187,9 @@ class StandingSearch(PeopleSearch, Protocol):
         ...
 
     async def tensions_near(
-        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+        self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> Mapping[str, set[str]]:
-        """By the id of each tension the people for whom it is worth asking `answered_by`."""
-        ...
-
-    async def take_in(self, scene: str) -> None:
-        """Index everybody who is new or changed."""
+        """By the id of each tension (id → its text) the people for whom it is worth asking `answered_by`."""
         ...
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> Sequence[Any]:

@@ -89,8 +89,10 @@ def read_json(path: Path, *, field: str) -> Any:
 
     try:
         return json.loads(read_text(path, field=field))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadInput("not_json", say("file.no_json", file=path, error=error), field=field) from None
+    except RecursionError:
+        raise BadInput("not_json", say("file.too_deep", file=path), field=field) from None
 
 
 def assignments(option: str, given: Iterable[str] | None) -> dict[str, str]:

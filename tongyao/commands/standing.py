@@ -37,15 +37,14 @@ async def list_standing(person: Annotated[str, typer.Argument(help="Id of the pe
 @standing.command()
 async def keep(
     process: Process,
-    residual: Annotated[
-        str, typer.Argument(help="plan/1/residual/2; or `tension`, the tension of the process itself.")
-    ] = "tension",
-    visible: Annotated[bool, typer.Option("--visible", help="The people of the scene may read it.")] = False,
-    days: Annotated[int, typer.Option(min=1, max=365, help="Days for which it waits.")] = 90,
+    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or tension: what the process asked.")] = "tension",
+    visible: Annotated[
+        bool | None, typer.Option("--visible/--hidden", help="The people of the scene may read it.")
+    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=365, help="How long it waits.")] = None,
     per_week: Annotated[
-        int,
-        typer.Option(min=1, max=20, help="The largest number of candidates that its demander is told of in a week."),
-    ] = 3,
+        int | None, typer.Option(min=1, max=20, help="Candidates that its demander is told of in a week.")
+    ] = None,
     close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
 ) -> None:
     """Have a tension of an ended process wait in its scene, change how it waits, or close it."""
@@ -62,7 +61,7 @@ async def look() -> None:
     """Compare all new people with the standing tensions now. The schedule `standing` does this every minute."""
     from dataclasses import replace
 
-    from tongyao.app.standing import look as look_now
+    from tongyao.app.standing_look import look as look_now
     from tongyao.runtime import wiring
 
     async with app_context() as context:

@@ -120,14 +120,12 @@ def grouped_sums(groups: npt.NDArray[np.int64], values: Array, size: int) -> Arr
     return np.asarray(np.bincount(groups, values, size), dtype=np.float64)
 
 
-def z_scores(values: Array, among: Array | None = None) -> Array:
-    """Standardise each row by the mean and the standard deviation of the same row of `among` (None: of `values`).
+def z_scores(values: Array, among: Array | None = None, counted: npt.NDArray[np.bool_] | None = None) -> Array:
+    """z-scores of each row, by mean and standard deviation of the same row of `among` (None: of itself).
 
-    If the standard deviation is 0, the row becomes zeros.
+    `counted`: which entries of `among` have a part in them (None: all). A row with a standard deviation of 0 becomes zeros.
     """
-    among = values if among is None else among
-    spread = among.std(axis=-1, keepdims=True)
-    result: Array = np.divide(
-        values - among.mean(axis=-1, keepdims=True), spread, out=np.zeros_like(values), where=spread > 1e-12
-    )
+    among, where = values if among is None else among, True if counted is None else counted
+    mean, spread = among.mean(axis=-1, keepdims=True, where=where), among.std(axis=-1, keepdims=True, where=where)
+    result: Array = np.divide(values - mean, spread, out=np.zeros_like(values), where=spread > 1e-12)
     return result

@@ -31,11 +31,8 @@ from tongyao.single_flight import SingleFlight
 FRESH_PEOPLE: Final = 200
 """The most new or changed people that one search indexes before it answers. Later searches index the rest."""
 
-ALL_TENSIONS: Final = 20
-"""So many standing tensions of a scene are all searched for when somebody is new."""
-
 NEAREST_TENSIONS: Final = 3
-"""Of more, those that each of the new people is nearest to."""
+"""Standing tensions that a search is made for when somebody is new: those that they are nearest to."""
 
 BEST: Final = 3
 """A new person answers a standing tension only if they are among this many best people of the scene."""
@@ -54,9 +51,9 @@ class SceneFieldSettings(Value):
         default=0.0, ge=0, description="The lowest score of a candidate, in thirds of a standard deviation."
     )
     standing_threshold: float = Field(
-        default=3.0,
+        default=12.0,
         ge=0,
-        description="The lowest score of a new person for a standing tension, in thirds of a standard deviation.",
+        description="The least score, in thirds of a standard deviation, of somebody who is new for a standing tension. Less in a small scene.",
     )
     shares: dict[str, float] = Field(
         default_factory=lambda: dict.fromkeys(PERSPECTIVES, 1.0),
@@ -77,7 +74,7 @@ class IntentField:
         self._texts = Texts(pool)
         self.indexer = Indexer(pool, load=load, model=model)
         self._scenes: dict[str, tuple[object, InMemoryScene | IndexedScene]] = {}
-        self._lines: tuple[object, TensionLines] | None = None
+        self._lines: tuple[Mapping[str, str], TensionLines] | None = None
         self._making = SingleFlight[InMemoryScene | IndexedScene]()
         self._fresh = SingleFlight[None]()
 
@@ -111,19 +108,20 @@ class IntentField:
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> list[CandidateRow]:
-        """The members of `people` who are among the three best of the scene for a standing tension, each once
-        (docs/field.md §3).
+        """Those of `people` who are among the three best of the scene for a standing tension as a whole (docs/field.md §3).
 
-        The three best are the first three people of the union. Their score is at least `standing_threshold` and at
-        least the scene's own `threshold`.
+        Their score is at least `standing_threshold`, and the scene's own `threshold`.
         """
         chosen = await self._settings(scene)
-        found = await self.discover(tension, scene=scene, limit=BEST, excluded=excluded)
-        best = list(dict.fromkeys(row.profile_id for row in found))[: min(BEST, chosen.k)]
-        least = max(chosen.threshold, chosen.standing_threshold)
-        rows = [row for row in found if row.profile_id in best and row.profile_id in people and row.score >= least]
+        best = await (await self._scene(scene)).answering(
+            tension, top=min(BEST, chosen.k), excluded=excluded, threshold=chosen.standing_threshold
+        )
         return [
-            next(row for row in rows if row.profile_id == id) for id in dict.fromkeys(row.profile_id for row in rows)
+            CandidateRow(
+                perspective=one.perspective, rank=rank, profile_id=one.profile_id, score=one.score, reasons=one.reasons
+            )
+            for rank, one in enumerate(best, 1)
+            if one.profile_id in people and one.score >= chosen.threshold
         ]
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
@@ -131,31 +129,25 @@ class IntentField:
         return own_words(text, tensions)
 
     async def tensions_near(
-        self, tensions: Mapping[str, Tension], *, scene: str, people: Collection[str]
+        self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> dict[str, set[str]]:
-        """By the id of each of these standing tensions the people for whom it is worth a search: the reverse of a search, of few tensions all."""
-        if len(tensions) <= ALL_TENSIONS or len(people) * NEAREST_TENSIONS >= len(tensions):
-            return {id: set(people) for id in tensions}
-        key = (scene, tuple(tensions))
-        if self._lines is None or self._lines[0] != key:
-            live = [
-                one for one in await self.indexer.store.indexes(scene) if (one.state, one.kind) == ("live", "lexical")
-            ]
-            encoder = (await self.indexer.learned(live[0])).encoder if live else None
-            self._lines = (key, await SCENES.run(partial(TensionLines, tensions, encoder), person=f"scene/{scene}"))
-        lines = self._lines[1]
+        """Everybody of `people` by the tensions that they are nearest to, `NEAREST_TENSIONS` each: the reverse of a search.
+
+        `tensions`: id → id of its text. Texts are read when the tensions are other ones than at the last call.
+        """
+        while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
+            await self._scene(scene)  # which indexes who is new, `FRESH_PEOPLE` at a time
+        if self._lines is None or self._lines[0] != tensions:
+            words = await self._texts.get_many([], known=tensions.values())
+            waiting = {id: Tension.model_validate_json(words[text]) for id, text in tensions.items() if words.get(text)}
+            self._lines = tensions, await SCENES.run(partial(TensionLines, waiting), person=f"scene/{scene}")
+        lines, found = self._lines[1], dict[str, set[str]]()
         versions = await self._profiles.some_of_scene(scene, list(people))
         texts = await self._texts.get_many([version.text_id for version in versions], erased="")
-        found: dict[str, set[str]] = {}
         for version in versions:
             for id in await asyncio.to_thread(lines.nearest, texts[version.text_id], NEAREST_TENSIONS):
                 found.setdefault(id, set()).add(version.profile_id)
         return found
-
-    async def take_in(self, scene: str) -> None:
-        """Index everybody who is new or changed, where the scene has an index."""
-        while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
-            await self._scene(scene)
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str] = ()

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tongyao.field.encoders.encoder import Encoder, Vectors
+from tongyao.field.encoders.encoder import Vectors
 from tongyao.field.encoders.features import count_features, words
-from tongyao.field.scene import ONE_THREAD, searchable_chunks
+from tongyao.field.scene import searchable_chunks
 from tongyao.protocol.model.tension import Tension
 
 LEAST: Final = 0.08
@@ -33,14 +33,13 @@ class Passage:
 
 
 class TensionLines:
-    """Lines of tensions as weighted terms and, with an encoder, as vectors. It holds no words. I is left out: it filters, nobody answers it."""
+    """Lines of tensions as weighted terms. It holds no words. I is left out: it filters, nobody answers it."""
 
-    def __init__(self, tensions: Mapping[str, Tension], encoder: Encoder | None = None) -> None:
+    def __init__(self, tensions: Mapping[str, Tension]) -> None:
         lines = [
             (id, part, text) for id, one in tensions.items() for part, text in one.targets().items() if part != "I"
         ]
-        texts = [text for *_, text in lines]
-        counts = count_features(texts or ["-"], words)
+        counts = count_features([text for *_, text in lines] or ["-"], words)
         often = np.bincount(counts.indices, minlength=counts.shape[1])
         self.lines = [(id, part) for id, part, _ in lines]
         self._weights = np.log(1 + (1 + len(lines)) / (1 + often))
@@ -48,10 +47,8 @@ class TensionLines:
         weighted = _weighted(counts, self._weights)
         compact = (weighted.data, np.searchsorted(self._features, weighted.indices), weighted.indptr)
         self._terms = csr_matrix(compact, shape=(weighted.shape[0], len(self._features))).tocsc()
-        self._encoder = encoder
-        self._vectors = encoder.encode(texts, query=True) if encoder is not None and texts else None
         self._ids = list(dict.fromkeys(id for id, *_ in lines))
-        self._starts = _starts(lines)
+        self._starts = [n for n, (id, *_) in enumerate(lines) if n == 0 or id != lines[n - 1][0]]
 
     def cosines(self, pieces: Sequence[str]) -> Vectors:
         """Cosines of weighted terms, float[lines, pieces]."""
@@ -63,23 +60,13 @@ class TensionLines:
         return np.asarray(self._terms[:, columns] @ dense, dtype=np.float32)
 
     def nearest(self, text: str, most: int) -> list[str]:
-        """Ids of the `most` tensions that a profile is nearest to: by terms and, where there is an encoder, by vectors."""
+        """Ids of the `most` tensions that a profile is nearest to."""
         pieces = [text[chunk.start : chunk.end] for chunk in searchable_chunks(text)]
         if not self.lines or not pieces:
             return []
-        near = self.cosines(pieces).max(axis=1)
-        if self._encoder is not None and self._vectors is not None:
-            own = self._encoder.encode(pieces)
-            with ONE_THREAD.limit(limits=1):
-                near = near + (self._vectors @ own.T).max(axis=1)
-        best = np.maximum.reduceat(near, self._starts)
+        best = np.maximum.reduceat(self.cosines(pieces).max(axis=1), self._starts)
         order = np.argsort(-best, kind="stable")[:most]
         return [self._ids[n] for n in order]
-
-
-def _starts(lines: Sequence[tuple[str, str, str]]) -> Any:
-    """Where the lines of each tension begin."""
-    return np.flatnonzero([n == 0 or line[0] != lines[n - 1][0] for n, line in enumerate(lines)])
 
 
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:

@@ -1,16 +1,25 @@
-"""Search with a raw text that was not formulated into T, I, B and E (docs/field.md §3)."""
+"""Search with one text: a raw one that has not been formulated into T, I, B and E, or all lines of a tension (docs/field.md §3)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from tongyao.field.facets import Facet
 from tongyao.field.perspectives import Match, reason
-from tongyao.field.scene import EncodedQueries, Scene
+from tongyao.field.scene import UNIT, EncodedQueries, Scene
+from tongyao.protocol.guards.ordinary_words import ORDINARY_ENGLISH
+from tongyao.protocol.model.tension import Tension
 
 SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
+
+NEARLY_ALONE: Final = 0.7
+"""Of n people one can be at most (n - 1) / √n standard deviations above the mean: in a small scene no score reaches a high threshold."""
+
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
 
 def relevant(
@@ -35,3 +44,46 @@ def relevant(
             ]
         )  # fmt: skip
     return answers
+
+
+def whole_and_parts(tension: Tension) -> list[str]:
+    """All lines of a tension as one text, and then each part but I; without ordinary words."""
+    lines = tension.targets()
+    texts = ["\n".join(lines.values()), *(text for label, text in lines.items() if label != "I")]
+    return [_WORD.sub(_unless_ordinary, text) for text in texts]
+
+
+def _unless_ordinary(word: re.Match[str]) -> str:
+    return "" if word.group().lower().replace("’", "'") in ORDINARY_ENGLISH else word.group()
+
+
+def answering(
+    scene: Scene, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0,
+    encoded: EncodedQueries | None = None,
+) -> list[Match]:  # fmt: skip
+    """Return the nearest `top` people for all of a tension at once, best first, each with their nearest part and its perspective.
+
+    A score is at least `threshold`, or in a small scene `NEARLY_ALONE` of what somebody would have who alone is near it.
+    """
+    near = scene.near(scene.ask(whole_and_parts(tension), encoded), SIDES, sharing=True)
+    labels = [label for label in tension.targets() if label != "I"]
+    people, counted = scene.without(excluded), int(near.counted[0])
+    least = min(threshold, NEARLY_ALONE * UNIT * (counted - 1) / np.sqrt(max(1, counted)))
+    scores = np.round(near.scores[0], 4)
+    order = people[np.lexsort((scene.precedence[people], -scores[people]))][:top]
+    found = []
+    for n in [n for n in order if scores[n] >= least and near.chunks[0, n] >= 0]:
+        part = int(near.scores[1:, n].argmax())
+        row = int(near.chunks[1 + part, n])
+        perspective = _PERSPECTIVES.get((labels[part][0], scene.chunks[row].facet), "interference")
+        reasons = [reason(scene, labels[part], row, round(float(near.scores[1 + part, n]), 4))]
+        found.append(Match(perspective, scene.profile_ids[n], float(scores[n]), reasons))
+    return found
+
+
+_PERSPECTIVES: Final = {
+    ("T", Facet.MOVES): "resonance",
+    ("B", Facet.OFFERS): "complement",
+    ("E", Facet.NEEDS): "complement",
+}
+"""By a part and the side that it is near to. Any other link is interference."""

@@ -22,11 +22,16 @@ from tongyao.protocol.model.sizes import language_of
 SVD_WEIGHT: Final = 2.0
 MODEL_WEIGHT: Final = 2.0
 WORDS_WEIGHT: Final = 1.0
+LONG_WORDS_WEIGHT: Final = 4.0
+"""Of words in a query of many lines, which has enough of them."""
 UNIT: Final = 3.0
 """The score of a person who is one standard deviation above the mean in every space.
 
 It is the same for every set of spaces that a query uses.
 """
+
+FEW: Final = 3
+"""Fewer people who share a term with a query give no mean and standard deviation."""
 
 ONE_THREAD: Final = ThreadpoolController()
 """Limits BLAS to one thread. For a few queries over a few thousand chunks, more threads are slower."""
@@ -118,12 +123,13 @@ class RawScores:
 
 @dataclass(frozen=True)
 class Nearness:
-    """`scores` float64[queries, people], standardised over the scene. `chunks` int64[queries, people]: the row of the
-    person's nearest chunk, or -1 if the person has no chunk of these facets.
+    """`scores` float64[queries, people], standardised over the scene; `chunks` int64[queries, people], the row of the person's
+    nearest chunk, -1 where they have none on these facets; `counted` int64[queries], how many people gave mean and standard deviation.
     """
 
     scores: Scores
     chunks: npt.NDArray[np.int64]
+    counted: npt.NDArray[np.int64]
 
 
 class Scene:
@@ -210,30 +216,41 @@ class Scene:
         reference = self._reference._ask(encoded, statistics) if self._reference else None
         return QuerySimilarities(cosines, encoded.speaking, encoded.terms, statistics, reference)
 
-    def near(self, asked: QuerySimilarities, sides: Sequence[Facet]) -> Nearness:
-        """Compare each query with the chunks of these facets. Scores of every space and of BM25 are standardised, weighted and summed."""
+    def near(self, asked: QuerySimilarities, sides: Sequence[Facet], *, sharing: bool = False) -> Nearness:
+        """Each query against the chunks of these facets: every space and BM25, standardised, weighted and summed.
+
+        `sharing`: for a long query. Only people who share a term with it give mean and standard deviation, where there are a few: whoever
+        writes in another language would make everybody who writes in this one seem near. Words weigh most, and a space in which nobody
+        is nearer than others is left out.
+        """
         people, queries = len(self.profile_ids), len(asked.terms.words)
         best = np.full((queries, people), -1)
         side = self._side(tuple(sides))
         if not len(side.rows) or not queries:
-            return Nearness(np.zeros((queries, people)), best)
+            return Nearness(np.zeros((queries, people)), best, np.zeros(queries, dtype=np.int64))
         raw = self._raw(asked, side)
         known = raw
         if self._reference is not None and asked.reference is not None:
             known = self._reference._raw(asked.reference, self._reference._side(tuple(sides)))
 
-        scores = WORDS_WEIGHT * z_scores(raw.words, known.words)
-        weights = np.full((queries, 1), WORDS_WEIGHT)
+        counted = known.words > (0 if sharing else -1)
+        counted |= counted.sum(axis=1, keepdims=True) < FEW
+        by_words = LONG_WORDS_WEIGHT if sharing else WORDS_WEIGHT
+        scores = by_words * z_scores(raw.words, known.words, counted)
+        weights = np.full((queries, 1), by_words)
         nearest = np.zeros((queries, len(side.rows)))
         for number, space in enumerate(self.spaces):
             weight = space.weight * asked.speaking[number][:, None]
-            scores += weight * z_scores(raw.spaces[number], known.spaces[number])
+            standardised = z_scores(raw.spaces[number], known.spaces[number], counted)
+            if sharing:
+                weight = weight * standardised.any(axis=1, keepdims=True)
+            scores += weight * standardised
             nearest += weight * asked.cosines[number][:, side.rows]
             weights += weight
         for query, row in enumerate(nearest):
             order = np.argsort(row, kind="stable")
             best[query, side.owners[order]] = side.rows[order]
-        return Nearness(scores * (UNIT / weights), best)
+        return Nearness(scores * (UNIT / weights), best, counted.sum(axis=1))
 
     def _side(self, sides: tuple[Facet, ...]) -> FacetChunks:
         if sides not in self._sides:

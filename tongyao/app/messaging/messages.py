@@ -334,7 +334,10 @@ async def _answer_candidate(
     build_message(body, access, key)  # raises where the role may not
     child = await standing.answer_candidate(context, access, body.ask, begin=body.approve)
     if isinstance(child, SelectParticipantsBody):
-        return await send_as(context, access, child, key=key, via=via)
+        receipt = await send_as(context, access, child, key=key, via=via)
+        if receipt.state == "applied":
+            await standing.taken_up(context.repositories, access.process.id, body.ask, access.process.id)
+        return receipt
     return _child_receipt(access, body.kind, child)
 
 

@@ -11,7 +11,7 @@ from temporalio.client import Client
 from tongyao.app.context import AppContext
 from tongyao.app.operators.reconcile import ReconcileReport, mend_drift, sweep
 from tongyao.app.people.erasure import finish_erasures
-from tongyao.app.standing import look
+from tongyao.app.standing_look import look
 from tongyao.app.temporal_answers import delete_history
 from tongyao.protocol.contracts.maintenance import MAINTENANCE, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows

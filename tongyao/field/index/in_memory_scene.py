@@ -11,7 +11,7 @@ import numpy as np
 from tongyao.field.encoders.encoder import Encoder
 from tongyao.field.index.store import Index, IndexStore
 from tongyao.field.perspectives import Match, TensionScores
-from tongyao.field.relevance import relevant
+from tongyao.field.relevance import answering, relevant
 from tongyao.field.scene import MODEL_WEIGHT, Scene, VectorSpace
 from tongyao.heavy_work import SCENES
 from tongyao.protocol.model.tension import Tension
@@ -57,3 +57,9 @@ class InMemoryScene:
         return await asyncio.to_thread(
             lambda: TensionScores(self._scene, tension, excluded, threshold=threshold).lists(limit)
         )
+
+    async def answering(
+        self, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0
+    ) -> list[Match]:
+        """`relevance.answering`, over all people of the scene."""
+        return await asyncio.to_thread(answering, self._scene, tension, top=top, excluded=excluded, threshold=threshold)

@@ -17,7 +17,7 @@ from tongyao.field.index.fitted_scene import FittedScene
 from tongyao.field.index.packing import StoredChunks, unpacked
 from tongyao.field.index.store import EF_SEARCH, Index, IndexStore, NearestQuery, written
 from tongyao.field.perspectives import Match, TensionScores
-from tongyao.field.relevance import SIDES, relevant
+from tongyao.field.relevance import SIDES, answering, relevant, whole_and_parts
 from tongyao.field.scene import MODEL_WEIGHT, SVD_WEIGHT, EncodedQueries, Scene, VectorSpace
 from tongyao.protocol.model.tension import Tension
 
@@ -99,6 +99,14 @@ class IndexedScene:
         ]
         scene = await self._around(encoded, asked, excluded)
         return TensionScores(scene, tension, excluded, threshold=threshold, encoded=encoded).lists(limit)
+
+    async def answering(
+        self, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0
+    ) -> list[Match]:
+        """`relevance.answering`, over the candidates of all of the tension at once."""
+        encoded = await self._encode(whole_and_parts(tension))
+        scene = await self._around(encoded, [(0, side, NEAREST, EF_SEARCH) for side in SIDES], excluded)
+        return answering(scene, tension, top=top, excluded=excluded, threshold=threshold, encoded=encoded)
 
     async def _encode(self, queries: Sequence[str]) -> EncodedQueries:
         """Encode queries, in a thread if there is an encoder with weights.

@@ -60,11 +60,19 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
             str, Field(description="Id of an open point of the plan, or `tension` for the whole request.")
         ] = "tension",
         looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
-        visible: Annotated[bool, Field(description="The people of the scene may read it, without your name.")] = False,
-        days: Annotated[int, Field(description="It waits for so many days.")] = standing_tensions.DAYS,
+        visible: Annotated[
+            bool | None,
+            Field(
+                description="The people of the scene may read it, without your name. Left out: as it is; at first not."
+            ),
+        ] = None,
+        days: Annotated[
+            int | None, Field(description="It waits for so many days from now. Left out: as it is; at first 90.")
+        ] = None,
         per_week: Annotated[
-            int, Field(description="You are told of at most so many people in seven days.")
-        ] = standing_tensions.PER_WEEK,
+            int | None,
+            Field(description="You are told of at most so many people in seven days. Left out: as it is; at first 3."),
+        ] = None,
         tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
         token: Token = "",
     ) -> Any:

@@ -206,7 +206,8 @@ _OUT: Final = (
     # their own standing tensions, and those with an item of theirs: text and row
     """SELECT remove_texts(ARRAY(SELECT text_id FROM standing_tensions s
          WHERE (demander = %(who)s OR %(who)s = ANY(people)) AND residual <> 'tension'))""",
-    # And what they stood in before their demander chose other words, unless it stands for somebody else still.
+    # And what they stood in before their demander chose other words, unless it stands for somebody else still. Development databases of
+    # before this kind of text may hold some as `shared/tension`, of which only those that still stand are removed. No release wrote them.
     """SELECT remove_texts(ARRAY(SELECT t.id FROM processes p JOIN texts t ON t.owner = 'process:' || p.id
          WHERE t.kind = 'shared/standing' AND (p.demander = %(who)s
            OR (EXISTS (SELECT 1 FROM seats WHERE process_id = p.id AND profile_id = %(who)s)

@@ -21,12 +21,22 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool, fetch_all, fetch_one, one_at_a_time, session, transaction
 from tongyao.records.privacy.texts import text_id
 
+DAYS: Final = 90
+"""How long a standing tension waits, unless its demander says otherwise."""
+
+PER_WEEK: Final = 3
+"""Candidates of which its demander is told in a week, unless they say otherwise."""
+
+MOST_STANDING: Final = 50
+"""Standing tensions of one demander that wait at a time."""
+
 MOST_PER_DAY: Final = 10
 """Candidates of which one demander is told in a day, of all their standing tensions."""
 
 
 class StandingTension(Value):
-    """A row of the table of this name. `residual`: of the plan, or `OWN_TENSION`."""
+    """A row of the table of this name. `residual`: of the plan, or `OWN_TENSION`. `people`: whose items went into it. `searched`: nobody
+    who came since its process began passed it unseen."""
 
     id: str
     scene_id: str
@@ -36,7 +46,7 @@ class StandingTension(Value):
     text_id: str
     people: list[str] = Field(default_factory=list)
     visible: bool = False
-    per_week: int
+    per_week: int = PER_WEEK
     until: datetime
     searched: bool = False
     child: str | None = None
@@ -79,25 +89,19 @@ class StandingTensions:
             cursor = await connection.execute(_NOT_LOOKED_THROUGH, [most])
             return [row["id"] for row in await cursor.fetchall()]
 
-    async def stand(self, process_id: str, tensions: Sequence[StandingTension]) -> None:
-        """Store what stays of a process, and note that it was looked through. What stands there already stays as it is."""
+    async def stand(self, process_id: str, tensions: Sequence[StandingTension]) -> int:
+        """Store what stays of a process, and note that it was looked through. What stands there already stays as it is. Returns how many are new."""
         async with transaction(self._pool) as connection:
-            for row in tensions:
-                await connection.execute(_STAND + "ON CONFLICT (process_id, residual) DO NOTHING", row.model_dump())
+            stored = [await connection.execute(_STAND + "DO NOTHING", row.model_dump()) for row in tensions]
             await connection.execute(
                 "UPDATE processes SET stood = true WHERE id = %s AND ended_at IS NOT NULL", [process_id]
             )
+        return sum(cursor.rowcount for cursor in stored)
 
-    async def keep(self, row: StandingTension) -> None:
-        """Store what a demander decided about one. An answered or closed one waits anew."""
+    async def keep(self, row: StandingTension) -> bool:
+        """Store what a demander decided about one; false where `MOST_STANDING` wait. An answered or closed one waits anew."""
         async with transaction(self._pool) as connection:
-            await connection.execute(
-                _STAND
-                + """ON CONFLICT (process_id, residual) DO UPDATE SET text_id = excluded.text_id, people = excluded.people,
-                         visible = excluded.visible, per_week = excluded.per_week, until = excluded.until, child = NULL,
-                         closed_at = NULL""",
-                row.model_dump(),
-            )
+            return bool((await connection.execute(_STAND + _ANEW, row.model_dump())).rowcount)
 
     async def close(self, id: str, now: datetime, *, child: str | None = None) -> None:
         """End its waiting. `child`: the process that takes it up."""
@@ -155,46 +159,45 @@ class StandingTensions:
             )
             return [row["scene_id"] for row in await cursor.fetchall()]
 
-    async def newcomers(self, scene: str) -> dict[str, int]:
-        """By the id of a profile its version that was not held against the standing tensions yet."""
-        async with session(self._pool) as connection:
-            cursor = await connection.execute(
-                """SELECT id, current_version FROM profiles
-                   WHERE scene_id = %s AND searched_version < current_version AND deleted_at IS NULL""",
-                [scene],
-            )
-            return {row["id"]: row["current_version"] for row in await cursor.fetchall()}
+    async def newcomers(self, scene: str, tensions: Sequence[str]) -> dict[str, int]:
+        """By id the versions of the profiles that are to be held against these standing tensions.
 
-    async def came_since(self, scene: str, process_id: str) -> dict[str, int]:
-        """As `newcomers`, of those who came or changed since a process began: its discovery may not have seen them."""
+        They are those that were held against none yet, and what came or changed since the process of one that is not `searched` began.
+        """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
-                """SELECT v.profile_id, v.version FROM profiles p
+                """SELECT p.id, v.version FROM profiles p
                    JOIN profile_versions v ON v.profile_id = p.id AND v.version = p.current_version
-                   WHERE p.scene_id = %s AND p.deleted_at IS NULL
-                     AND v.created_at >= (SELECT created_at FROM processes WHERE id = %s)""",
-                [scene, process_id],
+                   WHERE p.scene_id = %s AND p.deleted_at IS NULL AND (p.searched_version < p.current_version
+                     OR v.created_at >= (SELECT min(c.created_at) FROM standing_tensions s JOIN processes c ON c.id = s.process_id
+                                         WHERE s.id = ANY(%s) AND NOT s.searched))""",
+                [scene, list(tensions)],
             )
-            return {row["profile_id"]: row["version"] for row in await cursor.fetchall()}
+            return {row["id"]: row["version"] for row in await cursor.fetchall()}
 
     async def settle(
-        self, scene: str, found: Iterable[StandingMatch], now: datetime, *, people: Mapping[str, int], tensions: Sequence[str]
+        self, scene: str, found: Iterable[StandingMatch], now: datetime, *, people: Mapping[str, int] | None = None,
+        tensions: Sequence[StandingTension] = (),
     ) -> int:  # fmt: skip
-        """Store who was found, note these versions of `people` and these `tensions` as searched, and ask the demanders.
+        """Store who was found, note that these versions of `people` were held against these `tensions`, and ask the demanders.
 
-        Returns how many asks are new. Somebody who was found for a standing tension before is not found for it again.
+        What waits and is not among `tensions` was passed unseen, so it is not `searched` any more. Returns how many asks are new. Somebody
+        who was found for a standing tension before is not found for it again.
         """
         async with one_at_a_time(self._pool, f"standing/{scene}"), session(self._pool) as connection:
             for match in found:
                 await connection.execute(_MATCH, {**match.model_dump(), "reasons": Jsonb(match.reasons), "now": now})
-            await connection.execute(
-                """UPDATE profiles p SET searched_version = s.version FROM unnest(%s::text[], %s::int[]) AS s (id, version)
-                   WHERE p.id = s.id AND p.searched_version < s.version""",
-                [list(people), list(people.values())],
-            )
-            await connection.execute(
-                "UPDATE standing_tensions SET searched = true WHERE id = ANY(%s)", [list(tensions)]
-            )
+            if people is not None:
+                await connection.execute(
+                    """UPDATE profiles p SET searched_version = s.version FROM unnest(%s::text[], %s::int[]) AS s (id, version)
+                       WHERE p.id = s.id AND p.searched_version < s.version""",
+                    [list(people), list(people.values())],
+                )
+                await connection.execute(
+                    """UPDATE standing_tensions SET searched = NOT searched WHERE scene_id = %s AND closed_at IS NULL
+                         AND searched <> ((id, text_id) IN (SELECT * FROM unnest(%s::text[], %s::uuid[])))""",
+                    [scene, [row.id for row in tensions], [row.text_id for row in tensions]],
+                )
             return await self.ask(now)
 
     async def ask(self, now: datetime) -> int:
@@ -238,11 +241,19 @@ _NOT_LOOKED_THROUGH: Final = f"""
             < (p.settings ->> 'quorum')::int
         AND NOT EXISTS (SELECT 1 FROM standing_tensions s WHERE s.process_id = p.id AND s.residual = '{OWN_TENSION}'))"""
 
-_STAND: Final = """
+_STAND: Final = f"""
     INSERT INTO standing_tensions (id, scene_id, process_id, residual, demander, text_id, people, visible, per_week, until, created_at)
     SELECT %(id)s, %(scene_id)s, %(process_id)s, %(residual)s, %(demander)s, %(text_id)s, %(people)s, %(visible)s,
            %(per_week)s, %(until)s, %(created_at)s
-    WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE owner = %(demander)s) """
+    WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE owner = %(demander)s)
+      AND (SELECT count(*) FROM standing_tensions
+           WHERE demander = %(demander)s AND closed_at IS NULL AND id <> %(id)s) < {MOST_STANDING}
+    ON CONFLICT (process_id, residual) """
+
+_ANEW: Final = """
+    DO UPDATE SET text_id = excluded.text_id, people = excluded.people, visible = excluded.visible, per_week = excluded.per_week,
+        until = excluded.until, searched = false, child = NULL, closed_at = NULL"""
+"""Who came while it was closed, or stood in other words, passed it unseen."""
 
 _MATCH: Final = """
     INSERT INTO standing_matches (standing_id, profile_id, version, number, perspective, score, reasons, found_at)

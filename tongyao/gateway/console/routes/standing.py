@@ -29,9 +29,8 @@ async def change_standing(visit: SignedIn, form: Form) -> Response:
             await visit.limits.count_search(visit.caller)
             await step_forward(visit.context, visit.caller, text_in(form, "standing"))
         elif do in ("keep", "show", "hide", "close"):
-            body = KeepLookingBody.model_validate(
-                {"residual": text_in(form, "residual"), "looking": do != "close", "visible": do == "show"}
-            )
+            visible = {"show": True, "hide": False}.get(do)
+            body = KeepLookingBody(residual=text_in(form, "residual"), looking=do != "close", visible=visible)
             await keep_looking(visit.context, visit.caller, text_in(form, "process"), body)
         else:
             raise BadInput("no_such_answer", "choose one of the buttons", field="do")
