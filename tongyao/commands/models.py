@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
@@ -16,7 +17,16 @@ from tongyao.commands.words import say
 if TYPE_CHECKING:
     from tongyao.records.repositories import Repositories
 
-Group = Literal["process", "step", "model", "day"]
+
+class Group(StrEnum):
+    """Typer takes no list of `Literal`."""
+
+    PROCESS = "process"
+    STEP = "step"
+    MODEL = "model"
+    DAY = "day"
+
+
 Language = Literal["zh", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = ("zh", "en")
 
@@ -33,7 +43,9 @@ async def cost(
     as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""
-    groups: tuple[Group, ...] = tuple(by or ("day",))
+    groups = cast(
+        tuple[Literal["process", "step", "model", "day"], ...], tuple(group.value for group in by or (Group.DAY,))
+    )
     async with records_context() as context:
         rows = await context.repositories.ledger.totals(groups, process_id=process)
     if as_json:
