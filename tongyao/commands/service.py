@@ -63,6 +63,8 @@ async def up() -> None:
         from tongyao.runtime.observability.traces import start_traces  # brings the OpenTelemetry SDK
 
         traces = start_traces(config.traces_endpoint, "gateway")
+    if not console.is_terminal:  # a status line is shown only at a terminal
+        tell("up.bringing_up")
     with console.status(say("up.bringing_up")):
         service = installation.brought_up(config)
         started = await service.__aenter__()
