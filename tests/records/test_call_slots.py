@@ -29,7 +29,7 @@ async def test_two_workers_share_one_limit(own_pool: Pool) -> None:
         await held.enter_async_context(one.taken(wait=60))
         async with other.taken(wait=60):
             for slots in (one, other):
-                with pytest.raises(NoSlot, match="3 model calls"):
+                with pytest.raises(NoSlot, match="3 slots"):
                     async with slots.taken(wait=0):
                         raise AssertionError("a fourth call")
         async with other.taken(wait=60):
