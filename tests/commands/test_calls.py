@@ -49,7 +49,7 @@ async def test_five_people_are_answered_on_the_command_line(delegating: Stack, t
     refused = await tongyao("calls", "answer", call.group(), "--file", str(wrong), "--as", "ann")
     assert refused.exit_code != 0 and "contains no JSON object" in str(refused.exception)
     listed = await tongyao("calls", "list", "--process", pid, "--as", "ann")
-    assert call.group() in listed.output and "yours" in listed.output
+    assert call.group() in listed.output and "taken by you" in listed.output
     shown = await tongyao("why", pid)
     assert "the model calls that wait (1)" in " ".join(shown.output.split())
     answered = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tongyao.records.repositories import Repositories
 
 
-class Group(StrEnum):
+class CostGroup(StrEnum):
     """Typer takes no list of `Literal`."""
 
     PROCESS = "process"
@@ -37,14 +37,15 @@ prompts_app = CommandGroup(help="Show prompts as they are sent to models.", no_a
 @app.command()
 async def cost(
     by: Annotated[
-        list[Group] | None, typer.Option(help="Group by process, step, model or day (the default). May be repeated.")
+        list[CostGroup] | None,
+        typer.Option(help="Group by process, step, model or day (the default). May be repeated."),
     ] = None,
     process: Annotated[str | None, typer.Option(help="Only this process.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""
     groups = cast(
-        tuple[Literal["process", "step", "model", "day"], ...], tuple(group.value for group in by or (Group.DAY,))
+        tuple[Literal["process", "step", "model", "day"], ...], tuple(group.value for group in by or (CostGroup.DAY,))
     )
     async with records_context() as context:
         rows = await context.repositories.ledger.totals(groups, process_id=process)

@@ -1,6 +1,4 @@
-"""The data that the product stores in PostgreSQL.
-
-`migrate` applies the migrations in `migrations/` in the order of their numbers.
+"""The data that the product stores in PostgreSQL. `migrate` applies `migrations/` in the order of their numbers.
 
 Public: `repositories` (all queries of one database, by subject), `database` (the pool and transactions), `maintenance`,
 `overview`. Each repository is one module, and only this module writes the repository's tables.
