@@ -10,10 +10,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("tongyao", "workflows", "activities", "crystalline_highway")
 
-STILL_TWICE: Final = frozenset(
-    """Answer Ask Claim Consent Encoder Ended Failure Layout Memory Note Piece Recitation Refused Residual Role
-    Settings Shown Standing Step Tokens Touch Verdict""".split()
-)
+STILL_TWICE: Final = frozenset("Ask Claim Encoder Layout Piece Recitation Role Settings Touch Verdict".split())
 """Names that are defined more than once. The list only gets shorter: a name that is defined once is taken out."""
 
 

@@ -35,7 +35,7 @@ async def test_people_are_listed_by_id_without_their_words_and_an_import_says_wh
     for name, text in TEXTS.items():
         (folder / f"{name}.md").write_text(text)
     first = await tongyao("field", "import", str(folder), "--scene", "harbour")
-    assert first.stdout.startswith("3 new, 0 changed, 0 as they were, 0 refused")
+    assert first.stdout.startswith("3 new, 0 changed, 0 unchanged, 0 refused")
     (folder / "bo.md").write_text("I teach rowing now. " * 9)
     again = await tongyao("field", "import", str(folder), "--scene", "harbour")
     assert again.stdout.startswith("0 new, 1 changed, 2 as they were, 0 refused")

@@ -30,10 +30,10 @@ _CHANGES: Final = {
     "tongyao/protocol/model/events.py": [('    cost: str = "0"\n', '    cost: str = "0"\n    nudges: int = 0\n')],
     "tongyao/protocol/life/message_kinds.py": [
         (
-            "    Kind(m.Cancel, _demander,",
-            "    Kind(m.Nudge, _operator, lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n"
+            "    Kind(m.Cancel, _DEMANDER,",
+            "    Kind(m.Nudge, frozenset({"operator"}), lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n"
             '         lambda state, *_: setattr(state, "nudges", state.nudges + 1), "Nudge."),\n'
-            "    Kind(m.Cancel, _demander,",
+            "    Kind(m.Cancel, _DEMANDER,",
         ),
         (
             "late + timedelta(seconds=message.seconds)",

@@ -37,13 +37,16 @@ async def list_standing(person: Annotated[str, typer.Argument(help="Id of the pe
 @standing.command()
 async def keep(
     process: Process,
-    residual: Annotated[str, typer.Argument(help="plan/1/residual/2, or tension: what the process asked.")] = "tension",
+    residual: Annotated[
+        str, typer.Argument(help="plan/1/residual/2; or `tension`, the tension of the process itself.")
+    ] = "tension",
     visible: Annotated[
         bool | None, typer.Option("--visible/--hidden", help="The people of the scene may read it.")
     ] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=365, help="How long it waits.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=365, help="Days for which it waits.")] = None,
     per_week: Annotated[
-        int | None, typer.Option(min=1, max=20, help="Candidates that its demander is told of in a week.")
+        int | None,
+        typer.Option(min=1, max=20, help="The largest number of candidates that its demander is told of in a week."),
     ] = None,
     close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
 ) -> None:

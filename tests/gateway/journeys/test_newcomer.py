@@ -80,7 +80,9 @@ async def test_what_is_not_valid_is_told_once_and_in_words(gateway: GatewayHarne
     nothing = await send(gateway, pid, demander, type="confirm_tension")
     assert nothing.json()["detail"] == "body: the kind is missing: give 'kind'"
     wrong = await send(gateway, pid, demander, kind="confirm")
-    assert wrong.json()["detail"].startswith("body: 'confirm' is no kind; one of 'revise_tension', 'confirm_tension'")
+    assert wrong.json()["detail"].startswith(
+        "body: 'confirm' is not a known kind: give one of 'revise_tension', 'confirm_tension'"
+    )
     yes = await send(gateway, pid, demander, kind="answer_plan", revision=1, answer="yes")
     assert yes.json()["detail"] == "body.answer: Input should be 'commit', 'decline' or 'propose'"
     demand = {"intent": "x", "participants": [{"profile_id": "p-1", "endpoint": "person"}]}
@@ -120,7 +122,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     assert await own() == {1: ["The slipway has four metres, not five."]}
     late = await send(gateway, pid, token, kind="submit_projection", round=1, text="Or three.")
     assert (late.status_code, late.json()["state"]) == (200, "applied"), "late words are said in the round that is open"
-    assert late.json()["en"].startswith("round 1 has closed; ") and "count in round 2" in late.json()["en"]
+    assert late.json()["en"].startswith("round 1 had closed; ") and "count in round 2" in late.json()["en"]
     assert late.json()["zh"].startswith("第 1 轮已结束；") and late.json()["round"] == 2
     assert (await gateway.ask("GET", f"/messages/{late.json()['id']}", token)).json()["en"] == late.json()["en"]
     assert (await own())[1] == ["The slipway has four metres, not five."], "a gate has closed upon it"

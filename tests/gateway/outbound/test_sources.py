@@ -135,7 +135,7 @@ async def test_what_was_kept_is_what_works_the_next_time() -> None:
         with pytest.raises(SourceError) as caught:
             await HttpProfileSource(config, keep.kept[-1], keep, private_allowed=True).chat(HELLO)
     assert (caught.value.code, caught.value.permanent) == ("not_signed_in", True)
-    assert "sign in anew" in str(caught.value) and "r1" not in str(caught.value)
+    assert "sign in again" in str(caught.value) and "r1" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
