@@ -6,7 +6,11 @@ from typing import Any
 
 from tests.support.scripted import Rule
 from tests.support.stack import Stack
+from tests.support.waiting_tensions import context_of
 from tests.workflows.conftest import TEXTS, Opened
+from tongyao.app.action_permissions import Role
+from tongyao.app.authorization import Caller
+from tongyao.app.messaging.inbox import inbox
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.record import Record
@@ -62,6 +66,12 @@ async def test_what_a_demander_answers_in_person_is_in_the_record_of_the_round_t
             await here.asked(pid, alias, 1)
             await here.speak(pid, alias, 1, "I can offer the slipway.")
         await here.asked(pid, DEMANDER, 2, what="gap")
+        person = (await here.repositories.processes.get(pid)).demander
+        asks = await inbox(context_of(here.repositories), Caller(Role.PERSON, person))
+        assert [len(ask.gaps) for ask in asks if ask.ask == "gap"] == [1], (
+            "the question is in the list without the view"
+        )
+        assert all(ask.view is None for ask in asks)
         assert (await here.speak(pid, DEMANDER, 2, "The timetable is for the winter.")).accepted
         assert not (await here.speak(pid, DEMANDER, 9, "Too early.")).accepted
         record = await here.finish(pid, "P01", "P02")

@@ -51,7 +51,7 @@ class Ask(Value):
         description="Of `confirm_tension`: how many people were named at the start. Confirming begins the process at once.",
     )
     gaps: tuple[OpenPoint, ...] = Field(
-        default=(), description="Of `projection` and `gap`, with `view`: the gaps that ask you and are not answered."
+        default=(), description="Of `projection` and `gap`: the gaps that ask you and are not answered."
     )
     messages: tuple[Body, ...] = Field(
         default=(),
@@ -95,8 +95,8 @@ async def _rows(context: AppContext, caller: Caller) -> list[InboxRow]:
 
 
 async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view: bool) -> Ask:
-    view = None
-    if with_view and row.ask != "consent":
+    view, may_be_asked = None, row.ask == "gap" or (row.ask == "projection" and row.round > 1)
+    if (with_view or may_be_asked) and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
         view = await party_view(context, access)
     choices = await choices_of(context.repositories, row) if not caller.operator else None
@@ -118,10 +118,10 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         others=row.others if row.ask == "confirm_tension" else None,
         messages=tuple(messages),
         ends_answers=row.ends_answers,
-        gaps=_gaps(view, row.alias) if view is not None and row.ask in ("projection", "gap") else (),
+        gaps=_gaps(view, row.alias) if view is not None and may_be_asked else (),
         choices=choices,
         consent=await question_of(context, row) if not caller.operator else None,
-        view=view,
+        view=view if with_view else None,
     )
 
 
