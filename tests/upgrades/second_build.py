@@ -31,7 +31,7 @@ _CHANGES: Final = {
     "tongyao/protocol/life/message_kinds.py": [
         (
             "    Kind(m.Cancel, _DEMANDER,",
-            "    Kind(m.Nudge, frozenset({"operator"}), lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n"
+            '    Kind(m.Nudge, frozenset({"operator"}), lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n'
             '         lambda state, *_: setattr(state, "nudges", state.nudges + 1), "Nudge."),\n'
             "    Kind(m.Cancel, _DEMANDER,",
         ),
