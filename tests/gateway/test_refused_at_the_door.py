@@ -20,7 +20,7 @@ async def test_a_query_parameter_that_the_operation_does_not_have_is_refused(gat
     token = await gateway.person("query-asker")
     answer = await gateway.ask("GET", "/processes?format=md&limit=3&Phase=planning", token)
     assert places(answer) == ["query.format", "query.Phase"]
-    assert "there are: cursor, limit, open, parent, person, phase" in answer.json()["detail"]
+    assert "the parameters are: cursor, limit, open, parent, person, phase" in answer.json()["detail"]
     none = await gateway.ask("GET", "/me?verbose=1", token)
     assert places(none) == ["query.verbose"] and "takes no query parameters" in none.json()["detail"]
     assert places(await gateway.ask("POST", "/processes?dry_run=true", token, json={"intent": "x"}))

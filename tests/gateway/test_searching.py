@@ -70,7 +70,7 @@ async def test_an_agent_searches_by_the_same_rules(gateway: GatewayHarness) -> N
         shown = said_by(found)["people"]
         wrong = await client.call_tool("search", {"scene": scene})
     assert shown[0]["profile_id"] == people["miller"]["profile_id"]
-    assert wrong.is_error and "say one of" in text_of(wrong)
+    assert wrong.is_error and "give one of" in text_of(wrong)
 
 
 async def test_the_people_of_a_scene_come_in_pages_each_of_them_once(gateway: GatewayHarness) -> None:
