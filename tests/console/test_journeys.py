@@ -30,7 +30,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.get_by_label("Which scene").select_option(scene)
         await page.get_by_role("button", name="Join").click()
         key = await page.locator("code.key").inner_text()
-        await page.get_by_role("link", name="go on").click()
+        await page.get_by_role("link", name="continue").click()
         await page.wait_for_url("**/console/?done=joined")
         await page.get_by_role("link", name="Ask for something").wait_for()
         await page.get_by_role("button", name="Sign out").click()
