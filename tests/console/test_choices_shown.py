@@ -48,7 +48,7 @@ def test_too_few_participants_are_told_how_many_are_needed_and_what_to_do() -> N
     assert "1 given, at least 3 needed. Add 2 more" in told.en
     assert "至少要 3 位，现在写了 1 位。请再加 2 位" in told.zh
     nobody = DecideBody.model_validate({"kind": "decide", "decision": "add_participants"})
-    assert "0 named, at least 1 needed" in in_detail(few, nobody, process).en
+    assert "0 given, at least 1 needed" in in_detail(few, nobody, process).en
 
 
 @pytest.mark.parametrize("left", [0, 1, 2])

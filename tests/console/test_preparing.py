@@ -182,7 +182,7 @@ async def test_who_chooses_reads_that_only_who_is_asked_themselves_can_commit(
         await page.goto(f"{console.url}/console/processes/{house.pid}/people")
         assert "it cannot commit to anything" in await page.locator("main").inner_text()
         if script:
-            await page.get_by_text("A proxy speaks for all 5: nobody is asked about the plan").wait_for()
+            await page.get_by_text("A proxy speaks for all 5 people. Nobody is asked about the plan").wait_for()
         else:
             assert await page.get_by_text("If a proxy speaks for everybody, nobody is asked").is_visible()
         await page.locator(f'[name="endpoint-{person}"]').select_option("human")
