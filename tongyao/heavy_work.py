@@ -1,7 +1,7 @@
-"""Work on people's texts that may take seconds or minutes: in threads of a limited number, for each person one job at a time.
+"""Runs work on people's texts that may take seconds or minutes: in a limited number of threads, and one job at a time for each person.
 
-A person with many jobs waits for their own. Between two of them everybody else has a turn. A job belongs to the person on
-whose behalf it is done; `on_behalf_of` says who that is for what follows.
+A person with many jobs waits for their own jobs. Between two of these jobs everybody else has a turn. A job belongs to the person on
+whose behalf it is done. `on_behalf_of` sets this person for the jobs that follow the call.
 """
 
 from __future__ import annotations

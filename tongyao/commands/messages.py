@@ -148,7 +148,7 @@ async def resume(
     process: Annotated[
         str,
         typer.Argument(
-            help="Id of the process, or the beginning of the id. Leave it out with --all.",
+            help="Id of the process, or the beginning of the id. Do not give it together with --all.",
             callback=find_process,
             autocompletion=complete_process,
         ),

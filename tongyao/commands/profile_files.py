@@ -89,9 +89,9 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
 
 
 def _name_in(text: str, path: Path) -> str:
-    """The name in the first heading; empty without a heading. The name of the file never becomes a name.
+    """The person's name in the first heading; empty without a heading. The file name is never used as the name of a person.
 
-    A heading that cannot be a name (`# About me`) is none either; that is printed, since it may be meant as one.
+    A heading that cannot be a name (`# About me`) is not used either. A message is printed, because the heading may be meant as a name.
     """
     name = name_in_heading(text)
     if name and (problem := problem_with(name)):

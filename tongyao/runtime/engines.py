@@ -34,12 +34,12 @@ def with_engines(settings: Settings, engine: str, models: Mapping[str, str]) -> 
 
 
 def engine_of(name: str, settings: Settings) -> Engine:
-    """The engine of this name, its calls counted. Raises `SettingsError`."""
+    """The engine with this name, wrapped so that its calls are timed and counted. Raises `SettingsError`."""
     return Measured(_engine(name, settings))
 
 
 def _engine(name: str, settings: Settings) -> Engine:
-    """Imports only the chosen engine: a worker without a key needs no Claude SDK."""
+    """Imports only the chosen engine, so a worker without a key needs no Claude SDK."""
     if ":" in name:
         return engine_of_factory(name, settings)
     if name == "extractive":

@@ -132,9 +132,9 @@ class MessageRelay:
         return stored
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
-        """Try once to deliver a message that was leased; returns it as it is stored then, with its verdict if there is one.
+        """Try once to deliver a leased message. Return the message as stored after the attempt, with its verdict if there is one.
 
-        The update has the message's id, so the server applies it once.
+        The update has the message's id, so the server applies the update only once.
         """
         try:
             with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
@@ -300,7 +300,7 @@ _CLOSED: Final = _Trouble("run_closed")
 
 
 def _refusal(failed: WorkflowUpdateFailedError) -> Verdict | _Trouble:
-    """The workflow's own refusal; whatever else fails an update is none."""
+    """The verdict if the workflow itself refused the update. Any other error of an update is a `_Trouble`, not a refusal."""
     cause = failed.cause
     if not isinstance(cause, ApplicationError):
         return _Trouble("failed", answered=True)

@@ -195,16 +195,17 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
 
 
 async def _may_speak(context: AppContext, access: ProcessAccess) -> bool:
-    """Whether words of the caller can still count here. Those of others do not hide names in what was said before."""
+    """Whether words of the caller can still count in this process. The words of anybody else do not hide names in earlier texts."""
     seats = await context.repositories.seats.seats(access.process.id)
     gone = any(seat.alias == access.alias and not seat.active for seat in seats)
     return access.process.ended_at is None and not gone
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
-    """Check items that an agent hands in. A person's words have no kinds and no quotes, so only an agent may. Raises `BadInput`, and `Unavailable` without a worker.
+    """Check that an agent speaks in this turn, because only an agent may hand in items: they have kinds and quotes, and a person's own
+    words have neither. Raises `BadInput`, and `Unavailable` without a worker.
 
-    The process is asked itself: the records follow it.
+    The workflow itself is queried, because the records may be behind it.
     """
     state, _ = await state_of(context.client, access.process.id)
     if state.endpoint_of(access.alias) is not EndpointKind.AGENT:

@@ -112,7 +112,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
 
 
 def _pieces(words: str) -> list[str]:
-    """The places at which a line may break: behind blanks, and around wide characters."""
+    """The pieces of `words` between which a line may break: after each blank, and before and after each wide character."""
     pieces, piece = [], ""
     for char in words:
         if _wide(char):

@@ -25,10 +25,11 @@ _LEAST: Final = 2
 
 @dataclass(frozen=True)
 class FoundReason:
-    """`part` (T, B1, …) of the tension, with its first words, is near what this `facet` of the person says.
+    """A `part` of the tension (T, B1, …) is similar to this `facet` of the person. `words`: the first words of the part.
 
-    `quote`: their sentence where it may be read and does not stand beside an earlier reason; else empty. `read`: whether
-    it may be read. `shared`: its words that stand in the part as well, without ordinary ones; `touches`: whether any word does.
+    `quote`: the person's sentence, if it may be read and is not already shown with an earlier reason; otherwise empty. `read`:
+    whether the sentence may be read. `shared`: the words that the sentence and the part have in common, without ordinary words.
+    `touches`: whether they have any word in common, an ordinary one included.
     """
 
     part: str

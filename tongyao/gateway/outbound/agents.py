@@ -1,7 +1,7 @@
 """Asks people's own agents when a turn waits for them, and sends their answers as messages.
 
-An answer is stored under a key made of the round. So the first answer counts however often the agent is asked, and an agent
-never corrects what its owner said.
+An answer is stored under a key made of the round. So only the first answer counts, even if the agent is asked several times. An
+agent never corrects a statement of its owner.
 """
 
 from __future__ import annotations

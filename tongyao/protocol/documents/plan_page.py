@@ -191,7 +191,7 @@ class _Layout:
         return (Group(entries=tuple(entries)),) if entries else ()
 
     def _task(self, task: Task, state: str, who: str = "") -> PageEntry:
-        """A task with its number, its doer, its date, how it stands and the steps before it."""
+        """A task with its number, assignee, date, status and preceding steps."""
         words, title, when = self._words, task.title.strip(), task.when.strip()
         if when:
             title = words["when"].format(title=title.rstrip(".。"), when=when)

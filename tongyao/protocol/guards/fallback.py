@@ -41,10 +41,11 @@ def says_nothing(draft: PlanDraft) -> bool:
 
 
 def minimal_plan(request: PlannerRequest) -> PlanDraft:
-    """A plan assembled from what stands in the record.
+    """A plan assembled from the items and relations in the record.
 
-    Capabilities are tasks, boundaries and people's own words are conditions. Complements and alignments of two participants are
-    possible, offsets are offsets. Every barrier without a complement is a residual tension. `settle_plan` adds the open gaps.
+    Capabilities become tasks. Boundaries and people's own words become conditions. Complements and alignments of two participants
+    become claims of `possible`. Offsetting relations become claims of `offsets`. Every barrier without a complement becomes a
+    residual tension. `settle_plan` adds the open gaps.
     """
     state = standing(request.exchange)
     items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}

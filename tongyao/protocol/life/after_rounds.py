@@ -118,7 +118,9 @@ def answer(state: State, message: AnswerPlan, now: datetime) -> None:
 
 
 def replan(state: State, message: Replan, now: datetime) -> Phase:
-    """Once: without some who declined, with what others proposed. Who is left out is not asked again."""
+    """Rewrite the plan, at most once: leave out the people in `without`, who declined, and include the changes that the people in
+    `proposals` proposed. A person who is left out is not asked again.
+    """
     state.proposals, state.left_out = message.proposals, message.without
     state.replanned = True
     note(state, EventKind.DECIDED, now, decision="replan", by="person", without=list(message.without))

@@ -80,14 +80,18 @@ def open_ask(state: State, message: m.Message) -> str:
 
 
 def open_now(state: State, message: m.Message) -> str:
-    """What is open for the author of a refused message, as ids: what a message of this kind answers, and what is asked of them."""
+    """The ids of the requests that are open for the author of a refused message: the request that a message of this kind answers, and
+    the other requests to the author.
+    """
     author = message.author.alias
     asked = [ask.id for ask, _ in phases.open_asks(state) if ask.alias == author]
     return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
 
 
 def _is_open(ask: str, open_now: str) -> bool:
-    """Whether a message that answers `ask` answers what is open now. An ask without its number holds for the whole phase."""
+    """Whether the request `ask`, which the message answers, is still the open request. An `ask` without a number matches each request
+    of its phase. An empty `ask` matches every request.
+    """
     return ask in ("", open_now) or open_now.startswith(f"{ask}/")
 
 

@@ -17,7 +17,7 @@ class Value(BaseModel):
 class Draft(BaseModel):
     """An answer of an engine, before any guard has checked it.
 
-    Unknown fields are dropped rather than refused: a model that says more than it was asked must not lose the rest.
+    Unknown fields are dropped instead of refused, so that extra fields in a model's answer do not invalidate its other fields.
     """
 
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)

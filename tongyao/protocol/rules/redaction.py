@@ -1,7 +1,8 @@
 """What remains of a process when somebody has themselves erased (docs/erasure.md). Pure.
 
-Their items go, and every element that rests on these alone or speaks of their alias. No text is searched for their words: others read
-texts with marks in the place of names, and what others said in their own words is theirs.
+The person's items are removed, and so is every element that rests on these items alone or mentions the person's alias. No text is
+searched for the person's words. In texts shown to other people, names are already replaced by marks. The texts that other people
+wrote in their own words belong to these people.
 """
 
 from __future__ import annotations

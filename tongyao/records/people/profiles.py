@@ -214,7 +214,7 @@ class Profiles(Repository):
         )
 
     async def of_file(self, file_digest: str) -> dict[str, str]:
-        """The profiles that were given as this file: profile id → scene. There is one per scene."""
+        """The profiles that were imported from this file: profile id → scene. Each scene has at most one such profile."""
         return await self._mapping(
             "SELECT id, scene_id FROM profiles WHERE file_digest = %s AND deleted_at IS NULL ORDER BY id", [file_digest]
         )

@@ -132,10 +132,10 @@ async def _insert(
 async def first_difference(
     connection: Connection, process_id: str, events: Sequence[Event], *, before: int | None = None
 ) -> int | None:
-    """The first of `events` that the records contain differently or not at all. None if the records contain all of
-    them.
+    """The `seq` of the first event in `events` that is missing from the records or has different content there. None if the records
+    contain all of `events` unchanged.
 
-    `before`: only differences from events of epochs older than this one.
+    `before`: only differences from recorded events of epochs older than this one are reported.
     """
     if not events:
         return None

@@ -26,9 +26,9 @@ OWN = frozenset({"tongyao", "activities", "workflows", "worker", "__main__"})
 def configure(settings: Settings, *, file: Path | None = None) -> None:
     """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way: to standard error, or to `file`.
 
-    Of exceptions only their types and where they were raised are kept: messages quote what they stumbled over, which
-    may be somebody's words. So may messages of libraries: of each the constant part is kept, or the place in the library's code.
-    No field has control characters or more than `KEPT_OF_A_FIELD` characters.
+    Only the type of an exception and the place where it was raised are kept, because its message can quote the data that caused
+    it, and this data may be a person's words. Messages of libraries can quote such data too. Only the constant part of such a
+    message is kept, or else the place in the library's code. No field has control characters or more than `KEPT_OF_A_FIELD` characters.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
