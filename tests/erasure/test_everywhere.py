@@ -82,6 +82,7 @@ ID_STAYS: Final = {
 
 MUST_NOT_STAY: Final = {
     "candidates",
+    "openid_links",
     "standing_tensions",
     "standing_matches",
     "channels",
@@ -184,6 +185,7 @@ async def everywhere_beside_processes(here: Stack, gateway: GatewayHarness, ada:
     mandate = {"may_speak": True, "topics": [], "never": [f"{WORD} debts"], "addition": f"Be kind about {WORD}."}
     assert (await gateway.ask("PUT", f"/profiles/{ada}/mandate", token, json=mandate)).is_success
     await repositories.drafts.keep(ada, "start", f"Half a sentence of {WORD}.")
+    await repositories.openid_links.put(ada, "https://id.example", "ada-at-the-provider", made_with=None)
     await repositories.ledger.count_reading(ada, engine="extractive", model="none", usage=Usage(), cost=Decimal(0))
     for kind, address in (("mail", MAIL), ("webhook", HOOK)):
         await repositories.notifications.set_channel(
