@@ -123,7 +123,7 @@ async def test_one_corrects_what_one_has_said_until_the_round_closes(gateway: Ga
     late = await send(gateway, pid, token, kind="submit_projection", round=1, text="Or three.")
     assert (late.status_code, late.json()["state"]) == (200, "applied"), "late words are said in the round that is open"
     assert late.json()["en"].startswith("round 1 had closed; ") and "count in round 2" in late.json()["en"]
-    assert late.json()["zh"].startswith("第 1 轮已结束；") and late.json()["round"] == 2
+    assert late.json()["zh"].startswith("第 1 轮已经结束；") and late.json()["round"] == 2
     assert (await gateway.ask("GET", f"/messages/{late.json()['id']}", token)).json()["en"] == late.json()["en"]
     assert (await own())[1] == ["The slipway has four metres, not five."], "a gate has closed upon it"
     await send(gateway, pid, demander, kind="cancel")
