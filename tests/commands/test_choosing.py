@@ -38,7 +38,7 @@ async def test_people_are_listed_by_id_without_their_words_and_an_import_says_wh
     assert first.stdout.startswith("3 new, 0 changed, 0 unchanged, 0 refused")
     (folder / "bo.md").write_text("I teach rowing now. " * 9)
     again = await tongyao("field", "import", str(folder), "--scene", "harbour")
-    assert again.stdout.startswith("0 new, 1 changed, 2 as they were, 0 refused")
+    assert again.stdout.startswith("0 new, 1 changed, 2 unchanged, 0 refused")
     listed = await tongyao("field", "list", "--scene", "harbour")
     assert [line.split()[0] for line in listed.stdout.splitlines()[1:]] == sorted(TEXTS)
     assert "boats" not in listed.stdout

@@ -242,6 +242,23 @@ async def test_a_lease_expires_and_a_token_may_be_limited_to_a_participant(deleg
     await stack.say(pid, "cancel")
 
 
+async def test_an_operator_sees_that_a_call_waits_and_how_it_is_answered(delegating: GatewayHarness) -> None:
+    stack = delegating.stack
+    pid = await stack.start(await stack.people(PEOPLE), auto_confirm=True)
+    await waiting(delegating, await token_of(delegating, "Fay"), pid, 1)
+    operator = (await stack.repositories.tokens.issue("operator", label="ops")).secret
+    async with delegating.client() as browser:
+        page = (await browser.get("/console/enter")).text
+        await browser.post("/console/enter", data={"secret": operator, "form_token": field(page, "form_token")})
+        for path in ("/", f"/processes/{pid}", f"/asks/{pid}/calls"):
+            shown = await browser.get(f"/console{path}")
+            assert shown.status_code == 200, path
+            assert "odel calls wait" in shown.text, path
+        shown = await browser.get("/console/operators/waiting")
+        assert "Waits for an assistant or a person who answers model calls" in shown.text
+    await stack.say(pid, "cancel")
+
+
 async def test_a_facilitator_answers_by_hand_in_the_console(delegating: GatewayHarness) -> None:
     stack, token = delegating.stack, await token_of(delegating, "Fay")
     pid = await stack.start(await stack.people(PEOPLE), auto_confirm=True)

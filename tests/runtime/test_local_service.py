@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import signal
 import socket
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -183,6 +186,23 @@ async def test_a_fixed_port_that_is_taken_is_named_with_its_setting(home: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts PostgreSQL as another user")
+async def test_first_starts_at_once_as_root_share_the_user_that_one_of_them_adds() -> None:
+    name = f"tongyao-{os.getpid()}"
+    start = (
+        f"from tongyao.runtime.local import postgres; postgres.SYSTEM_USER = {name!r}; print(postgres.server_user()[0])"
+    )
+    try:
+        starts = [
+            await asyncio.create_subprocess_exec(sys.executable, "-c", start, stdout=asyncio.subprocess.PIPE)
+            for _ in range(6)
+        ]
+        found = [(await one.communicate())[0].decode().strip() for one in starts]
+        assert found == [str(pwd.getpwnam(name).pw_uid)] * 6
+    finally:
+        subprocess.run(["userdel", name], check=True)
+
+
 async def test_two_homes_run_side_by_side(home: Path) -> None:
     async with (
         LocalService(Settings(home=home / "a")) as one,

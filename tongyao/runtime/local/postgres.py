@@ -7,6 +7,7 @@ is needed.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -27,6 +28,7 @@ from tongyao.runtime.local.processes import ServerProcess
 
 MAJOR_VERSION = 18
 SYSTEM_USER = "pgserver"  # as root only, which PostgreSQL refuses to run as; the wheel's own choice of name
+_USERS = "/etc/passwd"
 SUPERUSER = "postgres"
 PORT = 5432  # part of the socket's name only
 SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
@@ -54,7 +56,7 @@ class LocalPostgres:
         self.database = database
         self.data = self.home / "postgres"
         self._durable = durable
-        self._owner = _server_user()
+        self._owner = server_user()
         self._server: ServerProcess | None = None
 
     def start(self, timeout: float = 600.0) -> str:
@@ -164,26 +166,33 @@ def binaries() -> Path:
     return Path(found.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
 
 
-def _server_user() -> tuple[int, int]:
+def server_user() -> tuple[int, int]:
     """(uid, gid) of the server: our own, and a user without rights when we are root."""
     if os.geteuid() != 0:
         return os.geteuid(), os.getegid()
-    try:
-        entry = pwd.getpwnam(SYSTEM_USER)
-    except KeyError:
+    with open(_USERS) as users:  # first starts at the same time add the user once: `useradd` does not see to that
+        fcntl.flock(users, fcntl.LOCK_EX)
         try:
-            subprocess.run(
-                ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
-                check=True,
-                capture_output=True,
-            )
             entry = pwd.getpwnam(SYSTEM_USER)
-        except (OSError, subprocess.CalledProcessError, KeyError) as error:
-            raise LocalServiceError(
-                f"PostgreSQL does not run as root, and the user {SYSTEM_USER} could not be made ({error}). "
-                f"Make it, run as another user, or set DATABASE_URL."
-            ) from None
+        except KeyError:
+            refused = _add_user()
+            if refused:
+                raise LocalServiceError(
+                    f"PostgreSQL does not run as root, and the user {SYSTEM_USER} could not be made ({refused}). "
+                    f"Make it, run as another user, or set DATABASE_URL."
+                ) from None
+            entry = pwd.getpwnam(SYSTEM_USER)
     return entry.pw_uid, entry.pw_gid
+
+
+def _add_user() -> str:
+    """Adds the user without rights. Returns why it could not, or nothing."""
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"useradd ended with {done.returncode}"
 
 
 def _open_the_way_to(directory: Path, *, within: Path | None) -> None:
