@@ -187,18 +187,14 @@ async def test_a_fixed_port_that_is_taken_is_named_with_its_setting(home: Path) 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts PostgreSQL as another user")
-async def test_first_starts_at_once_as_root_share_the_user_that_one_of_them_adds() -> None:
+def test_first_starts_at_once_as_root_share_the_user_that_one_of_them_adds() -> None:
     name = f"tongyao-{os.getpid()}"
     start = (
         f"from tongyao.runtime.local import postgres; postgres.SYSTEM_USER = {name!r}; print(postgres.server_user()[0])"
     )
     try:
-        starts = [
-            await asyncio.create_subprocess_exec(sys.executable, "-c", start, stdout=asyncio.subprocess.PIPE)
-            for _ in range(6)
-        ]
-        found = [(await one.communicate())[0].decode().strip() for one in starts]
-        assert found == [str(pwd.getpwnam(name).pw_uid)] * 6
+        starts = [subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True) for _ in range(6)]
+        assert [one.communicate()[0].strip() for one in starts] == [str(pwd.getpwnam(name).pw_uid)] * 6
     finally:
         subprocess.run(["userdel", name], check=True)
 
