@@ -1,3 +1,4 @@
-"""All side effects of workflows: one module for each step, idempotent. Public: the activity class of each module, and
-`dependencies`, which says by interface what activities call.
+"""The activities of the workflows: one module per step. All are idempotent.
+
+Public: the activity class of each module, and `dependencies`, the interfaces that activities call.
 """

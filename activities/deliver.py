@@ -27,9 +27,10 @@ class Delivering:
     @activity.defn(name=DELIVER.name)
     @parks
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
-        """All deliveries of one revision; those already written are not asked for again.
+        """Write the deliveries of one plan revision. Deliveries that are already written are not requested again.
 
-        The first goes ahead; the others follow side by side and read the plan from the prompt cache that it wrote.
+        The first call runs alone and writes the prompt cache. The other calls run concurrently and read the plan from
+        that cache.
         """
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, DELIVER.step, what) as run:
@@ -48,7 +49,7 @@ class Delivering:
     async def _one(
         self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, plan: Plan, alias: str
     ) -> Delivery:
-        """Ask for one delivery; where none can be had, the participant's part as the plan states it."""
+        """Ask for one delivery. If no readable answer comes, return the participant's part as the plan states it."""
         request = await asyncio.to_thread(request_access.for_delivery, record, alias, plan)
         question = run.question(request, owner=_owner(record, alias), alias=alias, revision=plan.revision)
         try:
@@ -60,7 +61,7 @@ class Delivering:
     async def _write(
         self, run: StepRun[DeliveryRequest, DeliveryDraft], record: Record, deliveries: Sequence[Delivery]
     ) -> None:
-        """Write deliveries to the record. Raises `TextErased` where a participant was erased meanwhile."""
+        """Write deliveries to the record. Raises `TextErased` if a participant was erased in the meantime."""
         if not deliveries:
             return
         repositories = self._deps.repositories

@@ -1,4 +1,4 @@
-"""The dependencies of the activities, known by interface; `tongyao.runtime.wiring` chooses the implementations."""
+"""Interfaces of the dependencies of the activities. `tongyao.runtime.wiring` chooses the implementations."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ class Retriever(Protocol):
         ...
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text` that bear on a text of `focus`, or without any on `tension`, in text order; each `text[start:start + len(piece)]`.
+        """Return pieces of `text` in text order. Each piece equals `text[start:start + len(piece)]`.
 
-        `focus` is what was stated since the person's last turn, so a profile is searched anew in every round.
+        The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus` has the statements
+        since the
+        person's last turn, so every round searches the profile again.
         """
         ...
 
@@ -42,7 +44,8 @@ class ProfileMemory(Protocol):
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """`spans` (characters of the profile) answered `queries`; once per `occasion`."""
+        """Strengthen the index for `spans` (in characters of the profile), which answered `queries`. Once per
+        `occasion`."""
         ...
 
 
@@ -52,7 +55,8 @@ class Field(Protocol):
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Candidates with perspective, rank, score and reasons; the first `limit` distinct people are the union's top."""
+        """Return candidates with perspective, rank, score and reasons. The first `limit` distinct people are the best
+        of all perspectives."""
         ...
 
 
@@ -60,9 +64,10 @@ class Field(Protocol):
 class Deps:
     """The dependencies of all activities.
 
-    `manifest`: what is frozen of engines, models and prompts. `brief`: the retriever for plans, which see less of a
-    profile than an endpoint does; None: `retriever`.
-    `duties`: what each duty of maintenance does.
+
+    `manifest`: the engines, models and prompts that are frozen for a process. `brief`: the retriever for plan requests,
+    which contain less of a profile than endpoint requests. If `brief` is None, `retriever` is used. `duties`: the
+    function of each maintenance duty.
     """
 
     repositories: Repositories

@@ -22,7 +22,8 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """The candidates for the tension, best first, each person once. Of a child those first who were not asked for its parent."""
+        """Return the candidates for the tension, best first, each person once. For a child, people who were not asked
+        for its parent come first."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -48,7 +49,7 @@ class Discovering:
 
     @activity.defn(name=PROPOSE.name)
     async def propose(self, what: ProposeInput) -> DiscoverOutput:
-        """Candidates for what the participants so far lack; each reason names the gap or barrier."""
+        """Return candidates for the open points of the rounds. Each reason names the gap or barrier."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -66,7 +67,7 @@ class Discovering:
         return _found(found, {})
 
     async def _keep(self, process: ProcessRow, found: Sequence[CandidateRow], *, round_number: int = 0) -> None:
-        """Store the candidates, and hide what names them and the demander: they are not to be named where they do not take part."""
+        """Store the candidates, and hide their names and the demander's name in the texts of the process."""
         repositories = self._deps.repositories
         await repositories.seats.find(process.id, found, round_number=round_number)
         await repositories.shared.hide_people(process, [process.demander, *(one.profile_id for one in found)])
@@ -78,7 +79,7 @@ def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateR
 
 
 def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> DiscoverOutput:
-    """`spoke`: what spoke for somebody in the parent, where it was no proxy."""
+    """`spoke`: by profile id, the endpoint of people who spoke for themselves in the parent."""
     return DiscoverOutput(
         candidates=tuple(
             Candidate(

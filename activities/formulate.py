@@ -1,4 +1,5 @@
-"""Formulates a tension from the raw intent (docs/protocol.md §2). If that fails, the raw text is T and the grade is C."""
+"""Formulates a tension from the intent (docs/protocol.md §2). If that fails, the intent becomes T and the grade is
+C."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
-"""Characters up to which the demander's profile is read whole; of a longer one pieces for the intent are read (docs/protocol.md §4.6)."""
+"""A demander's profile up to this number of characters is read completely. From a longer one, pieces for the intent are
+read (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -39,7 +41,7 @@ class Formulating:
     @activity.defn(name=FORMULATE.name)
     @parks
     async def formulate(self, what: FormulateInput) -> FormulateOutput:
-        """Formulate the intent, and store the tension under the id that the process has for it."""
+        """Formulate the intent, and store the tension under the text id that the process has for it."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, FORMULATE.step, what) as run:
             record = await repositories.record(run.process, own=(DEMANDER,))
@@ -68,7 +70,8 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """Return the readable part of the demander's profile; empty without one, and where their mandate keeps it back."""
+        """Return the readable text of the demander's profile. Empty without a profile, or if the mandate restricts it
+        (docs/protocol.md §3.5)."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""
@@ -85,7 +88,8 @@ class Formulating:
 
 
 def _names(draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
-    """Those that the engine listed, and those that code proposes in the lines that others will read. The demander confirms them."""
+    """Return the names that the engine listed, and the names that code proposes in the lines of the tension. The
+    demander confirms them."""
     lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
     listed = names_of([name.name for name in draft.names], lines, *texts)
     proposed = [name for name in proposed_names(lines) if all(name.name not in other.name for other in listed)]

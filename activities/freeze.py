@@ -26,11 +26,11 @@ class Freezing:
 
     @activity.defn(name=FREEZE.name)
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
-        """Seat the chosen under aliases, each with the version their profile has now. Those who were erased, or no longer allow their
-        proxy, since they were chosen are left out; where they are too few then, nobody is seated.
+        """Seat the chosen people under aliases, each with the current version of their profile.
 
-        What was frozen for a seat stays: a retry, or a profile changed meanwhile, moves nobody to another version. What names somebody
-        is hidden in everything said so far before they are seated.
+        People are left out if they were erased, or no longer allow their proxy. If the remaining people are too few,
+        nobody is seated. A retry keeps the versions that were frozen for a seat, also if a profile has changed. Names
+        of the people are hidden in all texts of the process before they are seated.
         """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
@@ -87,9 +87,10 @@ class Freezing:
         )
 
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
-        """Alias → who is seated under it; empty where too few newcomers are left. The demander stays in any case.
+        """Return a choice by alias, or an empty dict if too few people remain. The demander is always kept.
 
-        A seat that an earlier try stored stays as it is; where it was erased since, its erasure takes it out of the process.
+        Seats that an earlier attempt stored are kept. If such a seat was erased since, the erasure removes it from the
+        process.
         """
         repositories, chosen = self._deps.repositories, dict(zip(what.aliases, what.choices, strict=True))
         seats = await repositories.seats.seats(row.id)
@@ -113,7 +114,7 @@ class Freezing:
         quorum = ProcessSettings.model_validate(row.settings).quorum
         if len(left) < fewest_seated(quorum, later=what.round > 1, others=others, expected=others + len(ids)):
             return {}
-        if fork:  # aliases are those of the origin
+        if fork:  # the aliases of a fork are those of its origin
             return {
                 alias: choice
                 for alias, choice in zip(what.aliases, what.choices, strict=True)
@@ -122,7 +123,8 @@ class Freezing:
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
     async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
-        """Alias → the version of their profile that `versions` names, else the current one. A demander without a profile is left out."""
+        """Return a profile version by alias: the version in `versions`, or else the current one. A demander without a
+        profile is left out."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]
@@ -131,7 +133,8 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """The seat of a demander without a profile. A proxy would have nothing to speak from, so it is no fallback."""
+    """Return the seat of a demander without a profile. A proxy needs a profile, so the fallback `proxy` becomes
+    `lapse`."""
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -1,4 +1,4 @@
-"""Heartbeats of a step while it waits."""
+"""Sends heartbeats of an activity while it waits."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ RunDuty = Callable[[], Awaitable[DutyReport]]
 
 
 class Maintaining:
-    """`duties`: what each does. How a run ended is written into the records, where the gateway's metrics and the doctor read it."""
+    """`duties`: the function of each duty. The result of a run is written to the records, where the gateway's metrics
+    and the doctor read it."""
 
     def __init__(self, duties: Mapping[Duty, RunDuty], log: DutyLog) -> None:
         self._duties = duties
@@ -23,7 +24,7 @@ class Maintaining:
 
     @activity.defn(name=MAINTAIN.name)
     async def maintain(self, what: DutyInput) -> DutyReport:
-        """Raises `ApplicationError` for a finding that only an operator can mend; it is not retried."""
+        """Raises `ApplicationError`, which is not retried, for a finding that only an operator can repair."""
         try:
             async with heartbeats():
                 report = await self._duties[what.duty]()

@@ -31,7 +31,7 @@ class Observing:
     @activity.defn(name=OBSERVE.name)
     @parks
     async def observe(self, what: ObserveInput) -> ObserveOutput:
-        """Observe one round. Without a readable answer nothing is stated and the verdict is `more`."""
+        """Observe one round. Without a readable answer, the observation is empty and its verdict is `more`."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         guards: Counter[str] = Counter()
         async with model_step(repositories, calls, OBSERVE.step, what) as run:
@@ -70,7 +70,8 @@ class Observing:
     async def _write(
         self, what: ObserveInput, process: ProcessRow, observation: Observation, guards: Counter[str], seconds: float
     ) -> Observation:
-        """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
+        """Write the observation to the record. Returns the stored observation, which may come from an earlier
+        attempt."""
         repositories = self._deps.repositories
         stored = text_id("observation", what.process_id, process.epoch, what.round)
         new = NewText(stored, f"process:{what.process_id}", "observation", observation.model_dump_json())

@@ -1,6 +1,7 @@
-"""What a fork takes over from the record of its origin: turns and observations, as they stand there (docs/forks.md).
+"""Reads turns and observations that a fork takes over from the record of its origin (docs/forks.md).
 
-All reads of an origin's texts are here. Answers of models are taken from the ledger (`activities.llm.model_calls`).
+All reads of an origin's texts are in this module. Model answers are copied from the ledger
+(`activities.llm.model_calls`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from tongyao.records.repositories import Repositories
 async def turns_of_origin(
     repositories: Repositories, fork: Fork, round_number: int
 ) -> Mapping[str, tuple[ProjectionRow, Projection] | None]:
-    """The turns of a round by alias. None: a proxy spoke, and is asked.
+    """Return the turns of a round of the origin, by alias. None: a proxy spoke, and the fork asks it again.
 
-    Not asked again are all turns before the first round of the fork, and later those of people and agents.
+    Before the first round of the fork, no turn is asked again. From that round on, turns of people and agents are not
+    asked again.
     """
     replaced = {seat.alias for seat in fork.seats if seat.replaced}
     rows = [
@@ -40,7 +42,8 @@ async def turns_of_origin(
 async def observation_of_origin(
     repositories: Repositories, fork: Fork | None, round_number: int
 ) -> tuple[ObservationRow, Observation] | None:
-    """The origin's observation of a round before the first round of the fork; None: it is asked for."""
+    """Return the origin's observation of a round before the first round of the fork. None: the fork asks the
+    catalyst."""
     if fork is None or round_number >= fork.round:
         return None
     rows = [row for row in await repositories.rounds.observations(fork.origin) if row.round == round_number]
@@ -49,7 +52,7 @@ async def observation_of_origin(
 
 
 def speaks_for_themselves(fork: Fork, alias: str) -> bool:
-    """Whether a person or an agent spoke for this seat at the end of the origin."""
+    """Return whether a person or an agent spoke for this seat at the end of the origin."""
     return any(seat.alias == alias and seat.choice.endpoint is not EndpointKind.PROXY for seat in fork.seats)
 
 

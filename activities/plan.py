@@ -1,4 +1,5 @@
-"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. If that fails, it is assembled from the record."""
+"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. If that fails, code assembles it from the
+record."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ from tongyao.records.process.plans import PlanRow
 from tongyao.records.process.processes import ProcessRow
 
 PROFILE_CHARS = 3_000
-"""The most a plan's request holds of each profile. It helps to understand the record and is never a source
-(docs/protocol.md §4.6, docs/models.md §6)."""
+"""Largest number of characters of each profile in a plan's request. Profiles help to understand the record and are not
+sources of a plan (docs/protocol.md §4.6, docs/models.md §6)."""
 
 
 class Planning:
@@ -39,7 +40,7 @@ class Planning:
     @activity.defn(name=PLAN.name)
     @parks
     async def plan(self, what: PlanInput) -> PlanOutput:
-        """Make one revision of the plan. It is never empty: without an answer it is assembled from the record."""
+        """Make one revision of the plan. Without an answer, code assembles it from the record, so it is never empty."""
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, PLAN.step, what) as run:
             row = run.process
@@ -74,7 +75,11 @@ class Planning:
         )
 
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
-        """An answer or its repair. If a document of the whole answer cannot be read, a block of JSON in its text is. Without that, a minimal plan from the record, and True."""
+        """Return a draft of the plan, and whether it is the minimal plan from the record.
+
+        Tried in order: the answer or its repair; a JSON block in the text of an unreadable answer; the minimal plan
+        (docs/protocol.md §7.6).
+        """
         try:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
         except Unreadable as error:
@@ -88,7 +93,8 @@ class Planning:
         return draft, False
 
     async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
-        """The profiles of those who contributed, as far as their owners let their proxies speak. `readable`: aliases."""
+        """Return the readable profiles of contributors, by alias, as far as consents and mandates allow. `readable`:
+        aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]
@@ -110,7 +116,7 @@ class Planning:
         return materials
 
     async def _write(self, what: PlanInput, process: ProcessRow, plan: Plan) -> Plan:
-        """Write it to the record. Returns the one that counts: an earlier attempt's, if that one wrote it."""
+        """Write the plan to the record. Returns the stored plan, which may come from an earlier attempt."""
         repositories = self._deps.repositories
         owner = f"process:{what.process_id}"
         whole = plan.model_copy(update={"markdown": plan_markdown(plan)})
@@ -142,7 +148,7 @@ class Planning:
 
 
 def _title(record: Record, child: str) -> str:
-    """What the plan called the residual that `child` answers to, or whose hole it fills."""
+    """Return the title of the residual, or of the hole, for which `child` was started."""
     titles = {residual.id: residual.title for plan in record.plans for residual in plan.residuals}
     for plan in record.plans:
         titles |= {hole_id(plan.revision, role.alias): hole_title(role.alias, plan.language) for role in plan.roles}

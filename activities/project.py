@@ -1,4 +1,4 @@
-"""Turns of a round (docs/protocol.md §4): asks a proxy and checks its answer, or cuts a person's words into items."""
+"""Turns of a round (docs/protocol.md §4): asks a proxy and checks its answer, or splits a person's words into items."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
-"""The attempt of the activity in which a turn counts as failed; the second, where it timed out (docs/protocol.md §4.7)."""
+"""A turn counts as failed at this attempt of the activity. After a timeout it counts as failed at the second
+(docs/protocol.md §4.7)."""
 
 
 @dataclass(frozen=True)
 class _Room:
-    """The input of the turns of one step, read once for all of them. Erased profiles have no text.
+    """The input of all turns of one step, read once. Erased profiles have no text.
 
-    `readable`: ids of profiles that a proxy may speak from here. `origin`: of a fork, what `turns_of_origin` returns.
+    `readable`: ids of profiles for which a proxy may speak in this process. `origin`: for a fork, the result of
+    `turns_of_origin`.
     """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
@@ -59,14 +61,16 @@ class _Room:
     origin: Mapping[str, tuple[ProjectionRow, Projection] | None]
 
     def owner(self, alias: str) -> str:
-        """Return the owner of the words of a turn: the demander, where they take part without a profile."""
+        """Return the owner of the words of a turn. For a demander who takes part without a profile, this is the
+        demander."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
 
 @dataclass(frozen=True)
 class _EndedTurn:
-    """A turn that has ended, with what goes into its row. `reason`: why it failed. `names`: of persons, that stand in its items."""
+    """A turn that has ended, with the data of its row. `reason`: the reason of a failure. `names`: names of persons in
+    its items."""
 
     turn: TurnInput
     projection: Projection
@@ -83,10 +87,11 @@ class Projecting:
     @activity.defn(name=PROJECT.name)
     @parks
     async def project(self, what: ProjectInput) -> ProjectOutput:
-        """Write turns to the record, side by side, and return their outcomes. One failure does not cancel the others.
+        """Run turns concurrently, write them to the record, and return their outcomes. One failure does not cancel the
+        others.
 
-        A turn that fails for good is an outcome, not an error. A turn that should be tried again fails the activity; in
-        the next attempt the others' settled answers are found in the ledger.
+        A permanent failure of a turn is an outcome. A temporary failure fails the activity. The next attempt finds the
+        settled answers of the other turns in the ledger.
         """
         calls = self._deps.model_calls
         async with model_step(self._deps.repositories, calls, PROJECT.step, what) as run:
@@ -120,7 +125,8 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _EndedTurn:
-        """One turn, not written yet. Raises what should be tried again, `OperatorNeeded`, `DayBudgetUsed` and `AnswerPending`."""
+        """Run one turn without writing it. Raises errors that are to be retried, `OperatorNeeded`, `DayBudgetUsed` and
+        `AnswerPending`."""
         guards: Counter[str] = Counter()
         reason, listed = "", list[str]()
         began = time.monotonic()
@@ -143,7 +149,8 @@ class Projecting:
     async def _spoken(
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
     ) -> Projection:
-        """What the proxy said, or what the person or their agent said. `listed` takes the names that the proxy lists."""
+        """Return the words of the proxy, or of the person or their agent. The names that a proxy lists are added to
+        `listed`."""
         record, fork = room.record, room.run.fork
         if (found_there := room.origin.get(turn.alias)) is not None:
             row, said = found_there
@@ -174,7 +181,7 @@ class Projecting:
         return silent.model_copy(update={"items": items, "struck": guards["struck"]})
 
     async def _submitted(self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str]) -> Projection:
-        """The words of a person as items, and an agent's items as they hold. No model is asked."""
+        """Return the words of a person as items, and the items of an agent that pass the checks. No model is asked."""
         texts = [await self._deps.repositories.texts.get(id) for id in turn.submissions]
         agent = turn.author == EndpointKind.AGENT
         read = [(text, read_submission(text) if agent else None) for text in texts]
@@ -196,9 +203,10 @@ class Projecting:
         return said.model_copy(update={"items": numbered, "struck": guards["struck"]})
 
     async def _material(self, room: _Room, alias: str) -> tuple[str, Material] | None:
-        """The text that a proxy speaks from, and what it is shown of it; None if the profile was erased.
+        """Return the text for which a proxy speaks, and the material of it that the request contains. None if the
+        profile was erased.
 
-        The demander's proxy speaks from the intent as well, which stands before the profile.
+        The text of the demander's proxy is the intent followed by the profile.
         """
         record = room.record
         profile = record.participant(alias).profile
@@ -219,9 +227,9 @@ class Projecting:
         return text, Material(pieces=tuple(pieces), total_chars=len(text))
 
     async def _write(self, what: ProjectInput, room: _Room, turns: Sequence[_EndedTurn]) -> tuple[TurnOutput, ...]:
-        """Write turns to the record, all at once. Of each that turn counts which an earlier attempt wrote, if one did.
+        """Write all turns at once. If an earlier attempt wrote a turn, the turn of that attempt counts.
 
-        A participant who was erased while their turn was running has left.
+        A participant who was erased during their turn has the outcome `left`.
         """
         if not turns:
             return ()
@@ -300,7 +308,8 @@ def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection
 
 
 def _weight(error: BaseException) -> tuple[int, float]:
-    """Orders failures by what decides the activity's: one for an operator first, then the longest wait asked for, last what waits."""
+    """Sort key of failures; the activity raises the greatest. `OperatorNeeded` is the greatest, then other permanent
+    errors, then `Transient` by its delay, then `AnswerPending`."""
     if isinstance(error, AnswerPending):
         return -1, 0.0
     if isinstance(error, Transient):

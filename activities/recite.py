@@ -13,7 +13,8 @@ from tongyao.protocol.model.process import ProfileRef
 
 
 class RecitedLevel(Protocol):
-    """Progress of a memory: the level just recited (None: it was done before), and whether all is done."""
+    """Progress of the index of a profile: the level that was just indexed (None: nothing was missing), and whether all
+    levels are done."""
 
     @property
     def level(self) -> object: ...
@@ -23,11 +24,11 @@ class RecitedLevel(Protocol):
 
 
 ReciteLevel = Callable[[str, int, list[str], int], Awaitable[RecitedLevel]]
-"""`Highway.recite_level`: owner, version, texts, passes → the level."""
+"""`Highway.recite_level`: takes owner, version, texts and passes, and returns the level."""
 
 
 class Reciting:
-    """`text`: the text of a profile version. `recite_level`: `Highway.recite_level`."""
+    """`text`: returns the text of a profile version. `recite_level`: `Highway.recite_level`."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class Reciting:
 
     @activity.defn(name=RECITE_LEVEL)
     async def recite_level(self, what: RecitationInput) -> RecitationProgress:
-        """Recite and store the first level that is missing."""
+        """Index and store the first missing level."""
         text = await self._text(ProfileRef(profile_id=what.profile_id, version=what.version))
         async with heartbeats():
             recited = await self._recite_level(what.profile_id, what.version, [text], what.passes)

@@ -1,4 +1,4 @@
-"""Writes the outbox of a workflow to the records, before a step does anything else (docs/protocol.md §11.1)."""
+"""Writes the outbox of a workflow to the records before a step does anything else (docs/protocol.md §11.1)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TRACER: Final = trace.get_tracer("tongyao")
 
 
 async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
-    """Write the outbox that the workflow sent along. Idempotent.
+    """Write the outbox that the workflow sent. Idempotent.
 
-    Where the workflow went back behind what stands in the records, because it was reset or restored, its whole state is asked
-    for, so that no step rests on what its run has not gone through. A run that the records do not know may have gone back.
+    If the workflow was reset or restored to a point before the stored events, or if the records do not know its run,
+    its whole state is queried and projected again. Steps then use no data that the run has not produced.
     """
     run_id = activity.info().workflow_run_id or ""
     if what.outbox is not None:
@@ -41,6 +41,6 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
 
 async def _follow_state(repositories: Repositories, process_id: str, run_id: str) -> None:
     handle = activity.client().get_workflow_handle(process_id)
-    if (await handle.describe()).run_id == run_id:  # else this step belongs to a run that is over
+    if (await handle.describe()).run_id == run_id:  # otherwise this step belongs to a run that has ended
         state = await handle.query(STATE_QUERY, result_type=State)
         await repositories.journal.project_again(state, run_id)

@@ -1,4 +1,4 @@
-"""Steps of a process that read and write the records alone: they ask no model and search no field."""
+"""Steps of a process that only read and write the records. They ask no model and search no field."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ from tongyao.records.process.children import cancel_children
 
 
 class RecordSteps:
-    """Each step writes the outbox first. All are idempotent."""
+    """Each step writes the outbox first. All steps are idempotent."""
 
     def __init__(self, deps: Deps) -> None:
         self._deps, self._repositories = deps, deps.repositories
 
     @activity.defn(name=RECORD.name)
     async def record(self, what: RecordInput) -> None:
-        """For transitions after which nothing else happens soon."""
+        """Write the outbox. Used when no other step follows soon."""
         await write_outbox(self._repositories, what)
 
     @activity.defn(name=CHECK_DEADLINE.name)
     async def check_deadline(self, what: CheckDeadlineInput) -> CheckDeadlineOutput:
-        """Look for stored messages of these lanes without a verdict, and for how long no gateway was open since `since` (docs/protocol.md §3.3).
+        """Return whether these lanes have stored messages without a verdict, and how many seconds no gateway ran since
+        `since` (docs/protocol.md §3.3).
 
-        Messages that were set aside are not waited for.
+        Messages that were set aside do not count.
         """
         await write_outbox(self._repositories, what)
         return CheckDeadlineOutput(
@@ -56,7 +57,8 @@ class RecordSteps:
 
     @activity.defn(name=CONSENT.name)
     async def consent(self, what: ConsentInput) -> ConsentOutput:
-        """Look up what the chosen have decided for this scene, and whether they were asked too often (docs/protocol.md §3.11)."""
+        """Look up the consents of the chosen people for this scene, and whether they are over a quota (docs/protocol.md
+        §3.11)."""
         repositories, quotas = self._repositories, self._deps.consent_quotas
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)
@@ -76,7 +78,8 @@ class RecordSteps:
 
     @activity.defn(name=BRANCH.name)
     async def branch(self, what: BranchInput) -> BranchOutput:
-        """Insert the row of the child process of one residual, whose id is derived from it. The workflow starts it (docs/protocol.md §3.6)."""
+        """Insert the row of the child process for one residual. The child's id is derived from the residual. The
+        workflow starts the child (docs/protocol.md §3.6)."""
         await write_outbox(self._repositories, what)
         least = self._deps.model_calls.minimum_budget()
         try:
@@ -89,13 +92,14 @@ class RecordSteps:
 
     @activity.defn(name=CANCEL_CHILDREN.name)
     async def cancel_children(self, what: CancelChildrenInput) -> None:
-        """Send `cancel` to every child that has not ended, those that were never started included."""
+        """Send `cancel` to every child that has not ended, also to children that were never started."""
         await write_outbox(self._repositories, what)
         await cancel_children(self._repositories.pool, what.process_id)
 
     @activity.defn(name=REMEMBER.name)
     async def remember(self, what: RememberInput) -> None:
-        """Strengthen in the memories of long profiles what these participants quoted, with the tension's parts as queries (docs/highway.md)."""
+        """Strengthen the passages that these participants quoted in the index of their long profiles. The parts of the
+        tension are the queries (docs/highway.md)."""
         await write_outbox(self._repositories, what)
         memory, record = self._deps.memory, await self._repositories.record(what.process_id, own=what.aliases)
         if memory is None or record.tension is None:
@@ -109,7 +113,7 @@ class RecordSteps:
 
 
 def _quoted(record: Record, alias: str, text: str) -> list[tuple[int, int]]:
-    """Return the places in `text` of the passages that items of `alias` quote, in order."""
+    """Return the sorted spans in `text` of the passages that items of `alias` quote."""
     said = (turn for turn in record.projections if turn.alias == alias)
     quotes = {quote for turn in said for item in turn.items for quote in item.quotes}
     return sorted({span for quote in quotes for span in find_pieces(text, quote)})

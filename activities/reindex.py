@@ -1,4 +1,4 @@
-"""The steps of building a new index of a scene (docs/field.md §6). Each step is idempotent."""
+"""The steps that build a new index of a scene (docs/field.md §6). Each step is idempotent."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ T = TypeVar("T")
 
 
 class Indexing(Protocol):
-    """Makes and fills indexes, which are named by number."""
+    """Creates and fills indexes, which are identified by number."""
 
     async def open(self, scene: str, kind: str, *, model: ModelSpec | None, refit: bool) -> ReindexProgress:
-        """The index to fill: one that was begun before, else a new one."""
+        """Return the index to fill: one that was begun earlier, or else a new one."""
         ...
 
     async def fill_some(self, index: int, *, most: int) -> ReindexProgress:
-        """Take in up to `most` people who are missing."""
+        """Index up to `most` people who are missing."""
         ...
 
     async def switch(self, index: int) -> ReindexProgress:
-        """Let it be searched in place of the one before."""
+        """Make searches use this index instead of the previous one."""
         ...
 
 
@@ -58,7 +58,8 @@ class Reindexing:
 
 
 async def _done(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`, with heartbeats meanwhile. Errors that only an operator can remove are not retried."""
+    """Await `work` while sending heartbeats, and return its result. Errors that only an operator can remove are not
+    retried."""
     try:
         async with heartbeats():
             return await work

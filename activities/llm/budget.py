@@ -1,6 +1,6 @@
-"""Limits of what model calls may use: a budget per tree, and what is left of the day (docs/protocol.md §10.2).
+"""Limits of model calls: the budget of a tree, and the day budgets (docs/protocol.md §10.2).
 
-The ledger reserves and counts what each call uses (`tongyao.records.model_calls`).
+The ledger reserves and counts the use of each call (`tongyao.records.model_calls`).
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from tongyao.records.model_calls import Ledger
 from tongyao.records.process.processes import StepRow
 
 FRESH_SECONDS = 5.0
-"""Seconds for which the known use of a day is valid. Calls of that time can exceed a day budget."""
+"""Seconds for which the use of a day is cached. Calls during this time can exceed a day budget."""
 MOST_SEEN = 1_000
-"""People whose use is remembered at a time, and processes of which it is known who pays."""
+"""Largest number of cached people (with their use), and of cached processes (with the person who pays)."""
 
 
 class SpendingLimits:
-    """The remaining budgets of trees of processes, and of people in a day."""
+    """Checks the budgets of trees of processes, and the day budgets."""
 
     def __init__(self, budgets: Budgets, ledger: Ledger, *, day: DayBudgets | None = None) -> None:
-        """`day`: what may be used per day (UTC); None: no limit."""
+        """`day`: the limits per day (UTC). None: no limit."""
         self._budgets, self._ledger, self._day = budgets, ledger, day
         self._seen: dict[str, tuple[float, UsedToday]] = {}
         self._payers: dict[str, str | None] = {}
 
     async def set_for(self, what: ActivityInput, row: StepRow) -> None:
-        """Open the budget of a tree, or bring its limits to those that the demander set last. `row`: as it is stored."""
+        """Open the budget of a tree, or set its limits to the demander's last values. `row`: the stored row of the
+        process."""
         wanted = (what.token_budget, what.cost_budget)
         if wanted == (None, None) or (row.has_budget and (row.limit_tokens, row.limit_cost) == wanted):
             return
@@ -39,7 +40,8 @@ class SpendingLimits:
         await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
 
     async def check_day(self, process_id: str) -> None:
-        """Raises `DayBudgetUsed` when the day's budget of the installation, or of the person who pays for the process, is used up."""
+        """Raises `DayBudgetUsed` if the day budget of the installation, or of the person who pays for the process, is
+        used up."""
         if self._day is None:
             return
         person = await self._payer(process_id)
@@ -48,7 +50,8 @@ class SpendingLimits:
             raise DayBudgetUsed(f"the day budget of the {over} is used up: calls are made again tomorrow (UTC)")
 
     async def _payer(self, process_id: str) -> str | None:
-        """The person who started the tree; None where it was started on the machine. A budget never changes its person."""
+        """Return the person who started the tree, or None if it was started on the machine. The person of a budget
+        never changes."""
         if process_id not in self._payers:
             budget = await self._budgets.of_process(process_id)
             if budget is None:
@@ -59,7 +62,8 @@ class SpendingLimits:
         return self._payers[process_id]
 
     async def _used_today(self, person: str) -> UsedToday:
-        """What the ledger said at most `FRESH_SECONDS` ago: the sum goes over all calls of the day, too many for each call."""
+        """Return the use of the day, at most `FRESH_SECONDS` old. The query sums all calls of the day, which is too
+        slow for each call."""
         now = time.monotonic()
         at, used = self._seen.get(person, (float("-inf"), UsedToday()))
         if now - at > FRESH_SECONDS:

@@ -53,15 +53,16 @@ from tongyao.records.repositories import Repositories
 TIMED_OUT = "timed_out"
 UNREADABLE_MARK = "unreadable"
 UNREADABLE = Reask(previous="", complaints=(), unreadable=True)
-"""The repair of an unreadable answer, whatever that answer was."""
+"""The repair request for every unreadable answer."""
 
 
 @dataclass(frozen=True)
 class Question(Generic[RequestT, DraftT]):
-    """A request to a model step. `owner`: whose words the answer is made of. `seconds`: the time-out of one call.
+    """A request to a model step.
 
-    `waiting`: ids of the calls of this execution that wait for an answer from outside. `engine`: in the place of the installation's.
-    `takes`: in a fork, an answer that its origin has to the same question is taken.
+    `owner`: the owner of the words in the answer. `seconds`: the timeout of one call. `waiting`: ids of the calls of
+    this execution that wait for an answer from outside. `engine`: used instead of the installation's engine. `takes`:
+    in a fork, whether an answer of the origin to the same question is copied.
     """
 
     step: Step[RequestT, DraftT]
@@ -81,27 +82,28 @@ class Question(Generic[RequestT, DraftT]):
 
 @dataclass(frozen=True)
 class Settled(Generic[DraftT]):
-    """A stored draft, and the raw text it was read from."""
+    """A stored draft, and the raw text from which it was parsed."""
 
     draft: DraftT
     text: str
 
 
 POLL_SECONDS: Final = 0.5
-"""How often a call looks again whether calls in flight have released what they did not use of the budget."""
+"""Seconds between attempts to reserve budget, while calls in flight hold reservations."""
 
 SLOT_SECONDS: Final = 20.0
-"""Seconds that a call waits for a slot. A step's time-out has 30 s beside its calls."""
+"""Seconds that a call waits for a slot. The timeout of a step exceeds that of its calls by 30 s."""
 
 SLOT_AGAIN_SECONDS: Final = 5.0
 
 
 MakeEngines = Callable[[str, Mapping[str, str]], Mapping[str, Engine]]
-"""From the name of an engine (empty: the installation's) and models by step to the engine of each step."""
+"""Takes the name of an engine (empty: the installation's engine) and models by step. Returns the engine of each
+step."""
 
 
 class Slots(Protocol):
-    """A limit of calls that all workers share."""
+    """A limit of concurrent calls that all workers share."""
 
     def taken(self, *, wait: float) -> AbstractAsyncContextManager[None]:
         """Hold a slot during the block. Raises `NoSlot` after `wait` seconds."""
@@ -109,7 +111,7 @@ class Slots(Protocol):
 
 
 class ModelCalls:
-    """Asks engines on behalf of the activities, through the ledger."""
+    """Calls engines for the activities, and records the calls in the ledger."""
 
     def __init__(
         self,
@@ -122,10 +124,10 @@ class ModelCalls:
         prompt_folder: Path | None = None,
         make_engines: MakeEngines | None = None,
     ) -> None:
-        """`engines`: step → engine, with `*` for all steps without one of their own. `worker`: its name in the ledger.
+        """`engines`: engine by step; the key `*` is for all other steps. `worker`: the worker's name in the ledger.
 
-        `limits`: of budgets and of the day. `slots`: what limits the calls of all workers together. `prompt_folder`: prompts in the
-        place of the shipped ones. `make_engines`: for forks that are to be answered by others than the installation's.
+        `limits`: checks budgets and day budgets. `slots`: limits the concurrent calls of all workers. `prompt_folder`:
+        prompts that replace the included ones. `make_engines`: makes the engines of a fork that names its own.
         """
         self._make_engines = make_engines
         self._made: dict[str, Mapping[str, Engine]] = {}
@@ -140,7 +142,7 @@ class ModelCalls:
         return self._engines.get(step) or self._engines["*"]
 
     def engine_of(self, step: str, process: StepRow) -> Engine:
-        """The engine of a step in this process: a fork's own, where it names one. Raises `SettingsError`."""
+        """Return the engine of a step in this process. A fork may name its own engine. Raises `SettingsError`."""
         chosen = process.manifest.get(FORK_ENGINES)
         if not chosen or self._make_engines is None:
             return self.engine(step)
@@ -150,17 +152,17 @@ class ModelCalls:
         return self._made[name][step]
 
     async def set_limits(self, what: ActivityInput, row: StepRow) -> None:
-        """Bring the budget of the process's tree to the limits that the activity's input states."""
+        """Set the budget of the process's tree to the limits in the activity's input."""
         if self._limits is not None:
             await self._limits.set_for(what, row)
 
     def minimum_budget(self) -> Bound:
-        """What a budget must have left for a process to begin: one projection, and the plan at the end."""
+        """Return the smallest remaining budget with which a process may begin: one projection and the plan."""
         turn, plan = (self.engine(step.name).bound(step.name, "", 1) for step in (steps.PROJECT, steps.PLAN))
         return Bound(turn.tokens + plan.tokens, turn.cost + plan.cost)
 
     async def spent(self, process_id: str) -> Spent:
-        """Return the use of the process so far, failed attempts included."""
+        """Return the use of the process so far, including failed attempts."""
         totals = await self._ledger.usage(process_id)
         return Spent(tokens=totals.tokens, cost=totals.cost, calls=totals.calls)
 
@@ -170,11 +172,12 @@ class ModelCalls:
         checks: Checks[DraftT, RequestT],
         guards: Counter[str] | None = None,
     ) -> Settled[DraftT]:
-        """Ask, check, ask once more for what is complained of, merge, check again, and strike what is still wrong.
+        """Ask, check the answer, send the complaints back once, merge, check again, and strike the parts that are still
+        wrong.
 
-        An unreadable first answer uses up the one repair. Where the second answer cannot be had, the first one is struck
-        instead. Raises as `ask`. `guards` counts `reasked` (complaints sent back), `struck`, each complaint that was not mended
-        under its own reason, and the reason why a second answer could not be had.
+        The repair of an unreadable first answer is the only repair. If the second call fails, the first answer is
+        struck. Raises the errors of `ask`. `guards` counts `reasked` (complaints that were sent back), `struck`, each
+        complaint that remained (under its reason), and the reason for which a second call failed.
         """
         counted = Counter[str]() if guards is None else guards
         settled, repaired = await self.ask(question)
@@ -196,9 +199,10 @@ class ModelCalls:
         return replace(settled, draft=draft)
 
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
-        """Like `call`; an unreadable answer is sent back once. The second value: whether that repair was used.
+        """Like `call`, but sends an unreadable answer back once. The second value states whether this repair was used.
 
-        A repair that another worker had settled before it died is found; the first question is not asked again.
+        If another worker settled the repair before it died, the settled repair is returned and the first question is
+        not asked again.
         """
         try:
             return await self._call(question, None, UNREADABLE)
@@ -207,10 +211,11 @@ class ModelCalls:
             return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
 
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
-        """The settled answer of the question's key (its repair's, with `reask`): the stored one, or that of a new call.
+        """Return the settled answer for the key of the question (with `reask`: for the key of its repair). Calls the
+        engine if there is none.
 
-        An answer that was given to another input does not count: a mandate changed, or the workflow was reset.
-        Raises the errors of `tongyao.llm.errors`; the ledger keeps each failed attempt with its reason.
+        An answer to another input does not count. The input differs after a change of a mandate or a reset of the
+        workflow. Raises the errors of `tongyao.llm.errors`. The ledger keeps each failed attempt with its reason.
         """
         settled, _ = await self._call(question, reask)
         return settled
@@ -218,7 +223,8 @@ class ModelCalls:
     async def _call(
         self, question: Question[RequestT, DraftT], reask: Reask | None, repair: Reask | None = None
     ) -> tuple[Settled[DraftT], bool]:
-        """Like `call`; a stored answer to `repair` counts too. The second value: whether it is that one."""
+        """Like `call`, but also accepts a stored answer to `repair`. The second value states whether the answer is that
+        repair."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = question.engine or self.engine(step.name)
@@ -270,8 +276,8 @@ class ModelCalls:
                     labels=answer.labels,
                 )
         except EngineError:
-            raise  # nothing is reserved: the attempt has ended, or was not claimed
-        except BaseException:  # the attempt stays claimed; the next caller finds it orphaned
+            raise  # nothing is reserved: the attempt has ended, or was never claimed
+        except BaseException:  # the attempt stays claimed, and the next caller finds it orphaned
             await asyncio.shield(self._ledger.release(key))
             raise
         return _read(question, settled), False
@@ -279,7 +285,8 @@ class ModelCalls:
     async def _taken(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
     ) -> SettledCall | None:
-        """The answer that the origin of a fork has to the same question, copied under the fork's key; it costs nothing."""
+        """Copy the answer of a fork's origin to the same question under the fork's key, without cost. None if the
+        origin has none."""
         engine, prompt = question.engine or self.engine(question.step.name), self._prompt(question)
         hashes = [_input_hash(question, one) for one in (reask, *((repair,) if repair is not None else ()))]
         model = engine.model_for(question.step.name)
@@ -300,7 +307,7 @@ class ModelCalls:
                 owner=question.owner,
             )
         except BudgetExceeded:
-            return None  # more was used than the budget allows: nothing is claimed any more
+            return None  # the budget is overdrawn, so nothing can be claimed
         if isinstance(claim, SettledCall):
             return claim
         if not isinstance(claim, Claim):
@@ -327,10 +334,10 @@ class ModelCalls:
     async def _claimed(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
     ) -> AsyncIterator[Claim | SettledCall | WaitingCall | RepliedCall]:
-        """A claim within the limits, in one of the slots for the block, or the answer that is settled already.
+        """Yield a claim within the limits while holding a slot, or the answer that is already settled.
 
-        Where the budget has no room only because of calls in flight, waits for them without a slot, at most as long as a call
-        may take. Raises `OutOfBudget`, `DayBudgetUsed`, `Transient`.
+        If only reservations of calls in flight fill the budget, waits for them without a slot, at most for the timeout
+        of one call. Raises `OutOfBudget`, `DayBudgetUsed`, `Transient`.
         """
         if self._limits is not None:
             await self._limits.check_day(key.process)
@@ -360,7 +367,8 @@ class ModelCalls:
             await asyncio.sleep(POLL_SECONDS)
 
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
-        """The most that one call can cost. Steps that do not conclude the process leave enough for a plan."""
+        """Return the highest possible cost of one call. Steps before the conclusion of a process also keep enough for a
+        plan."""
         step, units, request_json = question.step, question.step.units(question.request), question.request_json
         bound = (question.engine or self.engine(step.name)).bound(step.name, request_json, units)
         plan = steps.PLAN.name
@@ -369,7 +377,7 @@ class ModelCalls:
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
-        """One of the calls that all workers may make at a time. Raises `Transient`: then the step waits in its queue again."""
+        """Hold one slot of all workers. Raises `Transient` if none is free; the step is then retried."""
         if self._slots is None:
             yield
             return
@@ -383,7 +391,7 @@ class ModelCalls:
 
 @dataclass(frozen=True)
 class StepRun(Generic[RequestT, DraftT]):
-    """One execution of a model step: its process, the process's settings, and the scene's own prompt."""
+    """One execution of a model step: its process, the settings of the process, and the prompt of the scene."""
 
     step: Step[RequestT, DraftT]
     process: StepRow
@@ -396,7 +404,8 @@ class StepRun(Generic[RequestT, DraftT]):
     def question(
         self, request: RequestT, *, owner: str = "", round: int = 0, alias: str = "", revision: int = 1
     ) -> Question[RequestT, DraftT]:
-        """A question of this run. `owner`: the process itself where none is given. The others are parts of the key."""
+        """Return a question of this run. `owner`: by default the process. `round`, `alias` and `revision` are parts of
+        the key."""
         return Question(
             step=self.step,
             key=CallKey(self.process.id, self.step.name, round=round, alias=alias, revision=revision),
@@ -436,8 +445,8 @@ async def model_step(
 ) -> AsyncIterator[StepRun[RequestT, DraftT]]:
     """The frame of every activity that asks a model.
 
-    Writes the outbox and the budget's limits first, sends heartbeats during the block, and turns engine errors into
-    Temporal's.
+    Before the block, writes the outbox and sets the limits of the budget. During the block, sends heartbeats and
+    converts engine errors to Temporal's errors.
     """
     await write_outbox(repositories, what)
     row = await repositories.processes.at_step(what.process_id)
@@ -462,7 +471,7 @@ async def model_step(
 
 
 def fork_of(row: StepRow) -> Fork | None:
-    """What a process takes over from another one; None: it is no fork."""
+    """Return the data of a fork, or None for a process that is no fork."""
     return ProcessInput.model_validate(row.manifest[START]).fork if row.forked_from is not None else None
 
 
@@ -482,7 +491,8 @@ def _raise(error: EngineError) -> NoReturn:
 
 
 _OF_THE_TABLE: Final = frozenset({steps.OBSERVE.name, steps.PLAN.name, steps.DELIVER.name})
-"""Steps whose requests hold what everybody said. Each of the others is made of one person's profile."""
+"""Steps with requests that contain the words of all participants. A request of any other step contains one person's
+profile."""
 
 
 def _pending(question: Question[RequestT, DraftT], call_id: str) -> AnswerPending:
@@ -499,7 +509,8 @@ def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[
 
 
 def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:
-    """What tells inputs of one key apart. Of an unreadable answer only that it was unreadable: its text is not kept."""
+    """Hash the input of a call. Of a repair of an unreadable answer only a constant is hashed, because the text of that
+    answer is not kept."""
     complaints = () if reask is None else (UNREADABLE_MARK,) if reask.unreadable else reask.complaints
     digest = hashlib.sha256(question.request_json.encode())
     for part in (question.prompt_override or "", *complaints):

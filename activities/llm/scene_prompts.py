@@ -1,4 +1,5 @@
-"""A scene's own prompts, which replace the included ones (docs/models.md §2). They are stored with a process when it starts."""
+"""Prompts of a scene that replace the included ones (docs/models.md §2). They are stored with a process when it
+starts."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tongyao.records.repositories import Repositories
 
 
 async def freeze(repositories: Repositories, process_id: str, scene: str, language: Language) -> None:
-    """Freeze the scene's present prompts; later changes apply to later processes."""
+    """Freeze the current prompts of the scene. Later changes apply to later processes."""
     frozen: dict[str, Any] = {}
     for step, override in (await _of_scene(repositories, scene, language)).items():
         prompt = prompts.load(step, language, override)
@@ -28,7 +29,8 @@ async def freeze(repositories: Repositories, process_id: str, scene: str, langua
 
 
 async def override(repositories: Repositories, process: StepRow, step: str) -> str | None:
-    """The scene's own prompt for `step`, or None: the frozen one, or before the start the present one."""
+    """Return the scene's prompt for `step`, or None. After the start it is the frozen prompt, before the start the
+    current one."""
     if "*" in process.manifest:
         frozen = process.manifest.get(PROMPTS, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None
@@ -37,7 +39,8 @@ async def override(repositories: Repositories, process: StepRow, step: str) -> s
 
 
 async def _of_scene(repositories: Repositories, scene: str, language: Language) -> dict[str, str]:
-    """`{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a scene, for one language."""
+    """Return prompts by step for one language, from `{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a
+    scene."""
     try:
         said = (await repositories.scenes.get(scene)).settings.get("prompts", {}) if scene else {}
     except SceneUnknown:

@@ -1,4 +1,5 @@
-"""Use cases, called by the gateway, the command line and tests alike: functions over one `context.AppContext`.
+"""Use cases as functions that take a `context.AppContext`. The gateway, the command line and tests call them.
 
-Public: all modules. `authorization` says who calls, `action_permissions` who may do what, `errors` how a use case fails.
+Public: all modules. `authorization` determines the caller's role, `action_permissions` has the permitted actions of
+each role, and `errors` the errors of use cases.
 """

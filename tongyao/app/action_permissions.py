@@ -1,7 +1,7 @@
-"""Who may do what: one table, role × action (docs/api.md, "Roles"). Everything not in it is refused.
+"""The table of permissions, role × action (docs/api.md, "Roles"). An action that is not in the table is refused.
 
-A role is held towards a thing: the same person is demander in one process, participant in another, and has no role in the
-rest, which do not exist for them.
+A role applies to one process or object. The same person can be demander in one process and participant in another.
+Processes in which a person has no role do not exist for that person.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Final
 
 class Role(StrEnum):
     ANONYMOUS = "anonymous"
-    PERSON = "person"  # with a token of their own, towards what has no owner
-    OWNER = "owner"  # towards their own profile and their own tokens
+    PERSON = "person"  # has a token of their own; for things that have no owner
+    OWNER = "owner"  # for their own profile and their own tokens
     DEMANDER = "demander"
     PARTICIPANT = "participant"
-    INVITED = "invited"  # asked whether a proxy may speak for them, and without a seat
+    INVITED = "invited"  # is asked whether a proxy may speak for them, and has no seat
     OPERATOR = "operator"
-    ANSWERER = "calls"  # answers model calls that wait, and sees nothing else
+    ANSWERER = "calls"  # answers waiting model calls, and sees nothing else
 
 
 class Action(StrEnum):
-    """Every operation of the API and every tool of the MCP server is one of these."""
+    """The actions. Every operation of the API and every tool of the MCP server is one of them."""
 
     LIST_SCENES = "list_scenes"
     WRITE_SCENE = "write_scene"
@@ -109,7 +109,8 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
 }
 
 ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS, Action.FORK})
-"""Actions that an operator takes for somebody else on the machine's command line, and never over the network. The person is told."""
+"""Actions that an operator may take for somebody else on the machine's command line, but not over the network. The
+person is told."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})
@@ -136,8 +137,9 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "call_answered": frozenset(),
     "upgrade": frozenset({Role.OPERATOR}),
 }
-"""Which roles may send a message of this kind; none: the service sends it. The process itself refuses a demander who has no seat to speak for. Operators
-do not speak or answer for others here; those who must send signals, which are shown as an operator's."""
+"""Roles that may send a message of each kind. An empty set: only the service sends it. The workflow also refuses a
+demander without a seat. Operators cannot speak or answer for others here; they can send signals, which are shown as an
+operator's."""
 
 
 def is_permitted(role: Role, action: Action) -> bool:
@@ -145,5 +147,5 @@ def is_permitted(role: Role, action: Action) -> bool:
 
 
 def roles_in_words(roles: Collection[Role]) -> str:
-    """Roles for a sentence, in the order of `Role`."""
+    """Return the roles as a phrase, in the order of `Role`."""
     return " or ".join(role.value for role in Role if role in roles)

@@ -1,6 +1,7 @@
-"""Authorization: the role of a caller in one process or towards one profile, and whether the table of permissions lets them act.
+"""Authorization: determines the role of a caller in a process or for a profile, and checks it against the table of
+permissions.
 
-From a token to a caller: `gateway/access/authentication.py`.
+`gateway/access/authentication.py` turns a token into a caller.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ OPERATOR_NEEDED: Final = "this needs an operator's token: send `Authorization: B
 class Caller:
     """The caller of a use case.
 
-    `role`: anonymous, person, participant or operator. A participant is limited to one process (and one `alias`).
-    `id`: of the token; on the command line `cli`. `login`: which operator it is, for the operators' log; of who answers model calls
-    their name. These may be limited to one process, alias and `step`.
-    `on_the_machine`: whoever runs a command there, mostly as operator; they may do for others what no operator may over the network,
-    and the installation's ceilings do not limit them.
+    `role`: anonymous, person, participant, operator or `calls`. A participant is limited to one process, and possibly
+    to one `alias`.
+    `id`: of the token; `cli` on the command line. `login`: the operator's name in the operators' log, or the name of a
+    caller who answers model calls. Such a caller may be limited to one process, alias and `step`.
+    `on_the_machine`: the caller runs a command on the machine, in most cases as operator. Such a caller may act for
+    others in ways that no operator may over the network, and has no limits of the installation.
     """
 
     role: Role = Role.ANONYMOUS
@@ -54,10 +56,11 @@ ANONYMOUS: Final = Caller()
 
 @dataclass(frozen=True)
 class ProcessAccess:
-    """A caller's role in one process. `person`: the owner of the texts they send; empty for operators, who have a `login`.
+    """A caller's role in one process. `person`: the owner of the texts that the caller sends; empty for operators, who
+    have a `login`.
 
-    `author_id` identifies the author of messages outside the process too; idempotency keys belong to it. `caller`: whose credential
-    counts when they write; a person's own agent has none.
+    `author_id` identifies the author of messages across processes, and is the scope of idempotency keys. `caller`: the
+    caller whose credential is checked again at a write. A person's own agent has none.
     """
 
     process: ProcessRow
@@ -70,7 +73,7 @@ class ProcessAccess:
 
     @property
     def seated(self) -> bool:
-        """Whether the caller has a seat in the process. A demander has one only if they take part."""
+        """Whether the caller has a seat in the process. A demander has a seat only if they take part."""
         return self.role is Role.PARTICIPANT or bool(
             self.role is Role.DEMANDER and self.process.settings.get("demander_takes_part")
         )
@@ -85,7 +88,7 @@ class ProcessAccess:
 
 
 def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
-    """Raises unless the table lets `role` (by default the caller's general one) do this."""
+    """Raises unless the table permits `action` to `role` (default: the caller's general role)."""
     role = role or caller.role
     if is_permitted(role, action) or (caller.on_the_machine and action in ON_THE_MACHINE):
         return
@@ -97,16 +100,17 @@ def permit(caller: Caller, action: Action, role: Role | None = None) -> None:
 
 
 def permit_own(caller: Caller, action: Action) -> None:
-    """Like `permit`, for what belongs to the caller: a person acts on it as its owner."""
+    """Like `permit`, for objects that belong to the caller. A person acts on them as owner."""
     permit(caller, action, Role.OWNER if caller.role is Role.PERSON else None)
 
 
 async def authorize_in_process(
     repositories: Repositories, caller: Caller, process_id: str, action: Action
 ) -> ProcessAccess:
-    """The caller's access to a process, if their role in it may do this.
+    """Return the caller's access to a process if their role in it permits the action.
 
-    Raises `NotFound` both for a process that does not exist and for one the caller is not in: its existence is not told.
+    Raises `NotFound` both if the process does not exist and if the caller is not in it, so its existence is not
+    revealed.
     """
     return await authorize_in_row(repositories, caller, await _row(repositories, caller, process_id), action)
 
@@ -123,7 +127,7 @@ async def _row(repositories: Repositories, caller: Caller, process_id: str) -> P
 async def authorize_in_row(
     repositories: Repositories, caller: Caller, row: ProcessRow, action: Action
 ) -> ProcessAccess:
-    """Like `authorize_in_process`, of a process whose row was just read."""
+    """Like `authorize_in_process`, for a row that was just read."""
     access = await _access(repositories, caller, row)
     if access is None:
         raise _no_process(row.id)
@@ -140,7 +144,7 @@ async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -
     if caller.role is Role.PERSON and row.demander == caller.person:
         return ProcessAccess(row, Role.DEMANDER, caller.person, DEMANDER, f"demander:{caller.person}", caller=caller)
     if row.forked_from is not None:
-        return None  # a fork is its demander's alone: who sits in it is asked nothing there
+        return None  # only the demander has access to a fork; its other participants are not asked in it
     for seat in await repositories.seats.seats(row.id):
         if seat.person == caller.person and caller.alias in ("", seat.alias):
             author = f"participant:{caller.person}"
@@ -151,9 +155,10 @@ async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -
 async def authorize_invited(
     repositories: Repositories, caller: Caller, process_id: str, number: int | None = None
 ) -> ProcessAccess:
-    """The access of somebody who was asked for their consent, also once they have a seat. `number`: None for the last question.
+    """Return the access of a person who was asked for consent, also after they got a seat. `number` of the question;
+    None: the last.
 
-    Raises `NotFound` for whoever was not asked, or not by this number: for them the process does not exist.
+    Raises `NotFound` if the person was not asked, or not with this number.
     """
     access = await _invited(repositories, caller, await _row(repositories, caller, process_id), number)
     if access is None:
@@ -173,12 +178,13 @@ async def _invited(
 
 
 def invited_author(person: str) -> str:
-    """`author_id` of what somebody answers to a question for their consent."""
+    """Return the `author_id` of a person's answer to a question for consent."""
     return f"invited:{person}"
 
 
 def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> None:
-    """Raises unless the caller may do this to a profile. For others' profiles it raises `NotFound`, as for unknown ones."""
+    """Raises unless the caller may do this to a profile. Raises `NotFound` both for other people's profiles and for
+    unknown ones."""
     if caller.role is Role.PERSON and caller.person == profile_id:
         permit(caller, action, Role.OWNER)
     elif caller.operator or caller.anonymous or caller.person == profile_id:

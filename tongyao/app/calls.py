@@ -1,4 +1,4 @@
-"""Answering model calls that wait for somebody outside (docs/models.md, "Delegated")."""
+"""Answering of model calls that wait for an answer from outside (docs/models.md §7)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.waiting_calls import CallFilter, CallLeased, CallOver, CallRow, CallUnknown
 
 LEASE_SECONDS: Final = 1_800
-"""Default lease of a model call, in seconds. Careful readers took up to a quarter of an hour for the longest."""
+"""Default lease of a model call in seconds. Careful readers took up to a quarter of an hour for the longest calls."""
 
 MOST_WAIT_SECONDS: Final = 60.0
-"""How long `next_call` waits at most for a call, of the doors that time out; the command line waits as long as it is told."""
+"""Longest wait of `next_call` over HTTP and MCP, where connections time out. The command line has no such limit."""
 
 _DELIVERY_SECONDS: Final = 2.0
 
 
 class CallRefused(Problem):
-    """The call does not take an answer from this caller now; nothing was stored."""
+    """The call takes no answer from this caller now. Nothing was stored."""
 
 
 class WhichCalls(Body):
-    """Filter of model calls. A field that is left out does not limit."""
+    """Filter of model calls. An omitted field does not limit."""
 
     step: StepName | None = None
     process_id: Id | None = None
@@ -49,13 +49,13 @@ class NextCallBody(WhichCalls):
 
 
 class AnswerCallBody(Body):
-    """The answer of a call: a text that is, or holds, one JSON object of the call's schema."""
+    """The answer to a call: a text that is, or contains, one JSON object of the call's schema."""
 
     text: str = Field(min_length=1, max_length=1_000_000)
 
 
 class CallSummary(Value):
-    """A call that waits. `on_lease`: somebody has it; `yours`: that is you. `withheld`: it may not be shown to you."""
+    """A waiting call. `on_lease`: somebody leases it. `yours`: you lease it. `withheld`: it may not be shown to you."""
 
     id: str
     process_id: str
@@ -71,7 +71,8 @@ class CallSummary(Value):
 
 
 class CallRequest(CallSummary):
-    """A call that is yours until `leased_until`, with its request. `answer_schema`: of the JSON object that answers it."""
+    """A call that you lease until `leased_until`, with its request. `answer_schema`: the schema of the JSON object that
+    answers it."""
 
     leased_until: datetime
     instructions: str
@@ -82,7 +83,7 @@ class CallRequest(CallSummary):
 
     @property
     def plain(self) -> str:
-        """The request as one text."""
+        """The request as a single text."""
         parts = [("instructions", self.instructions), ("input", self.input)]
         if self.repair:
             parts += [("your previous answer", self.previous), ("what is to be corrected", self.complaints)]
@@ -91,7 +92,8 @@ class CallRequest(CallSummary):
 
 
 class NextCall(Value):
-    """The next call, or none; with how many others wait, and how many of them may not be shown to you."""
+    """The next call, or None, with the number of other waiting calls and the number of those that may not be shown to
+    you."""
 
     call: CallRequest | None = None
     waiting: int = Field(description="Other calls that wait for you.")
@@ -101,7 +103,8 @@ class NextCall(Value):
 
 
 class CallReceipt(Value):
-    """The receipt of an answer. `repeated`: it was here before. `waiting`: other calls that wait for you."""
+    """The receipt of an answer. `repeated`: the same answer was already stored. `waiting`: other calls that wait for
+    you."""
 
     id: str
     step: str
@@ -110,7 +113,8 @@ class CallReceipt(Value):
 
 
 async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | None = None) -> list[CallSummary]:
-    """The calls that wait and that the caller's credential covers, oldest first, without their requests. Raises `Problem`."""
+    """Return the waiting calls that the caller's credential covers, oldest first, without their requests. Raises
+    `Problem`."""
     answerer = _answerer(caller)
     rows = await context.repositories.waiting_calls.waiting(answerer, _filter(caller, which or WhichCalls()))
     return [_summary(row) for row in rows]
@@ -119,10 +123,11 @@ async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | No
 async def next_call(
     context: AppContext, caller: Caller, body: NextCallBody, *, wait_seconds: float | None = None
 ) -> NextCall:
-    """Lease the next call to the caller: the one that they have on lease already, else the oldest that they may be shown.
+    """Lease the next call to the caller: the call that they already lease, or else the oldest that may be shown to
+    them.
 
-    Repeating it is safe: it returns the same call until that is answered, given back or its lease is over. `wait_seconds`: in the
-    place of the body's. Raises `Problem`.
+    A repeated request is safe: it returns the same call until the call is answered, given back, or its lease has ended.
+    `wait_seconds` replaces the value of the body. Raises `Problem`.
     """
     answerer, answers = _answerer(caller), _answers(context)
     calls, which = context.repositories.waiting_calls, _filter(caller, body)
@@ -162,9 +167,9 @@ async def next_call(
 
 
 async def answer_call(context: AppContext, caller: Caller, call_id: str, body: AnswerCallBody) -> CallReceipt:
-    """Answer a call that the caller was given. What cannot be read is refused, with what is wrong, and nothing is stored.
+    """Answer a call that is leased to the caller. An unreadable answer is refused with its faults and not stored.
 
-    Raises `BadInput` for such an answer, `CallRefused` where the call takes none, and other `Problem`s.
+    Raises `BadInput` for such an answer, `CallRefused` if the call takes no answer, and other `Problem`s.
     """
     answerer, answers = _answerer(caller), _answers(context)
     calls = context.repositories.waiting_calls
@@ -195,7 +200,7 @@ async def answer_call(context: AppContext, caller: Caller, call_id: str, body: A
 
 
 async def give_back_call(context: AppContext, caller: Caller, call_id: str) -> None:
-    """End the caller's lease of a call, so that it is offered to others at once. Raises `Problem`."""
+    """End the caller's lease of a call, so that the call is offered to others at once. Raises `Problem`."""
     answerer = _answerer(caller)
     try:
         async with writing(context.repositories, caller):
@@ -205,7 +210,7 @@ async def give_back_call(context: AppContext, caller: Caller, call_id: str) -> N
 
 
 def _answerer(caller: Caller) -> str:
-    """The name under which the caller answers. Raises `Problem`."""
+    """Return the name under which the caller answers. Raises `Problem`."""
     permit(caller, Action.ANSWER_CALLS)
     return caller.login
 
@@ -217,7 +222,8 @@ def _answers(context: AppContext) -> CallAnswers:
 
 
 def _filter(caller: Caller, which: WhichCalls) -> CallFilter:
-    """Return the caller's filter, narrowed to what their credential covers. Raises `NotFound` beyond that."""
+    """Return the caller's filter, limited to the calls that their credential covers. Raises `NotFound` for other
+    calls."""
     limits = {"process_id": caller.process_id, "step": caller.step, "alias": caller.alias}
     asked = {"process_id": which.process_id or "", "step": which.step or "", "alias": which.alias or ""}
     if any(limit and asked[name] not in ("", limit) for name, limit in limits.items()):

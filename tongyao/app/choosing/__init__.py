@@ -1,3 +1,2 @@
-"""Before the rounds: candidates with their reasons, the demander's choice, help with writing an intent, and what is open for a
-child. All modules are public.
-"""
+"""Steps before the rounds: candidates with their reasons, the demander's choice, help with writing an intent, and the
+open points that a child can take up. All modules are public."""

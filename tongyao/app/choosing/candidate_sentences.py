@@ -1,4 +1,5 @@
-"""The sentences by which candidates were found, of those who allow them to be read (docs/protocol.md §3.11)."""
+"""Sentences of profiles for which candidates were found, of people who allow others to read them (docs/protocol.md
+§3.11)."""
 
 from __future__ import annotations
 
@@ -19,32 +20,35 @@ from tongyao.protocol.rules.formulation import SENTENCE
 from tongyao.records.process.seats import CandidateRow
 
 Reason = tuple[str, int, int, str]
-"""Profile, start and end of a reason's span, and the part of the tension that it is near."""
+"""Profile id, start and end of a reason's span, and the part of the tension that the span matches."""
 MOST_CHARS: Final = 240
 _BLOCK: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$", re.M)
-"""Between paragraphs, before the item of a list, and a heading."""
+"""Separates paragraphs and list items, and matches headings."""
 _EDGE: Final = re.compile(
     r"[。！？]{1,8}[”’」』）]{0,4}|[.!?]{1,8}[”’\")]{0,4}(?=\s)|\n[ \t]{0,40}(?=\n)|\n(?=[ \t]*(?:[-*>]|\d+[.)])[ \t])|^#.*$",
     re.M,
 )
-"""The end of a sentence, a paragraph, an item of a list, or a heading."""
+"""The end of a sentence, paragraph or list item, or a heading."""
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
-"""The name of a field, in a profile made of fields (`tongyao.field.profile_import`): each stands on a line of its own."""
+"""The name of a field in a profile that consists of fields (`tongyao.field.profile_import`). Each field begins a
+line."""
 _TELLING: Final = 6
-"""So many terms make a sentence that tells something of who says it; more of them do not count."""
+"""Number of terms up to which a longer sentence is preferred."""
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 _LONGEST_SENTENCE: Final = 2_000
-"""Characters before and behind a span in which the edges of its sentences are looked for."""
+"""Characters before and after a span in which the ends of its sentences are searched."""
 
 
 async def matching_sentences(
     context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow], parts: Mapping[str, str]
 ) -> dict[Reason, str]:
-    """By reason one sentence of its span, without addresses and the names that are found in the profile. `parts`: the tension's, in words.
+    """Return one sentence for each reason, from the reason's span, without addresses and names. `parts`: the words of
+    the tension's parts.
 
-    Only of people who allow their proxy to speak in this scene and have set no limits to what it may say. A file that was named for
-    one process (`--human`, `--participant`) is no such consent: its owner may give it. A profile that was changed
-    since the process began is left out: the spans are of its earlier text.
+    Only profiles of people who allow their proxy in this scene, and whose mandate sets no limits, are read. For a
+    profile file that was named for one process (`--human`, `--participant`), the owner must have given this consent
+    themselves. Profiles with a version newer than the process are left out, because the spans refer to the earlier
+    text.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories = context.repositories
@@ -79,7 +83,8 @@ async def matching_sentences(
 
 
 def _sentences(text: str, reasons: Sequence[Reason], marker: Marker, parts: Mapping[str, str]) -> dict[Reason, str]:
-    """The sentences of one profile, without the names of the process and what looks like a name. Not for the event loop."""
+    """Return the sentences of one profile, without the names of the process and without texts that look like names.
+    CPU-bound: not for the event loop."""
     found: dict[Reason, str] = {}
     for reason in dict.fromkeys(reasons):
         _, start, end, part = reason
@@ -90,15 +95,15 @@ def _sentences(text: str, reasons: Sequence[Reason], marker: Marker, parts: Mapp
 
 
 def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span widened to the edges of the sentences that it cuts; start and end. Of a very long sentence only what is near.
+    """Return the span (start, end), widened to whole sentences. A very long sentence is searched only near the span.
 
-    In a profile made of fields the span stays in the value of the field in which it ends.
+    In a profile that consists of fields, the span is limited to the value of the field in which it ends.
     """
     first, last = max(0, start - _LONGEST_SENTENCE), min(len(text), end + _LONGEST_SENTENCE)
     before = [found.end() for found in _EDGE.finditer(text, first, end) if found.end() <= start]
     after = _EDGE.search(text, max(start, end - 1), last)
     begin = before[-1] if before else first
-    if not before and first:  # in the middle of a name, perhaps
+    if not before and first:  # the start may be inside a name
         clause = _CLAUSE_END.search(text, first, start)
         begin = clause.end() if clause else start
     stop = after.end() if after else last
@@ -110,10 +115,10 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def nearest_sentence(text: str, part: str) -> str:
-    """The one sentence of `text` that shares most terms with `part`; at most `MOST_CHARS` characters.
+    """Return the sentence of `text` that shares most terms with `part`, with at most `MOST_CHARS` characters.
 
-    Of several the one that says more, up to `_TELLING` terms, then the first. The field matches a whole stretch of a
-    profile. A longer sentence is cut where a clause ends.
+    Among equal sentences, the one with more terms (up to `_TELLING`) is returned, then the first. A longer sentence is
+    cut at the end of a clause.
     """
     wanted = terms(part)
     sentences = [
@@ -131,7 +136,7 @@ def nearest_sentence(text: str, part: str) -> str:
 
 
 def _plain(block: str) -> str:
-    """On one line, without Markdown's marks of headings, lists and bold."""
+    """Return the block on one line, without Markdown marks of headings, lists and bold."""
     return " ".join(block.split()).replace("**", "").replace("__", "").lstrip("-*># ")
 
 
