@@ -1,4 +1,4 @@
-"""Contacts: how those who committed to a plan reach each other, and the demander's words to them (docs/plans.md)."""
+"""Contacts: how people who committed to a plan reach each other, and the demander's words to them (docs/plans.md)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ContactGiven(Body):
 
 
 async def give_contact(context: AppContext, caller: Caller, process_id: str, body: ContactGiven) -> None:
-    """Keep what the caller tells those who committed, in the place of what they told before.
+    """Store the caller's contact for the people who commit, in place of an earlier one.
 
-    The demander reads it once the caller has committed, and those who committed read it, too. Raises `NotFound` without a plan,
+    After the caller has committed, the demander and others who committed can read it. Raises `NotFound` without a plan,
     `NotAllowed`, `QuotaReached`.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_CONTACT)
@@ -36,7 +36,7 @@ async def give_contact(context: AppContext, caller: Caller, process_id: str, bod
 
 
 async def keep_contact(context: AppContext, access: ProcessAccess, text: str) -> None:
-    """Like `give_contact`, for a caller whose access to the process is known already. Raises `QuotaReached`."""
+    """Like `give_contact`, for a caller who is already authorized. Raises `QuotaReached`."""
     async with writing(context.repositories, access.caller, access.person):
         await check_storage(context, access.caller, access.person, chars=len(text))
         await context.repositories.contacts.put(access.process.id, access.alias, text)

@@ -1,4 +1,4 @@
-"""The context of every use case: the records, the Temporal client, and the implementations that `runtime` chose."""
+"""The context of all use cases: the records, the Temporal client, and the implementations that `runtime` chose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tongyao.protocol.life.state import State
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-"""Addresses at which a gateway is reached from its own machine alone."""
+"""Addresses at which only the machine itself reaches a gateway."""
 
 
 class GatewayOptions(BaseModel):
@@ -111,14 +111,15 @@ class GatewayOptions(BaseModel):
     @field_validator("rate", "join_rate", "address_rate", "read_rate", "search_rate")
     @classmethod
     def _is_a_rate(cls, rate: str) -> str:
-        from limits import parse  # imported late: the settings of every command hold these options
+        from limits import parse  # imported late, because the settings of every command contain these options
 
         parse(rate)  # raises ValueError
         return rate
 
 
 class Ceilings(BaseModel):
-    """The settings `TONGYAO_MOST__…`: what a person may set for a process at most. Commands on the machine are not limited."""
+    """The settings `TONGYAO_MOST__…`: limits of the values that a person may set for a process. They do not apply to
+    commands on the machine."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -134,7 +135,7 @@ class Ceilings(BaseModel):
     )
 
     def of(self, setting: str) -> int | Decimal | None:
-        """The most a setting of a process may be; None where it has no ceiling."""
+        """Return the highest permitted value of a process setting; None if it has no limit."""
         if setting in type(self).model_fields:
             most: int | Decimal = getattr(self, setting)
             return most
@@ -158,7 +159,7 @@ class FoundPerson(Protocol):
 
 
 class PeopleSearch(Protocol):
-    """The intent field, as the use cases know it."""
+    """The intent field, as use cases call it."""
 
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str]
@@ -173,73 +174,77 @@ class PeopleSearch(Protocol):
         ...
 
     async def near_profile(self, profile_id: str, *, top: int) -> Sequence[FoundPerson]:
-        """The people nearest to a profile in its own scene, without itself."""
+        """Return the people nearest to a profile in its own scene, without the profile itself."""
         ...
 
 
 class StandingSearch(PeopleSearch, Protocol):
-    """The intent field, as standing tensions ask it."""
+    """The intent field, as the search for standing tensions calls it."""
 
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> Sequence[FoundPerson]:
-        """Those of `people` who are among the best of the scene for a tension, each once."""
+        """Return those of `people` who are among the best of the scene for a tension, each once."""
         ...
 
     async def tensions_near(
         self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> Mapping[str, set[str]]:
-        """By the id of each tension (id → its text) the people for whom it is worth asking `answered_by`."""
+        """Return for each tension id the people for whom `answered_by` can find a match. `tensions`: text by id."""
         ...
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> Sequence[Any]:
-        """Where a profile is near these tensions (`tension`, `part`, `start`, `end`), the nearest first. No other profile has a part in it."""
+        """Return the passages of a profile that match these tensions (`tension`, `part`, `start`, `end`), nearest
+        first. The result depends on no other profile."""
         ...
 
 
 class PersonalDataStore(Protocol):
-    """Keeps data of people outside the tables that an erasure clears itself: an index, a memory."""
+    """A store of personal data outside the tables that an erasure clears, such as an index or a memory."""
 
     async def forget(self, owner: str) -> None:
-        """Delete everything of this person. Repeating it is harmless."""
+        """Delete all data of this person. Idempotent."""
         ...
 
 
 RequestRecitation = Callable[[str, int], Awaitable[None]]
-"""Called with a profile id and a version: has a long profile recited in the background (docs/highway.md)."""
+"""Takes a profile id and a version. Has a long profile indexed in the background (docs/highway.md)."""
 
 
 class IntentReader(Protocol):
-    """The engine that formulates intents, asked before there is a process. What it uses counts towards the day of the person."""
+    """The engine that formulates intents, called before a process exists. Its use counts towards the person's day
+    budget."""
 
     def most(self, request: FormulationRequest) -> Decimal:
-        """US dollars that a reading can cost."""
+        """Return the highest cost of a reading in US dollars."""
         ...
 
     def read(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
-        """The draft as far as it has come, and at last all of it. Raises `Unavailable`."""
+        """Yield the partial drafts, and at last the complete draft. Raises `Unavailable`."""
         ...
 
     def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
-        """Like `read`, of a profile without an intent: questions in `barriers`, each with its passage in `quotes`. Raises `Unavailable`."""
+        """Like `read`, for a profile without an intent. `barriers` has questions, `quotes` their passages. Raises
+        `Unavailable`."""
         ...
 
 
 class CallAnswers(Protocol):
-    """Checks by the engines of answers to model calls that come from outside."""
+    """Checks, with the rules of the engines, answers to model calls that come from outside."""
 
     def schema(self, step: str) -> Mapping[str, object]:
-        """The JSON schema for answers of a step."""
+        """Return the JSON schema of a step's answers."""
         ...
 
     def problem_with(self, step: str, text: str) -> str:
-        """Why a text cannot be taken as an answer of a step; empty where it can."""
+        """Return the fault that makes a text unusable as an answer of a step; empty if there is none."""
         ...
 
 
 @dataclass(frozen=True)
 class OpenIDFlow:
-    """One sign-in by OpenID Connect. `state`, `nonce` and `verifier` (of PKCE) are those of one browser; `redirect_uri`: where it comes back."""
+    """One sign-in by OpenID Connect. `state`, `nonce` and `verifier` (of PKCE) belong to one browser. `redirect_uri`:
+    the page to which the browser returns."""
 
     redirect_uri: str
     state: str
@@ -249,7 +254,8 @@ class OpenIDFlow:
 
 @dataclass(frozen=True)
 class OpenIDAccount:
-    """An account at the OpenID provider. `shown`: what its owner knows it by. `operator`: it has the group of operators."""
+    """An account at the OpenID provider. `shown`: the name that its owner knows. `operator`: whether it is in the group
+    of operators."""
 
     subject: str
     shown: str
@@ -257,18 +263,20 @@ class OpenIDAccount:
 
 
 class OpenIDProvider(Protocol):
-    """The provider of the settings. `label`: its name for people; `operator_hours`: how long an operator is signed in, at most."""
+    """The OpenID provider of the settings. `label`: its display name. `operator_hours`: longest session of an operator,
+    in hours."""
 
     issuer: str
     label: str
     operator_hours: int
 
     async def authorization_url(self, flow: OpenIDFlow) -> str:
-        """The page of the provider that a browser is sent to. Raises `Unavailable`."""
+        """Return the provider's URL to which a browser is sent. Raises `Unavailable`."""
         ...
 
     async def account(self, flow: OpenIDFlow, answer: str) -> OpenIDAccount:
-        """The account that signed in. `answer`: the query that the browser brought back. Raises `Unavailable`, `NotSignedIn`."""
+        """Return the account that signed in. `answer`: the query string of the redirect. Raises `Unavailable`,
+        `NotSignedIn`."""
         ...
 
 
@@ -276,11 +284,17 @@ class OpenIDProvider(Protocol):
 class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
-    `process_defaults`: the installation's settings for new processes. `remember`: processes are remembered by the Highway. `notifiers`: by kind of channel.
-    `temporal_ui`: the address of the list of workflows in Temporal's Web UI, where it is known. `day_budgets`: what model calls may use in a day.
-    `profile_sources`: how people's own agents are reached, by kind of platform. `signer`: signs what the relay sends; None: nothing is
-    signed, and new processes trust whoever reaches Temporal, as they do where `temporal_authenticated`. `call_answers`: None where no calls are answered here. `public_url`, `gateway_host`,
-    `behind_proxy`: as set; the gateway answers under their host names. `intent_reader`: None where the engine of formulations costs nothing, or is not known here. `models_cost`: whether any step asks a service that is paid. `delegates`: whether any model call is answered from outside. `fair_by`: whose processes share the workers evenly. `openid`: None if sign-in by OpenID Connect is off.
+    - `process_defaults`: default settings of new processes. `day_budgets`: the use of model calls per day.
+    - `remember`: whether the Highway remembers processes. `intent_reader`: None if the engine of formulations is free
+      or unknown.
+    - `notifiers`: by kind of channel. `profile_sources`: the clients of people's own agents, by kind of platform.
+    - `signer`: signs the messages of the relay. With None, or with `temporal_authenticated`, new processes accept
+      unsigned messages.
+    - `call_answers`: None if no calls are answered here. `delegates`: whether any model call is answered from outside.
+    - `models_cost`: whether any step calls a paid service. `fair_by`: the unit among which workers are shared evenly.
+    - `public_url`, `gateway_host`, `behind_proxy`: the settings; the gateway answers only to their host names.
+    - `temporal_ui`: URL of the list of workflows in Temporal's Web UI; empty if unknown. `openid`: None if OpenID
+      Connect is off.
     """
 
     repositories: Repositories
@@ -312,19 +326,20 @@ class AppContext:
 
     @cached_property
     def relay(self) -> MessageRelay:
-        """Stores messages and delivers them."""
+        """The relay, which stores messages and delivers them."""
         from tongyao.app.messaging.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)
 
     @cached_property
     def states(self) -> SingleFlight[State]:
-        """States of open processes by id, run and transition: many readers ask a workflow once. A state holds ids and no texts."""
+        """Cached states of open processes, by id, run and transition, so many readers query a workflow once. A state
+        contains no texts."""
         return SingleFlight(keep=200, seconds=2.0)
 
     @cached_property
     def backlog_seconds(self) -> SingleFlight[float]:
-        """Return the seconds that the oldest model step has waited for a worker (`app/quotas.py`)."""
+        """Cached number of seconds that the oldest model step has waited for a worker (`app/quotas.py`)."""
         return SingleFlight(keep=1, seconds=5.0)
 
     @property
@@ -335,5 +350,6 @@ class AppContext:
         return self.gateway_host in LOOPBACK and not self.behind_proxy
 
     async def signal_key(self) -> str:
-        """The public key by which new processes know messages and signals of this installation; empty: they trust all."""
+        """Return the public key with which new processes verify messages and signals; empty if they accept unsigned
+        ones."""
         return "" if self.signer is None or self.temporal_authenticated else await self.signer.public_key()

@@ -1,6 +1,7 @@
-"""Errors of the use cases. Each has a code (a closed word) and a message that says what was wrong and what to do.
+"""Errors of the use cases. Each has a code (a fixed word) and a message that states the fault and the remedy.
 
-The CLI prints them, the API answers them as problem details (`gateway/problems.py`), MCP as tool errors.
+The CLI prints them, the API returns them as problem details (`gateway/problems.py`), and MCP returns them as tool
+errors.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ ADD_PEOPLE: Final = (
 
 
 def places_of(error: BaseException) -> list[str]:
-    """The last four places in code that an error passed, as `folder/file.py:12`, for a log. Neither values nor texts of people."""
+    """Return the last four code locations of an error, such as `folder/file.py:12`, for a log. They contain no values
+    and no texts of people."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     return [f"{'/'.join(frame.filename.split('/')[-3:])}:{frame.lineno}" for frame in frames]
 
 
 class Problem(Exception):
-    """A request that is not fulfilled. `details`: further fields of the answer."""
+    """A request that was not fulfilled. `details`: further fields of the response."""
 
     def __init__(self, code: str, message: str, /, **details: Any) -> None:
         super().__init__(message)
@@ -48,7 +50,7 @@ class Problem(Exception):
 
 
 class BadInput(Problem):
-    """The input is wrong; nothing was stored and nothing started. `field` names the wrong part of the input."""
+    """The input is wrong. Nothing was stored or started. `field` names the wrong part of the input."""
 
     def __init__(self, code: str, message: str, *, field: str = "", **details: Any) -> None:
         super().__init__(code, message, **({"field": field} if field else {}), **details)
@@ -56,7 +58,7 @@ class BadInput(Problem):
 
     @classmethod
     def worded(cls, code: str, key: str, /, *, field: str, **values: Any) -> BadInput:
-        """Make the error with the text of `key` in `texts/app` in both languages, with these values."""
+        """Make the error with the text of `key` in `texts/app`, in both languages. `values` fill the text."""
         en, zh = in_both("app", key, **values)
         return cls(code, en, field=field, zh=zh)
 
@@ -66,7 +68,7 @@ class BadIdempotencyKey(Problem):
 
 
 class Unauthenticated(Problem):
-    """No token, or one that is not valid."""
+    """The token is missing or not valid."""
 
 
 class NotSignedIn(Problem):
@@ -81,7 +83,7 @@ class NotAllowed(Problem):
 
 
 class NotFound(Problem):
-    """It does not exist, or not for this caller."""
+    """The object does not exist, or not for this caller."""
 
 
 class Conflict(Problem):
@@ -89,9 +91,9 @@ class Conflict(Problem):
 
 
 class Refused(Problem):
-    """The process refused a message. The code and both wordings are those of its verdict. `phase`: where the process was.
+    """The process refused a message. The code and both texts come from the verdict. `phase`: the phase of the process.
 
-    `worded`: in `language`, that of the process.
+    `worded`: the text in `language`, the language of the process.
     """
 
     def __init__(self, verdict: Verdict, message_id: str, *, phase: str = "", language: str = "en") -> None:
@@ -102,23 +104,23 @@ class Refused(Problem):
 
 
 class Gone(Problem):
-    """It was erased by its owner."""
+    """The owner has erased the object."""
 
 
 class QuotaReached(Problem):
-    """The caller keeps as much here as one person may."""
+    """The caller has reached a quota."""
 
 
 class NotOffered(Problem):
-    """This installation does not have what is asked for."""
+    """This installation does not offer the requested function."""
 
 
 class Unavailable(Problem):
-    """A server that is needed cannot be reached now."""
+    """A required server cannot be reached now."""
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """A `Problem` for an expected error of the records; None for an unexpected error."""
+    """Return a `Problem` for an expected error of the records; None for an unexpected error."""
     match error:
         case Problem():
             return error
@@ -152,7 +154,7 @@ def problem_of(error: Exception) -> Problem | None:
 
 
 def validated(model: type[ModelT] | TypeAdapter[ModelT], given: object) -> ModelT:
-    """What somebody gave, as this model reads it. Raises `BadInput`."""
+    """Validate the input with this model. Raises `BadInput`."""
     try:
         return (model if isinstance(model, TypeAdapter) else TypeAdapter(model)).validate_python(given)
     except ValidationError as error:
@@ -160,14 +162,15 @@ def validated(model: type[ModelT] | TypeAdapter[ModelT], given: object) -> Model
 
 
 def not_valid(error: ValidationError) -> BadInput:
-    """A `BadInput` for input that its pydantic model rejects. It says where and why and does not repeat the input."""
+    """Return a `BadInput` for input that its pydantic model rejects. It states places and reasons, and does not repeat
+    the input."""
     wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors(include_url=False)]
     message = "; ".join(f"{fault['where']}: {fault['why']}" if fault["where"] else fault["why"] for fault in wrong[:3])
     return BadInput("not_valid", message, field=wrong[0]["where"])
 
 
 def location(error: ErrorDetails) -> str:
-    """The path of the rejected value, its parts joined by dots. The kind of a message is no part of it."""
+    """Return the path of the rejected value, joined by dots, without the kind of a message."""
     inside = error["loc"][1:] if error["loc"][:1] == ("body",) else error["loc"]
     of_kind = len(inside) > 1 and inside[0] in KINDS
     parts = [part for part in error["loc"] if not of_kind or part != inside[0]]
@@ -175,7 +178,7 @@ def location(error: ErrorDetails) -> str:
 
 
 def reason(error: ErrorDetails) -> str:
-    """Why pydantic rejected a value, in words for its sender."""
+    """Return the reason of a rejection by pydantic, in words for the sender."""
     context = error.get("ctx") or {}
     match error["type"]:
         case "union_tag_not_found":
@@ -198,12 +201,12 @@ def reason(error: ErrorDetails) -> str:
 
 
 def _encodable(text: str) -> str:
-    """`text` without lone surrogates, which no answer could carry."""
+    """Return `text` without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
 def refuse_file(given: str | bytes, *, field: str) -> None:
-    """Raises `BadInput` where a file of another kind was given as text, for instance a PDF."""
+    """Raises `BadInput` if a file of another kind, for instance a PDF, was given as text."""
     if kind := kind_of_file(given):
         english, chinese = in_both("field", f"import.is_{kind}")
         raise BadInput(f"is_{kind}", english, field=field, zh=chinese)

@@ -1,4 +1,5 @@
-"""Feedback on a plan: what became of it, said by somebody of the process, now or long after its end (docs/plans.md)."""
+"""Feedback of a person of the process on the result of a plan, also long after the end of the process
+(docs/plans.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ MOST_CHARS: Final = 100_000
 
 
 class FeedbackGiven(Body):
-    """`revision`: of the plan, by default the latest. `to_profile`: also add `text` to the author's own profile."""
+    """`revision`: of the plan, by default the latest. `to_profile`: whether `text` is also added to the author's
+    profile."""
 
     usefulness: int | None = Field(default=None, ge=1, le=5)
     outcome: Result | None = None
@@ -34,20 +36,20 @@ class FeedbackGiven(Body):
 
 
 class FeedbackBody(FeedbackGiven):
-    """Of whom it is, too."""
+    """Feedback with the alias of its author."""
 
     alias: str = DEMANDER
 
 
 class FeedbackReceipt(Value):
-    """The stored feedback. `profile`: the profile that has the text as well, and its version."""
+    """The stored feedback. `profile`: id and version of the profile to which the text was added."""
 
     revision: int
     profile: tuple[str, int] | None = None
 
 
 async def read_feedback(context: AppContext, process_id: str, alias: str) -> tuple[FeedbackRow, str] | None:
-    """Return the last feedback of somebody of the process with its words; None if they gave none."""
+    """Return the last feedback of a party with its text; None if the party gave none."""
     rows = [
         feedback for feedback in await context.repositories.feedback.of_process(process_id) if feedback.alias == alias
     ]
@@ -57,7 +59,7 @@ async def read_feedback(context: AppContext, process_id: str, alias: str) -> tup
 
 
 async def give_feedback(context: AppContext, caller: Caller, process_id: str, body: FeedbackBody) -> FeedbackReceipt:
-    """Store feedback beside a plan, in the place of what the same party said of it before.
+    """Store feedback on a plan, in place of earlier feedback of the same party on it.
 
     Raises `BadInput`, `QuotaReached`, and `NotFound` without a plan.
     """
@@ -87,7 +89,8 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
-    """Words that come after the plan hide nothing in it: in the shared text alone, what looks like a name is `[…]`."""
+    """Store the shared text of the feedback. Texts that look like names become `[…]` in it. They are not hidden in
+    other texts."""
     new = NewText(row.text_id or "", row.person, "feedback", words)
     process = await context.repositories.processes.get(process_id)
     await context.repositories.shared.put(process, [new], aliases={new.id: row.alias})
@@ -96,7 +99,8 @@ async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: 
 async def give_own_feedback(
     context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven
 ) -> FeedbackReceipt:
-    """Like `give_feedback`, by somebody of the process for themselves. A token for one process alone adds nothing to a profile."""
+    """Like `give_feedback`, by a party about their own process. A token for one process cannot add text to a
+    profile."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
     if body.to_profile and caller.role is not Role.PERSON:
         raise NotAllowed("this token is for one process: use a token of the person to add words to their profile")
@@ -104,7 +108,8 @@ async def give_own_feedback(
 
 
 async def _add_to_profile(context: AppContext, caller: Caller, process_id: str, row: FeedbackRow) -> tuple[str, int]:
-    """Add the author's own words to their profile as a new version, unless they are in it; returns the profile and version."""
+    """Add the author's text to their profile as a new version, unless the profile contains it. Returns profile id and
+    version."""
     repositories = context.repositories
     seats = {seat.alias: seat.person for seat in await repositories.seats.seats(process_id)}
     person = seats.get(row.alias) or (await repositories.processes.get(process_id)).demander

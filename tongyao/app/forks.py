@@ -1,4 +1,4 @@
-"""Starting forks: processes made of the record of another one, with something changed (docs/forks.md)."""
+"""Starts forks: processes made from the record of another process, with something changed (docs/forks.md)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tongyao.records.process.events import RecordedEvent
 from tongyao.records.process.processes import ProcessRow
 
 _FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off", "depth_limit": 0}
-"""Settings of every fork: nobody confirms its tension, and no child starts, during it or afterwards. It is as open as its origin."""
+"""Settings of every fork. The tension is confirmed at once, and no child starts. `open_record` is the origin's."""
 
 
 class ForkBody(Body):
-    """What is to be different in a fork. Nothing: the same once more."""
+    """The changes of a fork. Without changes, the process is repeated."""
 
     round: int = Field(default=1, ge=1, le=100, description="The first round in which the changes hold.")
     without: tuple[str, ...] = Field(default=(), max_length=20, description="Aliases that are left out.")
@@ -45,11 +45,11 @@ class ForkBody(Body):
 
 @dataclass(frozen=True)
 class LocalChanges:
-    """What may be changed on the machine's command line alone.
+    """Changes that are permitted only on the machine's command line.
 
-    `added`: ids of profiles; `replaced`: alias → id of the profile that speaks there; `prompts`: by step; `engine`, `models`: who
-    answers; `again`: from this step of the first round on nothing is taken. `tension`: proxies answer to it whose owners said yes to
-    another one, so nobody brings it over the network.
+    `added`: profile ids. `replaced`: profile id by alias. `prompts`: by step. `engine`, `models`: the engine and its
+    models. `again`: from this step of the first round on, nothing is copied from the origin. `tension`: a new tension;
+    local only, because the owners of the proxies consented to another tension.
     """
 
     added: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class LocalChanges:
 
 
 class Forked(Value):
-    """A fork that was started. `left_out`: aliases of people who are not in it because they were erased, or allow it no longer."""
+    """A started fork. `left_out`: aliases of people who were erased or no longer allow their proxy."""
 
     id: str
     round: int
@@ -78,10 +78,10 @@ async def fork_process(
     key: str | None,
     local: LocalChanges | None = None,
 ) -> Forked:
-    """Start a fork of a process. The same key is the same fork.
+    """Start a fork of a process. The same key returns the same fork.
 
-    Raises `NotFound` for whoever may not see the origin, `NotAllowed` for its participants, `BadInput` also while its demander may
-    not read its plan: a fork shows what was said, as that plan does.
+    Raises `NotFound` if the caller may not see the origin, and `NotAllowed` for its participants. Raises `BadInput`
+    also while the demander may not read the origin's plan, because a fork shows the same words as the plan.
     """
     access = await authorize_in_process(context.repositories, caller, origin_id, Action.FORK)
     origin, local = access.process, local or LocalChanges()
@@ -144,7 +144,7 @@ async def fork_process(
 
 
 async def _tension_ref(context: AppContext, process_id: str, demander: str, tension: Tension) -> TensionRef:
-    """Store it as a text of the fork's own, which is erased, and marked for others, as the fork is."""
+    """Store the tension as a text of the fork, so that it is erased and marked together with the fork."""
     id = process_text_id(process_id, "tension")
     stands = await context.repositories.texts.first(demander, "tension", tension.model_dump_json(), id=id)
     tension = Tension.model_validate_json(stands)
@@ -158,7 +158,8 @@ async def _seats(
     local: LocalChanges,
     left: Mapping[str, tuple[int, bool]],
 ) -> tuple[tuple[ForkSeat, ...], tuple[str, ...]]:
-    """Who sits in the fork, and the aliases of those who no longer may. Raises `BadInput` for aliases that the origin does not have."""
+    """Return the seats of the fork, and the aliases of people who are left out. Raises `BadInput` for aliases that the
+    origin does not have."""
     repositories = context.repositories
     rows = await repositories.seats.seats(origin.id)
     aliases = {row.alias for row in rows} - {DEMANDER}
@@ -206,7 +207,7 @@ async def _seats(
 
 
 def _spoke(record: Record, aliases: Collection[str]) -> dict[int, tuple[str, ...]]:
-    """Round → those of these aliases for whom a person or an agent spoke."""
+    """Return for each round those of `aliases` for whom a person or an agent spoke."""
     spoke: dict[int, tuple[str, ...]] = {}
     for said in record.projections:
         if said.alias in aliases and said.author is not EndpointKind.PROXY and said.outcome.spoken:
@@ -225,8 +226,8 @@ _HAPPENED: Final = (
 
 
 def _left(happened: Sequence[RecordedEvent]) -> dict[str, tuple[int, bool]]:
-    """Alias → the round in or after which they left, and whether it was not over. A round is over with its observation, or with its
-    gate where nobody spoke."""
+    """Return for each alias that left: the round in or after which it left, and whether that round was still open. A
+    round ends with its observation, or with its gate if nobody spoke."""
     over: dict[int, int] = {}
     for event in happened:
         if event.kind in (EventKind.GATE_COMPLETE, EventKind.OBSERVATION_READY):
@@ -239,7 +240,7 @@ def _left(happened: Sequence[RecordedEvent]) -> dict[str, tuple[int, bool]]:
 
 
 def _decisions(happened: Sequence[RecordedEvent]) -> dict[int, Decision]:
-    """Round → how it was last decided after it to go on."""
+    """Return for each round the last decision that was made after it."""
     decisions, after = dict[int, Decision](), 0
     for event in happened:
         if event.kind is EventKind.ROUND_OPENED:
@@ -256,7 +257,7 @@ def _round(event: RecordedEvent) -> int:
 async def _freeze_changes(
     context: AppContext, process_id: str, manifest: Mapping[str, Mapping[str, Any]], local: LocalChanges
 ) -> None:
-    """Freeze the prompts, which are the origin's where nothing else is said, and who answers."""
+    """Freeze the prompts (by default the origin's) and the engines of the fork."""
     prompts = dict(manifest.get(PROMPTS, {}))
     for step, text in local.prompts.items():
         id = text_id("prompt", process_id, "fork", step)

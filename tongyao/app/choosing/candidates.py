@@ -1,4 +1,4 @@
-"""The people the field found for a tension, with its reasons, as whoever chooses among them reads it."""
+"""Candidates that the field found for a tension, with the reasons, as the demander reads them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from tongyao.protocol.model.value import Value
 
 
 class Because(Value):
-    """`part` of the tension (T, B1, E …), in its words, is near what this side of the person says.
+    """The reason for a candidate: `part` of the tension (T, B1, E …), with the text `part_text`, matches a facet of the
+    person.
 
-    `facet`: `offers`, `moves` or `needs`. `sentence`: theirs, where they allow it to be read (`matching_sentences`); else None.
+    `facet`: `offers`, `moves` or `needs`. `sentence`: from the profile, if its owner allows it (`matching_sentences`),
+    else None.
     """
 
     part: str
@@ -25,7 +27,7 @@ class Because(Value):
 
 
 class FoundCandidate(Value):
-    """One person that was found. `taken`: whether they would take part if the demander chose nobody (`auto_start`)."""
+    """A person whom the field found. `taken`: whether `auto_start` would choose this person."""
 
     profile_id: str
     taken: bool
@@ -34,7 +36,8 @@ class FoundCandidate(Value):
 
 
 async def candidates(context: Reading, caller: Caller, process_id: str) -> list[FoundCandidate]:
-    """Each person once, those who would be taken first, in the order in which the field names them. Raises `NotFound`."""
+    """Return each person once, in the field's order; people whom `auto_start` would choose come first. Raises
+    `NotFound`."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories, row = context.repositories, access.process
     found = await repositories.seats.candidates(process_id, round_number=0)

@@ -14,14 +14,14 @@ _CENT = Decimal("0.01")
 
 
 class ChildCost(Value):
-    """Return the estimate in US dollars. A child runs the same steps, so its parent's cost is the estimate."""
+    """The estimate in US dollars. A child runs the same steps, so the parent's cost is the estimate."""
 
     usual: Decimal = Field(description="What the parent has cost so far.")
     left: Decimal | None = Field(description="What the budget of the tree has left; None: it has no limit.")
 
 
 async def child_cost(context: AppContext, access: ProcessAccess) -> ChildCost:
-    """The estimate for any child of this process."""
+    """Return the estimate for any child of this process."""
     row = access.process
     budget = await context.repositories.budgets.of_process(row.id)
     left = None

@@ -1,4 +1,4 @@
-"""The options of a demander whom a process asks to decide."""
+"""The options of a demander who is asked for a decision."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ _NOBODY: Final = "nobody was found: name any profile you know"
 
 
 class OpenPoint(Value):
-    """Something that no participant covers. `id`: a barrier of the tension, or a gap in the last observation."""
+    """An open point that no participant covers. `id`: a barrier of the tension, or a gap of the last observation."""
 
     id: str
     text: str
 
 
 class Near(Value):
-    """A match: the side of a person (`facet`: `offers`, `moves` or `needs`), and what it is near to. `part`: of the tension, or what is open."""
+    """A match. `facet` of the person: `offers`, `moves` or `needs`. `part`: the matching part of the tension, or the
+    open point."""
 
     part: str
     facet: str
 
 
 class Proposal(Value):
-    """Somebody whom the field found, or would add. How well they match, and where in their profile, is not told: it would tell what stands there."""
+    """A person whom the field found or proposes. Score and span are left out, because they would reveal content of the
+    profile."""
 
     profile_id: str
     perspective: str
@@ -61,8 +63,11 @@ class Proposal(Value):
 
 
 class Choices(Value):
-    """The options of a choice. `proposals`: people whom the field found before the rounds, or would add for what is `open`, each reason naming what it answers
-    to; anybody else with a profile may be named as well. `residual`: the tension that would go back to the field.
+    """The options of a choice.
+
+    `proposals`: people whom the field found before the rounds, or proposes for the points in `open`; each reason names
+    its point. The demander may also name anybody else with a profile. `residual`: the tension for which the field would
+    be searched.
     """
 
     options: tuple[str, ...]
@@ -82,7 +87,7 @@ class Choices(Value):
 
 
 async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | None:
-    """The choices of one ask; None for an ask that offers none."""
+    """Return the choices of an ask, or None if the ask has none."""
     if ask.alias != DEMANDER:
         return None
     if ask.ask == "candidate":
@@ -120,7 +125,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
 
 async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | None:
     plan = await repositories.plans.latest(ask.process_id)
-    may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a plan is made anew once
+    may_replan = ask.ask == "hole" and (plan is None or plan.revision == 1)  # a process has at most one re-plan
     options = ("approve_residual", "replan") if may_replan else ("approve_residual",)
     taken_up = not may_replan or await takes_up_proposals(repositories, ask.process_id)
     try:
@@ -131,7 +136,7 @@ async def _of_residual(repositories: Repositories, ask: InboxRow) -> Choices | N
 
 
 async def _of_candidate(repositories: Repositories, ask: InboxRow) -> Choices | None:
-    """The tension that waited, and who came for it."""
+    """Return the standing tension of the ask, and the candidate for it."""
     found = await repositories.standing.match(ask.process_id, ask.ask_id)
     if found is None:
         return None
@@ -147,12 +152,12 @@ async def _of_candidate(repositories: Repositories, ask: InboxRow) -> Choices | 
 
 
 async def takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
-    """Whether a new plan of this process would work proposals in: not where its plans are made without a model."""
+    """Whether a new plan can include proposals. It cannot if the process's plans are made without a model."""
     return await engine_of(repositories, process_id, "plan") != "extractive"
 
 
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
-    """The people who were found before the rounds, in the order in which they would be taken."""
+    """Return the people who were found before the rounds, in the order in which they would be chosen."""
     found: dict[str, CandidateRow] = {}
     for candidate in await repositories.seats.candidates(ask.process_id, round_number=0):
         found.setdefault(candidate.profile_id, candidate)

@@ -1,4 +1,4 @@
-"""The engine of a process, whether it found any relation, and the sentence to show if it found none."""
+"""The engine of a process, and the sentence that is shown if its rounds found no relation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
-    """Why the rounds found no relation, in the language of the process; empty where one was found or no round is over."""
+    """Return a sentence in the language of the process if no relation was found; empty otherwise, or before a round has
+    ended."""
     observed = (await repositories.record(row)).observations
     if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
         return ""
@@ -22,7 +23,7 @@ async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
 
 
 async def engine_of(repositories: Repositories, process_id: str, step: str) -> str:
-    """The name of the engine that takes a step (`observe`, `plan` …) of a process; empty before the start."""
+    """Return the name of the engine for a step (`observe`, `plan` …) of a process; empty before the start."""
     manifest = await repositories.seats.manifest(process_id)
     engines: Mapping[str, str] = manifest.get("*", {}).get("engines") or {}
     return engines.get(step, "")

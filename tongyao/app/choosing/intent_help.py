@@ -1,4 +1,5 @@
-"""Help with writing an intent before a process starts: it is read by the engine that will formulate it, where somebody asks for it."""
+"""Help with writing an intent before a process starts. On request, the engine that will formulate the intent reads
+it."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from tongyao.protocol.model.value import Value
 
 MOST_CHARS: Final = 20_000
 PROFILE_CHARS: Final = 15_000
-"""Characters of the profile, from its beginning, that are read: the answer is needed while somebody writes."""
+"""Characters from the beginning of the profile that are read. The limit keeps the answer fast while a person writes."""
 MOST_SUGGESTIONS: Final = 4
 
 
 class Found(Value):
-    """One sentence that says something of a lens, verbatim. `source`: where it stands."""
+    """A verbatim sentence with material for a lens. `source`: the text that contains the sentence."""
 
     lens: Lens
     source: Literal["intent", "profile"]
@@ -35,10 +36,12 @@ class Found(Value):
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """Yield the sentences that the intent has already, at most one for each lens: each time the engine has found more, and at last all that it found.
+    """Yield the sentences found so far, at most one for each lens, whenever the engine has found more. The last list is
+    complete.
 
-    The engine is the one that will formulate the intent. It is asked when the answer is first awaited. Raises `BadInput`, `NotAllowed`, `NotOffered` where that engine costs nothing or is not
-    known here, and `QuotaReached` where the day's budget is used up; while it is awaited, `Unavailable`.
+    The engine is the one that will formulate the intent. It is called when the first list is awaited. Raises
+    `BadInput`, `NotAllowed`, `QuotaReached` if a day budget is used up, and `NotOffered` if that engine costs nothing
+    or is not known. The iterator raises `Unavailable`.
     """
     permit(caller, Action.START_PROCESS)
     if len(intent) > MOST_CHARS:
@@ -53,16 +56,18 @@ async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncI
 
 
 class Suggestion(Value):
-    """One thing that a person could ask for, as a question, and the passage of their profile that it comes from, verbatim."""
+    """A suggested request, as a question, and the verbatim passage of the person's profile on which it rests."""
 
     question: str
     quote: str
 
 
 async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Suggestion]:
-    """Suggest intents to the caller: at most four questions, each from a passage of their own profile. Nothing is kept of them.
+    """Suggest intents to the caller: at most four questions, each from a passage of their own profile. Nothing is
+    stored.
 
-    Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` where no model formulates here, `QuotaReached`, `Unavailable`.
+    Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` if no model formulates here, `QuotaReached`,
+    `Unavailable`.
     """
     permit(caller, Action.START_PROCESS)
     if context.intent_reader is None:
@@ -80,7 +85,7 @@ async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Sugg
 
 
 def _suggestions(draft: TensionDraft, profile: str) -> list[Suggestion]:
-    """The questions that name a passage of the profile; what is no question, or quotes nothing, is left out."""
+    """Return the questions that quote a passage of the profile. Other suggestions are left out."""
     found = []
     for number, question in enumerate(draft.barriers[:MOST_SUGGESTIONS], 1):
         quotes = [
@@ -93,7 +98,7 @@ def _suggestions(draft: TensionDraft, profile: str) -> list[Suggestion]:
 
 
 async def most_of_reading(context: AppContext, person: str, intent: str) -> Decimal | None:
-    """US dollars that `ask_engine` can cost; None where it is not offered."""
+    """Return the highest cost of `ask_engine` in US dollars; None if it is not offered."""
     if context.intent_reader is None:
         return None
     return context.intent_reader.most(_request(await _profile(context, person), intent))
@@ -105,14 +110,15 @@ async def _each(reader: IntentReader, request: FormulationRequest, person: str) 
 
 
 def _request(profile: str, intent: str) -> FormulationRequest:
-    """In the language of the intent, or of the profile where there is no intent."""
+    """Make the request in the language of the intent; without an intent, in the language of the profile."""
     material = Material.whole(profile) if profile else None
     language: Literal["en", "zh"] = "zh" if language_of(intent or profile) == "zh" else "en"
     return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)
 
 
 def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
-    """The first quote of each lens that stands in the intent, else in the profile; others are left out."""
+    """Return for each lens the first quote that occurs in the intent, or else in the profile. Other quotes are left
+    out."""
     sources: dict[Literal["intent", "profile"], str] = {"intent": request.intent}
     if request.material is not None:
         sources["profile"] = request.material.pieces[0].text
@@ -129,7 +135,7 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
 
 
 async def _profile(context: AppContext, person: str) -> str:
-    """The beginning of the person's profile as it stands; empty without one."""
+    """Return the beginning of the person's current profile; empty without a profile."""
     known = await context.repositories.profiles.known([person])
     if person not in known:
         return ""

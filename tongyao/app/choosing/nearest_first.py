@@ -1,4 +1,4 @@
-"""The order in which the people who were found before the rounds would be taken."""
+"""The order in which the people who were found before the rounds are chosen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tongyao.records.repositories import Repositories
 
 
 async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
-    """The people that were found before the rounds, in the order in which they would be taken, without who was erased since."""
+    """Return the people who were found before the rounds, in the order of choice, without people who were erased
+    since."""
     events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
     found: Any = events[0].data.get("candidates", ()) if events else ()
     left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}

@@ -1,4 +1,4 @@
-"""The residual tensions of a process for which a process of its own can be started after the end (docs/protocol.md §7.7)."""
+"""The residual tensions of an ended process for which a new process can be started (docs/protocol.md §7.7)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
 Closed = Literal["", "off", "depth", "budget"]
-"""Why no process can be started for any residual: the settings say so, too many generations, nothing left in the budget."""
+"""The reason why no process can be started for any residual: the settings, the number of generations, or the budget."""
 
 
 async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """Return the residuals of the current plan, with the holes of those who declined it. Empty while the process runs.
+    """Return the residuals of the current plan, and the holes of people who declined it. Empty while the process runs.
 
-    Left out is what has a child, and what is nearly the same as the tension of a child: none is started for it.
+    Residuals that have a child, or that are nearly the same as the tension of a child, are left out.
     """
     return [] if _closed_by_settings(row) else await left_open(repositories, row)
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """As `open_residuals`, also where the settings let no process of the same tree be started for them."""
+    """Like `open_residuals`, also if the settings forbid children."""
     if row.phase != Phase.COMPLETED:
         return []
     record = await repositories.record(row)
@@ -38,7 +38,7 @@ async def left_open(repositories: Repositories, row: ProcessRow) -> list[Residua
 
 
 async def holes(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """What those who declined the plan that holds were to do, as it would go to the field; started or not."""
+    """Return the holes of the current plan, whether or not a child was started for them."""
     return await _holes(repositories, row, await repositories.record(row))
 
 
@@ -51,12 +51,12 @@ async def _holes(repositories: Repositories, row: ProcessRow, record: Record) ->
         try:
             found.append(await residual_of(repositories, row.id, hole_id(record.plans[-1].revision, alias)))
         except NotAnnounced:
-            continue  # who declined had no part in the plan
+            continue  # the person who declined had no part in the plan
     return found
 
 
 async def closed_because(repositories: Repositories, row: ProcessRow) -> Closed:
-    """Why nothing of this process can go back to the field; empty where it can."""
+    """Return the reason why no child of this process can be started; empty if one can."""
     return _closed_by_settings(row) or ("" if await has_room_for_child(repositories, row.root_id) else "budget")
 
 

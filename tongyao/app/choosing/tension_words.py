@@ -1,4 +1,4 @@
-"""The demander's own words behind each line of their tension. For the demander alone."""
+"""The demander's own words on which each line of their tension rests. Only the demander may read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tongyao.protocol.model.value import Value
 
 
 class LineWords(Value):
-    """`text` is `[start:end]` of the intent or of the demander's profile, as they wrote it."""
+    """`text` is the slice `[start:end]` of the intent or of the demander's profile, as they wrote it."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -24,7 +24,7 @@ class LineWords(Value):
 
 
 async def words_of_tension(context: AppContext, access: ProcessAccess) -> list[LineWords]:
-    """In the order of the lines; empty where the tension was not formulated here. Raises `NotAllowed`."""
+    """Return the words in the order of the lines; empty if the tension was not formulated here. Raises `NotAllowed`."""
     if access.role is not Role.DEMANDER:
         raise NotAllowed("only the person who asked may read the words behind a tension")
     record = await context.repositories.record(access.process, own=(DEMANDER,))

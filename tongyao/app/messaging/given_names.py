@@ -1,4 +1,4 @@
-"""The names that people give with their words, to be hidden from others (docs/protocol.md §6.3)."""
+"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.protocol.model.unicode_text import normalized
 
 MOST_GIVEN: Final = 20
-"""Names that somebody adds to those that were found."""
+"""Most names that a person may add to the proposed names."""
 
 
 async def check_names(
     names: Sequence[NameFound], *, found: Iterable[NameFound], texts: Iterable[str], tension: Tension
 ) -> None:
-    """Refuse a name that was not found, and is no name or stands nowhere in what the demander wrote or was shown.
+    """Check the names that a demander lists with a revised tension.
 
-    `names`: what the demander wants to have hidden. `found`: names that the tension had before. They stand. `texts`: the intent and
-    what the demander was shown of it. `tension`: brings the names.
+    `names`: the names to hide. `found`: the names of the tension before; they are not checked again. `texts`: the
+    intent and the lines that the demander was shown. `tension`: the revised tension.
 
-    Raises `BadInput`, which says which name it is and what to do.
+    Raises `BadInput` for a name that is no name or does not occur in these texts. The error names it and the remedy.
     """
     known = {one.name for one in found}
     given = [(f"tension.names[{number}]", one) for number, one in enumerate(names) if one.name not in known]
@@ -32,7 +32,8 @@ async def check_names(
 
 
 async def names_in(words: str, names: Sequence[str] | None) -> tuple[NameFound, ...]:
-    """The names that the author confirmed, or without a word from them those that the proposer takes for names. Raises as `check_names`."""
+    """Return the names that the author confirmed. If `names` is None, return the names that the proposer finds. Raises
+    as `check_names`."""
     if names is None:
         return await asyncio.to_thread(proposed_names, words)
     given = [NameFound(name=name) for name in names]

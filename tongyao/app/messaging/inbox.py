@@ -1,4 +1,4 @@
-"""The inbox: what processes ask of a caller, by when, and how to answer."""
+"""The inbox: open asks to a caller, with their deadlines and the messages that answer them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tongyao.records.repositories import Repositories
 
 
 class Ask(Value):
-    """Something that waits for you: what, by when, and how to answer; `view`: what you may see, to answer it.
+    """An open ask to you. `en`, `zh`: the question. `view`: what you may read of the process.
 
-    `en`, `zh`: what it asks. `choices`: for the demander, what there is to choose among; `subject`: the residual that it is about.
-    `answer_with` is for people, `messages` for programs.
+    `choices`: options of a demander. `subject`: the residual of the ask. `answer_with` is for people, `messages` for
+    programs.
     """
 
     process_id: str
@@ -68,12 +68,12 @@ class Ask(Value):
 
 
 async def inbox(context: AppContext, caller: Caller, *, with_view: bool = False, most: int | None = None) -> list[Ask]:
-    """Everything that waits for the caller, the most urgent first. `most`: so many of it."""
+    """Return the open asks to the caller, the most urgent first. `most`: the largest number of asks."""
     return [await _ask(context, caller, row, with_view=with_view) for row in (await _rows(context, caller))[:most]]
 
 
 async def find_ask(context: AppContext, caller: Caller, process_id: str, id: str) -> Ask | None:
-    """Return the open ask of a process with this id, with the caller's view; None if it is not open."""
+    """Return the open ask with this id, with the caller's view; None if it is not open."""
     rows = await _rows(context, caller)
     found = next((row for row in rows if (row.process_id, row.ask_id) == (process_id, id)), None)
     return await _ask(context, caller, found, with_view=True) if found is not None else None
@@ -133,7 +133,7 @@ def _gaps(view: PartyView, alias: str) -> tuple[OpenPoint, ...]:
 
 
 async def answers_of(repositories: Repositories, row: InboxRow, options: Sequence[str] = ()) -> list[Body]:
-    """The messages that answer an ask, the usual one first. `options`: what may be chosen; empty: everything."""
+    """Return the messages that answer an ask, the usual one first. `options`: the permitted choices; empty: all."""
     given: dict[str, str] = {}
     if row.ask == "replan":
         answered = await repositories.plans.answers(row.process_id)

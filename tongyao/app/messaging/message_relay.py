@@ -1,8 +1,8 @@
-"""Delivers messages to workflows (docs/protocol.md §8.2). A message is stored as a row first and is then sent as an update,
-again and again until the verdict of the workflow is stored.
+"""Delivers messages to workflows (docs/protocol.md §8.2).
 
-Only the workflow's own verdict is final. Whatever else keeps a message from being delivered is tried again: a server that is
-away, a worker that does not know its kind, an answer that is no verdict.
+A message is stored as a row first. It is then sent as an update until the verdict of the workflow is stored. Only the
+workflow's own verdict is final. After any other failure the delivery is retried: an unreachable server, a worker that
+does not know the kind of the message, or an answer that is no verdict.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from tongyao.texts.catalogue import in_both
 log = structlog.get_logger()
 
 RETRY_SECONDS: Final = (0.5, 1, 2, 5, 10, 30, 60)
-"""Seconds between a failed delivery and the next try, by the number of tries; the last value repeats."""
+"""Seconds from a failed delivery to the next, by the number of attempts. The last value repeats."""
 
 SET_ASIDE_AFTER: Final = 20
-"""How often the workflow may answer a message with something that is no verdict, before later ones of its lane go first: about a
-quarter of an hour, longer than workers of two versions run side by side."""
+"""Number of answers without a verdict after which a message is set aside and later messages of its lane are sent. This
+takes about a quarter of an hour, longer than workers of two versions run at the same time."""
 
 SET_ASIDE_SECONDS: Final = 600.0
-"""Seconds between two tries of a message that was set aside."""
+"""Seconds between two attempts to deliver a message that was set aside."""
 
 DELIVERY_SECONDS: Final = 10.0
 AT_ONCE: Final = 20
-"""Deliveries of one relay at the same time."""
+"""Most concurrent deliveries of one relay."""
 
 MOST_PAUSE_SECONDS: Final = 0.5
-"""Longest pause, in seconds, between two looks of a sender whether the message before its own is delivered."""
+"""Longest pause, in seconds, between two checks of a sender whether the preceding message of the lane was delivered."""
 
 SENDER_FIRST_SECONDS: Final = 0.1
-"""Seconds that the relay leaves a new message to its sender, which delivers it at once."""
+"""Seconds before the relay delivers a new message. In this time the sender delivers it."""
 
 _WITHOUT_RECORDS_SECONDS: Final = 2.0
 _OUTCOME_SECONDS: Final = 2.0
@@ -61,7 +61,8 @@ _OUTCOME_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class _Trouble:
-    """Why a try gave no verdict: a closed word. `answered`: the workflow has answered, and the message itself is at fault."""
+    """The reason (a fixed word) why an attempt gave no verdict. `answered`: the workflow answered, so the message
+    itself is at fault."""
 
     what: str
     answered: bool = False
@@ -86,11 +87,11 @@ class MessageRelay:
         text: MessageText | None = None,
         wait: float = DELIVERY_SECONDS,
     ) -> StoredMessage:
-        """Store a message and try to deliver it within `wait` seconds. `login`: of the operator who sends it.
+        """Store a message and try to deliver it within `wait` seconds. `login`: the name of an operator who sends it.
 
-        Returns the stored message. It has no verdict when no worker answered in time: `run` goes on delivering it, and
-        `Messages.get` returns the verdict later. Raises `BadInput` for a named person without a profile, `Refused` for more messages
-        than a process takes (then nothing was stored), and what `Messages.put` raises.
+        Returns the stored message. It has no verdict if no worker answered in time. Then `run` continues the delivery,
+        and `Messages.get` returns the verdict later. Raises `BadInput` if a named person has no profile, `Refused` if
+        the process has too many messages (nothing was stored), and the errors of `Messages.put`.
         """
         stored = await self.store(process_id, message, author_id=author_id, via=via, login=login, text=text)
         return await self.forward(stored, wait=wait)
@@ -105,7 +106,7 @@ class MessageRelay:
         login: str = "",
         text: MessageText | None = None,
     ) -> StoredMessage:
-        """The first half of `send`: store a message. Raises as `send`."""
+        """Store a message: the first half of `send`. Raises as `send`."""
         await self._check_named_profiles(message)
         try:
             return await self._repositories.messages.put(
@@ -115,26 +116,28 @@ class MessageRelay:
             raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
 
     async def forward(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
-        """The second half of `send`: try to deliver a stored message within `wait` seconds. Returns it as it is then."""
+        """Try to deliver a stored message within `wait` seconds: the second half of `send`. Returns the message as it
+        is then."""
         note_message(stored.id, stored.process_id)
         loop, pause = asyncio.get_running_loop(), 0.05
         end = loop.time() + wait
-        # The clock is looked at between two questions: a lease that was taken while its query was cancelled would be nobody's.
+        # Time is checked between queries: a lease taken by a query that is then cancelled would have no holder.
         while stored.verdict is None:
             if (taken := await self._take(stored, wait)) is not None:
                 return await self.deliver(taken, wait=wait)
             if loop.time() + pause > end:
                 log.info("message waits", why="behind another", **_named(stored))
                 return stored
-            await asyncio.sleep(pause)  # another of its lane goes first: a correction never overtakes what it corrects
+            await asyncio.sleep(pause)  # earlier messages of the lane go first
             pause = min(2 * pause, MOST_PAUSE_SECONDS)
             stored = await self._repositories.messages.get(stored.id)
         return stored
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
-        """Try once to deliver a leased message. Return the message as stored after the attempt, with its verdict if there is one.
+        """Make one attempt to deliver a leased message. Returns the message as stored afterwards, with its verdict if
+        there is one.
 
-        The update has the message's id, so the server applies the update only once.
+        The update has the message's id, so the server applies it only once.
         """
         try:
             with message_span(stored.id, process_id=stored.process_id, kind=stored.kind):
@@ -150,10 +153,10 @@ class MessageRelay:
             raise
 
     async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
-        """Deliver pending messages until `stop`, and tell the records that messages can be handed in.
+        """Deliver pending messages until `stop`, and record in the database that a gateway is open.
 
-        It looks when the records notify it, when a message is due by itself, and every `idle` seconds. Several relays may run: of
-        one lane one message at a time is leased to one of them. While the records are away it waits.
+        It queries for messages at a notification, when a message is due, and every `idle` seconds. Several relays may
+        run: one message of a lane at a time is leased to one of them. While the database is unreachable, it waits.
         """
         heartbeat = asyncio.create_task(self._beat(stop))
         deliveries: set[asyncio.Task[None]] = set()
@@ -165,7 +168,7 @@ class MessageRelay:
                     due = await self._due(AT_ONCE - len(deliveries))
                     if not due:
                         pause = min(idle, await self._repositories.messages.next_due() or idle)
-                except Exception as error:  # whatever is wrong with the records: the relay lives on
+                except Exception as error:  # the relay continues after any error of the records
                     log.error("messages wait for the records", error=type(error).__name__)
                     due, pause = (), _WITHOUT_RECORDS_SECONDS
                 for message in due:
@@ -184,7 +187,7 @@ class MessageRelay:
     async def _deliver_or_log(self, message: StoredMessage) -> None:
         try:
             await self.deliver(message)
-        except Exception as error:  # it stays stored, and is tried again when its lease is over
+        except Exception as error:  # the message stays stored, and is retried when its lease has ended
             log.error("message not delivered", error=type(error).__name__, **_named(message))
 
     async def _beat(self, stop: asyncio.Event) -> None:
@@ -198,7 +201,8 @@ class MessageRelay:
                 await asyncio.wait_for(stop.wait(), BEAT_SECONDS)
 
     async def _check_named_profiles(self, message: Message) -> None:
-        """A workflow cannot look up profiles, so whoever a message names must have one before it is stored."""
+        """Check that people named in a message have profiles, because a workflow cannot look up profiles. Raises
+        `BadInput`."""
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
             known = await self._repositories.profiles.known(named)
@@ -210,8 +214,8 @@ class MessageRelay:
         return await self._repositories.messages.take(stored.id, lease=wait + LEASE_SECONDS)
 
     async def _try(self, stored: StoredMessage, wait: float) -> Verdict | _Trouble:
-        """Send the update, which `workflows/handlers.py` registers under the kind of the message. Returns the workflow's verdict, or what
-        kept it from giving one."""
+        """Send the update, which `workflows/handlers.py` registers under the kind of the message. Returns the verdict,
+        or the reason why there is none."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
             message = stored.message
@@ -241,7 +245,7 @@ class MessageRelay:
         return answer
 
     async def _has_ended(self, process_id: str) -> bool:
-        """Whether the records know of the end. Before it is known there, a run may have ended and the next one not begun."""
+        """Whether the end of the process is recorded. Until then, a closed run may be followed by another run."""
         return (await self._repositories.processes.get(process_id)).ended_at is not None
 
     async def _postpone(self, stored: StoredMessage, trouble: _Trouble) -> StoredMessage:
@@ -264,7 +268,7 @@ class MessageRelay:
         return await messages.get(stored.id)
 
     async def _overtake(self, applied: StoredMessage) -> None:
-        """`applied` has been applied: earlier ones of its lane that were set aside are not sent again."""
+        """Refuse the earlier messages of the lane that were set aside, because `applied` was applied after them."""
         for earlier in await self._repositories.messages.set_aside_before(applied):
             verdict = await self._outcome(earlier) or Verdict.refused(Refusal.OVERTAKEN)
             await self._repositories.messages.verdict(earlier.id, verdict)
@@ -272,7 +276,7 @@ class MessageRelay:
                 log.error("message refused: a later one was applied", **_named(earlier))
 
     async def _outcome(self, stored: StoredMessage) -> Verdict | None:
-        """Return the outcome of an earlier try that nobody waited for; None if the workflow never had it."""
+        """Return the verdict of an earlier attempt that timed out here; None if the workflow never received it."""
         update = self.client.get_workflow_handle(stored.process_id).get_update_handle(stored.id, result_type=Verdict)
         try:
             verdict: Verdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))
@@ -296,11 +300,11 @@ async def _wake_at(stop: asyncio.Event, watch: Watch) -> None:
 
 
 _CLOSED: Final = _Trouble("run_closed")
-"""The run accepted the message and closed before it had answered: it may have continued as new."""
+"""The run accepted the message and closed before it answered. It may have continued as new."""
 
 
 def _refusal(failed: WorkflowUpdateFailedError) -> Verdict | _Trouble:
-    """The verdict if the workflow itself refused the update. Any other error of an update is a `_Trouble`, not a refusal."""
+    """Return the verdict if the workflow itself refused the update. Any other error of an update is a `_Trouble`."""
     cause = failed.cause
     if not isinstance(cause, ApplicationError):
         return _Trouble("failed", answered=True)

@@ -1,6 +1,6 @@
-"""The trace of a message: its id is the message's own, so it is found by it in every program (docs/operations.md §9).
+"""The trace of a message. The trace id is the message's id, so every program can find it (docs/operations.md §9).
 
-Without a tracer provider (`runtime/observability/traces.py`) nothing here does anything.
+Without a tracer provider (`runtime/observability/traces.py`), the functions have no effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRACER: Final = trace.get_tracer("tongyao")
 
 
 def note_message(message_id: str, process_id: str) -> None:
-    """The request that is being answered brought this message: its span names it and links to the message's trace."""
+    """Set the message's id on the span of the current request, and link the span to the message's trace."""
     asking = trace.get_current_span()
     asking.set_attribute(MESSAGE, message_id)
     asking.set_attribute(PROCESS, process_id)
@@ -29,7 +29,7 @@ def note_message(message_id: str, process_id: str) -> None:
 
 @contextmanager
 def message_span(message_id: str, *, process_id: str, kind: str) -> Iterator[None]:
-    """A try to deliver a message, by whichever program and whenever: all are parts of one trace."""
+    """Open the span of one delivery attempt. All attempts, of any program, are in one trace."""
     with _TRACER.start_as_current_span(
         f"message {kind}",
         context=trace.set_span_in_context(NonRecordingSpan(_root(message_id))),
@@ -40,6 +40,6 @@ def message_span(message_id: str, *, process_id: str, kind: str) -> Iterator[Non
 
 
 def _root(message_id: str) -> SpanContext:
-    """The common parent of all spans of a message; no span is sent for it."""
+    """Return the common parent of all spans of a message. No span is exported for it."""
     number = UUID(message_id).int
     return SpanContext(number, number & (2**64 - 1) or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))

@@ -1,4 +1,4 @@
-"""Sending a message to a process, and what became of it."""
+"""Sends messages to processes, and returns their receipts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ _MILLIONTH: Final = Decimal("0.000001")
 
 
 class Receipt(Value):
-    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker; then ask again under its id."""
+    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker. A waiting message can be queried by
+    its id."""
 
     id: str
     process_id: str
@@ -87,7 +88,7 @@ class Receipt(Value):
 async def send_message(
     context: AppContext, caller: Caller, process_id: str, body: MessageBody, *, key: str | None, via: str
 ) -> Receipt:
-    """Send a message to a process. Raises `Refused` when the process refuses it, and other `Problem`s."""
+    """Send a message to a process. Raises `Refused` if the process refuses it, and other `Problem`s."""
     key = stored_key(checked_key(key))
     if isinstance(body, ConsentBody):
         access = await authorize_invited(context.repositories, caller, process_id, body.invitation)
@@ -106,15 +107,17 @@ async def send_message(
 
 
 async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
-    """A plan is made anew once; one that would be the same is not made. Raises `BadInput`."""
+    """Refuse a new plan with proposals if it could not include them, because only one new plan can be made. Raises
+    `BadInput`."""
     if not await takes_up_proposals(context.repositories, process_id):
         raise BadInput.worded("proposals_not_used", "refusal.proposals_not_used", field="proposals")
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:
-    """Whoever said `never` for the scene is told that a proxy would say nothing for them; and a token for one process gives nobody's consent.
+    """Check that the sender's proxy may speak if this message lets it speak.
 
-    Raises `BadInput`, `NotAllowed`.
+    Raises `BadInput` if the person decided `never` for the scene. Raises `NotAllowed` if a token for one process would
+    give a consent that the person has not given.
     """
     switches = isinstance(body, SwitchEndpointBody) and to_proxy(body.endpoint, body.fallback)
     allows = isinstance(body, ConsentBody) and body.allow and body.endpoint is EndpointKind.PROXY
@@ -138,7 +141,7 @@ async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessA
 
 
 def _check_ceilings(context: AppContext, body: MessageBody) -> None:
-    """No message sets more than a start may (docs/protocol.md §10.1). Raises `BadInput`."""
+    """Apply the limits of a start to messages (docs/protocol.md §10.1). Raises `BadInput`."""
     match body:
         case DecideBody():
             check_ceiling(context, "token_budget", body.tokens, field="tokens")
@@ -148,7 +151,7 @@ def _check_ceilings(context: AppContext, body: MessageBody) -> None:
 
 
 async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody, *, key: str, via: str) -> Receipt:
-    """Like `send_message`, for a caller whose access to the process is known already."""
+    """Like `send_message`, for a caller who is already authorized."""
     lineage = None
     if isinstance(body, ApproveResidualBody) and body.ask:
         return await _answer_candidate(context, access, body, key=key, via=via)
@@ -190,22 +193,23 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if isinstance(body, AnswerPlanBody) and body.contact.strip():
         await keep_contact(
             context, access, body.contact
-        )  # also when repeated: an earlier try may have stopped before this
+        )  # also for a repeated message: an earlier attempt may have stopped before this line
     return _receipt(stored, repeated=kept.verdict is not None)
 
 
 async def _may_speak(context: AppContext, access: ProcessAccess) -> bool:
-    """Whether words of the caller can still count in this process. The words of anybody else do not hide names in earlier texts."""
+    """Whether words of the caller can still count in this process. Otherwise their names are not hidden in earlier
+    texts."""
     seats = await context.repositories.seats.seats(access.process.id)
     gone = any(seat.alias == access.alias and not seat.active for seat in seats)
     return access.process.ended_at is None and not gone
 
 
 async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> None:
-    """Check that an agent speaks in this turn, because only an agent may hand in items: they have kinds and quotes, and a person's own
-    words have neither. Raises `BadInput`, and `Unavailable` without a worker.
+    """Check that an agent speaks in this turn. Only agents may send items, which have kinds and quotes. Raises
+    `BadInput`, and `Unavailable` without a worker.
 
-    The workflow itself is queried, because the records may be behind it.
+    The workflow is queried, because the records may be behind it.
     """
     state, _ = await state_of(context.client, access.process.id)
     if state.endpoint_of(access.alias) is not EndpointKind.AGENT:
@@ -213,9 +217,10 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
 
 
 async def _shown_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """What the records show as open, for a message whose sender named nothing: nobody answers what was opened later.
+    """Return the id of the ask that the records show as open, for a message that names none. It cannot answer a later
+    ask.
 
-    The records may be a round behind, and a conclusion means the same in each round: it names the phase alone.
+    The records may be a round behind. `conclude` has the same effect in each round, so its id names only the phase.
     """
     if message.kind == "conclude" and process.phase == Phase.CRYSTALLIZING:
         return ask_id("conclude", Phase.CRYSTALLIZING)
@@ -234,9 +239,9 @@ async def _shown_ask(context: AppContext, process: ProcessRow, message: Message)
 async def _with_checked_names(
     context: AppContext, access: ProcessAccess, body: ReviseTensionBody
 ) -> tuple[ReviseTensionBody, Lineage | None]:
-    """A revision that says nothing of names hides those of the tension that it replaces; and where that one came from.
+    """Return the revision with checked names, and the lineage of the current tension.
 
-    Raises `BadInput` for what is no name.
+    A revision without `names` keeps the names of the current tension. Raises `BadInput` for a name that is not valid.
     """
     record = await context.repositories.record(access.process, own=(DEMANDER,))
     before = record.own_tension
@@ -252,9 +257,10 @@ async def _with_checked_names(
 def build_message(
     body: MessageBody, access: ProcessAccess, key: str, *, lineage: Lineage | None = None
 ) -> tuple[Message, MessageText | None]:
-    """The protocol's message, which refers to its text by id, and the text to store with it. `lineage`: of a revised tension.
+    """Return the protocol's message, which refers to its text by id, and the text to store. `lineage`: of a revised
+    tension.
 
-    Raises `NotAllowed` when the role may not send this kind, and `BadInput`.
+    Raises `NotAllowed` if the role may not send this kind, and `BadInput`.
     """
     allowed = MESSAGE_PERMISSIONS[body.kind]
     if access.role not in allowed:
@@ -305,7 +311,7 @@ def build_message(
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:
-    """Return the alias that a message is about: the caller's own, or for operators the one they name."""
+    """Return the alias to which a message applies: the caller's own, or the alias that an operator names."""
     if access.role is not Role.OPERATOR:
         if alias not in (None, access.alias):
             raise NotAllowed(f"your alias here is {access.alias}: leave `alias` out")
@@ -316,13 +322,13 @@ def _alias(alias: str | None, access: ProcessAccess) -> str:
 
 
 async def _start_child_of_ended(context: AppContext, access: ProcessAccess, message: ApproveResidual) -> Receipt:
-    """A process that has ended cannot start its children itself."""
+    """Start the child of an ended process, which cannot start it itself."""
     child = await start_child(context, access.process.id, message.residual, caller=access.caller)
     return _child_receipt(access, message.kind, child)
 
 
 def _child_receipt(access: ProcessAccess, kind: str, child: str) -> Receipt:
-    """`child`: the process that was started; empty: none was, as decided."""
+    """`child`: the id of the started process; empty if the demander declined."""
     en, zh = in_both("app", "receipt.child_started" if child else "receipt.no_candidate", child=child)
     id = child or access.process.id
     return Receipt(id=id, process_id=access.process.id, kind=kind, state="applied", code="accepted", en=en, zh=zh)
@@ -331,8 +337,9 @@ def _child_receipt(access: ProcessAccess, kind: str, child: str) -> Receipt:
 async def _answer_candidate(
     context: AppContext, access: ProcessAccess, body: ApproveResidualBody, *, key: str, via: str
 ) -> Receipt:
-    """What the demander decides about a candidate of a standing tension. Raises `NotAllowed`, `NotFound`, `BadInput`, `Refused`."""
-    build_message(body, access, key)  # raises where the role may not
+    """Apply the demander's decision on a candidate of a standing tension. Raises `NotAllowed`, `NotFound`, `BadInput`,
+    `Refused`."""
+    build_message(body, access, key)  # raises if the role may not send it
     child = await standing.answer_candidate(context, access, body.ask, begin=body.approve)
     if isinstance(child, SelectParticipantsBody):
         receipt = await send_as(context, access, child, key=key, via=via)
@@ -343,18 +350,18 @@ async def _answer_candidate(
 
 
 async def message_state(context: AppContext, caller: Caller, message_id: str) -> Receipt:
-    """Return the receipt of a message of the caller's own. Raises `NotFound` for those of others."""
+    """Return the receipt of the caller's own message. Raises `NotFound` for messages of others."""
     if caller.anonymous:
         permit(caller, Action.READ_MESSAGE)
     unknown = NotFound("no_such_message", f"you have sent no message {message_id!r}")
     try:
         stored = await context.repositories.messages.get(message_id)
-    except (MessageUnknown, BadValue):  # BadValue: no id of a message has this form
+    except (MessageUnknown, BadValue):  # BadValue: not the form of a message id
         raise unknown from None
     if not caller.operator:
         try:
             access = await authorize_in_process(context.repositories, caller, stored.process_id, Action.SEND_MESSAGE)
-        except NotFound:  # it would name a process that the caller is not in
+        except NotFound:  # that error would name a process in which the caller has no role
             raise unknown from None
         own = {access.author_id, *({invited_author(caller.person)} if caller.role is Role.PERSON else ())}
         if stored.author_id not in own:
@@ -385,7 +392,7 @@ def _receipt(stored: StoredMessage, *, repeated: bool = False) -> Receipt:
 
 
 def _counts_in(stored: StoredMessage) -> int | None:
-    """The round in which words count, or would have counted; None for every other message."""
+    """Return the round in which words count, or would have counted; None for other messages."""
     if stored.kind != "submit_projection":
         return None
     later = stored.verdict.round if stored.verdict is not None else 0
@@ -393,7 +400,8 @@ def _counts_in(stored: StoredMessage) -> int | None:
 
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
-    """Return the sentence of an applied message in both languages. `later`: the round in which words count whose own round had closed; else 0."""
+    """Return the sentence of an applied message in both languages. `later`: the later round in which words count, or
+    0."""
     key, values = stored.kind, dict[str, object]()
     if later:
         key, values = "later_round", {"sent": stored.payload["round"], "round": later}
@@ -408,7 +416,7 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
 
 
 def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdict:
-    """The verdict in words that fit this message; as it is where there is nothing to add."""
+    """Return the verdict with details of this message, or unchanged if there are none."""
     match body:
         case SubmitProjectionBody() if verdict.code == Refusal.TURN_OVER:
             before = in_both("app", "refusal.round", round=body.round)

@@ -1,6 +1,6 @@
-"""What others will read of what somebody is about to say.
+"""Preview of a person's words as others will read them.
 
-Names are proposed by the words alone. A mark in the place of somebody whom only the room knows would tell its author who is there.
+Names are proposed from the words alone. A mark for a name that only the room knows would reveal who takes part.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from tongyao.protocol.model.value import Value
 
 
 class Preview(Value):
-    """`text`: as others get it. `named`: whether the author's name is known here. `open_record`: whether the others read it
-    after the plan, too. `names`: what is taken for names of persons; the author confirms or changes them.
-    """
+    """`text`: as others read it. `named`: whether the author's name is known here. `open_record`: whether others also
+    read it after the plan. `names`: texts taken for names of persons; the author confirms or changes them."""
 
     text: str
     named: bool
@@ -31,7 +30,8 @@ class Preview(Value):
 async def preview(
     context: AppContext, caller: Caller, process_id: str, text: str, names: Sequence[str] | None = None
 ) -> Preview:
-    """What others would read of these words: the author's own names, `names`, addresses and markup are replaced. None: proposed names."""
+    """Return the words with the author's own names, `names`, addresses and markup replaced. `names` None: the proposed
+    names."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")

@@ -1,7 +1,7 @@
 """The events of one process as one party reads them (docs/protocol.md §6.5): numbered for that party, and resumable.
 
-A party never gets an event's `seq`: a gap in it would tell what happened to somebody else. It gets an opaque token, which stands for
-the epoch and for the n-th event that this party may see.
+A party does not receive an event's `seq`, because gaps in it would reveal events of others. It receives an opaque token
+of the epoch and the position among the events that this party may see.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_NUMBER: Final = 2**31
 
 
 class PartyEvent(Value):
-    """One event as one party may see it. `id` says how far they have read; it is opaque."""
+    """An event as one party may see it. `id`: the opaque token from which reading can resume."""
 
     id: str
     kind: EventKind
@@ -38,7 +38,8 @@ class PartyEvent(Value):
 
 
 class History(Value):
-    """A page of events. `rewound`: events that were read no longer stand; the last that does, empty if none does."""
+    """A page of events. `rewound`: set if events that were read are superseded: the token of the last valid one, or
+    empty."""
 
     events: list[PartyEvent]
     next: str | None = None
@@ -46,7 +47,7 @@ class History(Value):
 
 
 class PartyEvents:
-    """Reads on, for one party of one process. Whoever is at the beginning has read nothing."""
+    """A reader of one process's events for one party. A new reader starts before the first event."""
 
     def __init__(self, events: Events, access: ProcessAccess) -> None:
         self._events, self._access = events, access
@@ -60,9 +61,10 @@ class PartyEvents:
         return _token(self._read[-1].epoch, len(self._read)) if self._read else ""
 
     async def resume(self, token: str) -> str | None:
-        """Go to behind the event of this token. Returns None, or where what was read since no longer stands, the last that does.
+        """Continue after the event of this token. Returns None, or the token of the last valid event if later ones are
+        superseded.
 
-        Raises `BadInput` for what is no token.
+        Raises `BadInput` if the token is malformed.
         """
         epoch, number = _read_token(token)
         first = await self._events.superseded_from(self._access.process.id, epoch)
@@ -77,13 +79,13 @@ class PartyEvents:
         return self._rewound_unless(len(self._read) == number)
 
     async def read(self, limit: int | None = _PAGE) -> tuple[list[PartyEvent], str | None]:
-        """Return the events since the last call, at most `limit` (None: all); and as `resume` where what was read no longer stands."""
+        """Return the events since the last call, at most `limit` (None: all). The second value is that of `resume`."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
         more = True
         while more and (limit is None or len(shown) < limit) and (page := await self._page()):
             more = len(page) == _PAGE
-            if page[0].seq <= self._cursor.seq:  # superseded since we looked
+            if page[0].seq <= self._cursor.seq:  # superseded since the query
                 lost = await self._go_back()
                 return [], rewound if lost is None else lost
             for event in page:
@@ -110,7 +112,7 @@ class PartyEvents:
         return None if held else self.position
 
     def _take(self, event: RecordedEvent) -> PartyEvent | None:
-        """Read on by one event; returns what the party sees of it."""
+        """Advance by one event. Returns the part that the party may see, or None."""
         self._cursor = event.cursor
         role: Any = self._access.role.value
         shown = event_for_party(event.event, role=role, alias=self._access.alias, seated=self._access.seated)
@@ -122,7 +124,7 @@ class PartyEvents:
 
 
 async def party_events(context: AppContext, caller: Caller, process_id: str) -> tuple[PartyEvents, ProcessAccess]:
-    """The events of a process for a caller. Raises `NotFound` and `NotAllowed`."""
+    """Return a reader of the events of a process for a caller. Raises `NotFound` and `NotAllowed`."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_EVENTS)
     return PartyEvents(context.repositories.events, access), access
 
@@ -130,9 +132,10 @@ async def party_events(context: AppContext, caller: Caller, process_id: str) -> 
 async def read_history(
     context: AppContext, caller: Caller, process_id: str, *, after: str = "", limit: int | None = 100
 ) -> History:
-    """The events behind `after` that this party may see, and where the next page begins (None: there are no more yet).
+    """Return the events after the token `after` that this party may see, and the token of the next page (None: no more
+    yet).
 
-    `limit`: how many at most; None: all. They are read from the records, so they stay when Temporal's retention is over.
+    `limit`: most events; None: all. The events come from the records, so they outlast Temporal's retention.
     """
     events, _ = await party_events(context, caller, process_id)
     rewound = await events.resume(after) if after else None
