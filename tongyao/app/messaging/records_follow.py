@@ -1,4 +1,4 @@
-"""Whether the records show what a message changed: a process decides at once, and its records follow a moment later."""
+"""Checks whether the records show the effect of a message. A process decides at once, and its records follow later."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.records.process.messages import MessageUnknown, StoredMessage
 
 _MOST_BEHIND: Final = timedelta(minutes=2)
-"""An older message is taken as shown: what it changed may have been changed again since."""
+"""The effect of an older message counts as shown, because a later message may have changed the same data."""
 _SKEW: Final = timedelta(minutes=1)
-"""Largest difference of the clocks of the records and the process."""
+"""Largest difference between the clocks of the records and the process."""
 
 
 async def wait_for_records(context: AppContext, message_id: str, *, seconds: float) -> None:
-    """Return when the records show what this message changed, or after so many seconds."""
+    """Return when the records show the effect of this message, or after `seconds`."""
     stored = await context.repositories.messages.get(message_id)
     with suppress(TimeoutError), context.repositories.changes.watch(stored.process_id) as watch:
         async with asyncio.timeout(seconds):
@@ -30,9 +30,9 @@ async def wait_for_records(context: AppContext, message_id: str, *, seconds: flo
 
 
 async def not_shown_yet(context: AppContext, process_id: str, message_id: str) -> StoredMessage | None:
-    """This message, while the records do not show yet what it changes; also while it has no verdict.
+    """Return the message while the records do not show its effect yet, also while it has no verdict.
 
-    None for a message that is shown, was refused, is of another process or does not exist.
+    None if the effect is shown, or if the message was refused, belongs to another process or does not exist.
     """
     try:
         stored = await context.repositories.messages.get(message_id)
@@ -42,7 +42,7 @@ async def not_shown_yet(context: AppContext, process_id: str, message_id: str) -
 
 
 async def tension_sent(context: AppContext, stored: StoredMessage) -> Tension | None:
-    """The tension that a revision carries; None for other messages, and where it was erased."""
+    """Return the tension in a revision; None for other messages, and if it was erased."""
     if stored.kind != "revise_tension" or stored.text_id is None:
         return None
     texts = await context.repositories.texts.get_many([stored.text_id], erased="")
@@ -75,7 +75,7 @@ async def _behind(context: AppContext, stored: StoredMessage) -> bool:
 
 
 async def _extended(context: AppContext, stored: StoredMessage) -> bool:
-    """Whether the confirmation that waits is due no earlier than this message asked for."""
+    """Whether the open confirmation is due no earlier than the message requested."""
     least = stored.created_at + timedelta(seconds=int(stored.payload["seconds"])) - _SKEW
     waiting = await context.repositories.inbox.of_process(stored.process_id, open_only=True)
     return not any(
@@ -84,7 +84,7 @@ async def _extended(context: AppContext, stored: StoredMessage) -> bool:
 
 
 async def _child_decided(context: AppContext, stored: StoredMessage) -> bool:
-    """Whether the residual of this message has its process, or the records say that it gets none."""
+    """Whether the residual of this message has a child, or the records state that none was started."""
     residual = stored.payload["residual"]
     children = await context.repositories.lineage.children(stored.process_id)
     if any(child.id == child_id(stored.process_id, residual) for child in children):

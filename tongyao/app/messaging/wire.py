@@ -1,6 +1,6 @@
-"""The messages that people and agents send, as request bodies (docs/protocol.md §8).
+"""The request bodies of messages from people and agents (docs/protocol.md §8).
 
-`messages.build_message` makes the protocol's messages of them. The author is never part of a body: it is the caller.
+`messages.build_message` converts them to messages of the protocol. The author is never in a body; it is the caller.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
-"""Longest text of a turn or an answer, in characters; the same as of an intent. Longer descriptions belong into a profile."""
+"""Longest text of a turn or an answer, in characters. An intent has the same limit. Longer descriptions belong in a
+profile."""
 MAX_CONTACT: Final = 2_000
 """Longest contact, in characters."""
 _DEEPEST: Final = 50
-"""Levels of lists and objects in a body: reading them calls one function once for each level."""
+"""Most levels of nested lists and objects in a body. Each level is one recursive call."""
 MAX_TOKENS: Final = 10**12
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
@@ -37,7 +38,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 def checked_key(key: str | None) -> str:
-    """A well-formed Idempotency-Key. Raises `BadIdempotencyKey`."""
+    """Return the Idempotency-Key if it is well-formed. Raises `BadIdempotencyKey`."""
     if not key:
         raise BadIdempotencyKey(
             "key_missing", "send an `Idempotency-Key` that you choose: requests with the same key count as one request"
@@ -48,12 +49,13 @@ def checked_key(key: str | None) -> str:
 
 
 def stored_key(key: str) -> str:
-    """Return the digest of an Idempotency-Key, which is stored in its place: people write names into their keys."""
+    """Return the digest of an Idempotency-Key. The digest is stored instead of the key, because keys can contain
+    names."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
 class Body(Value):
-    """A request body. Lone surrogates, which no UTF-8 text can hold, are refused; control characters are left out."""
+    """A request body. Lone surrogates, which UTF-8 cannot encode, are refused. Control characters are removed."""
 
     @model_validator(mode="before")
     @classmethod
@@ -80,7 +82,7 @@ def _as_text(data: Any, depth: int = 0) -> Any:
 
 
 class TensionBody(Body):
-    """A tension as its owner writes it; what is left out is `[data_insufficient]`."""
+    """A tension as its owner writes it. An omitted part is `[data_insufficient]`."""
 
     transition: str = Field(min_length=1, max_length=5_000, description="T: the structure of the change.")
     initial_state: str = Field(default=MISSING, max_length=5_000, description="I: your situation, as facts.")
@@ -96,7 +98,7 @@ class TensionBody(Body):
     )
 
     def tension(self) -> Tension:
-        """Raises `BadInput` when a part is blank or the whole is too long."""
+        """Return the tension. Raises `BadInput` if a part is blank or the whole is too long."""
         language = language_of(" ".join((self.transition, self.initial_state, *self.barriers, self.exchange)))
         try:
             tension = Tension.model_validate({**self.model_dump(), "names": self.names or (), "language": language})
@@ -109,7 +111,7 @@ class TensionBody(Body):
 
 
 class ParticipantBody(Body):
-    """Somebody to take part."""
+    """A person who is to take part."""
 
     profile_id: Id
     endpoint: EndpointKind | None = Field(
@@ -128,7 +130,7 @@ Participants = tuple[ParticipantOrId, ...]
 
 
 def chosen(participants: Participants) -> tuple[Choice, ...]:
-    """The participants of a body as the protocol's choices."""
+    """Return the participants of a body as the protocol's choices."""
     return tuple(
         Choice(profile_id=participant)
         if isinstance(participant, str)
@@ -138,7 +140,7 @@ def chosen(participants: Participants) -> tuple[Choice, ...]:
 
 
 def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]) -> Participants:
-    """The participants of a body. Where it says nothing of who speaks for somebody, it is what `spoke` has for them."""
+    """Return the participants of a body. If no endpoint is given for a person, it is the endpoint in `spoke`."""
     bodies = [
         ParticipantBody(profile_id=participant) if isinstance(participant, str) else participant
         for participant in participants
@@ -152,7 +154,7 @@ def with_endpoints(participants: Participants, spoke: Mapping[str, EndpointKind]
 
 
 class AnswerBody(Body):
-    """A message that answers what you saw."""
+    """A message that answers an ask."""
 
     ask: str = Field(
         default="",
@@ -184,7 +186,7 @@ class ResumeBody(Body):
 
 
 class ConcludeBody(AnswerBody):
-    """End the rounds after the present one, or the wait for answers or children."""
+    """End the rounds after the current round, or end the waiting for answers or children."""
 
     kind: Literal["conclude"]
 
@@ -195,9 +197,9 @@ class SelectParticipantsBody(AnswerBody):
 
 
 class SubmitProjectionBody(Body):
-    """Say what you have to say in a turn: as a text, or that there is nothing new.
+    """Speak in a turn: with a text, or with `nothing_new`.
 
-    Your own agent may send `items` in place of a text, with `shown`, the text that their quotes are taken from.
+    Your own agent may send `items` in place of a text, with `shown`, the text that contains their quotes.
     """
 
     kind: Literal["submit_projection"]
@@ -212,11 +214,12 @@ class SubmitProjectionBody(Body):
 
     @property
     def words(self) -> str:
-        """What others will read of it."""
+        """The part of the message that others will read."""
         return self.text or "\n\n".join(item.text for item in self.items)
 
     def whole_text(self) -> str:
-        """`text`, or `items` as a submission of an agent. Raises `BadInput` for both, and for too much."""
+        """Return `text`, or `items` as a submission of an agent. Raises `BadInput` if both are given, or if they are
+        too long."""
         if not self.items:
             if self.shown.strip():
                 raise BadInput("items_missing", "`shown` is allowed only with `items`", field="items")
@@ -238,7 +241,7 @@ class SwitchEndpointBody(Body):
 
 
 class ExtendDeadlineBody(AnswerBody):
-    """More time: for a participant's turn, once for your own turn, or for yourself as the demander with `P00`."""
+    """More time for a participant's turn, once for your own turn, or, as demander, with `P00` for your own ask."""
 
     kind: Literal["extend_deadline"]
     alias: Alias | None = Field(default=None, description="Alias of the participant. Default: yours.")
@@ -279,7 +282,7 @@ class AnswerPlanBody(Body):
 
     @property
     def words(self) -> str:
-        """What others will read of it."""
+        """The part of the message that others will read."""
         return self.text
 
 
@@ -295,7 +298,8 @@ class ApproveResidualBody(Body):
 
 
 class ReplanBody(AnswerBody):
-    """Have the plan made anew, once: without some who declined, with what some proposed; at least one must be named."""
+    """Request a new plan, once: without some people who declined, and with some proposals. At least one alias is
+    required."""
 
     kind: Literal["replan"]
     without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Aliases of participants who declined.")
@@ -305,7 +309,7 @@ class ReplanBody(AnswerBody):
 
 
 class ConsentBody(Body):
-    """Answer whether you take part in this process. `invitation`: left out, the last question."""
+    """Answer whether you take part in this process. `invitation`: by default the last question."""
 
     kind: Literal["consent"]
     allow: bool

@@ -1,4 +1,5 @@
-"""The channels over which people are notified. An address is used once its owner has confirmed it with the code sent there."""
+"""The channels over which people are notified. An address is used after its owner has confirmed it with a code sent to
+it."""
 
 from __future__ import annotations
 
@@ -22,13 +23,14 @@ from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
 from tongyao.records.privacy.texts import text_id
 
 _IN_AN_ADDRESS: Final = r"[^@?\s,;:<>()\[\]\\\"\x00-\x1f\x7f]"
-"""Without what separates or quotes addresses: `root,me@example.org` are two. `?` is in every encoded word, which may hide a separator."""
+"""Excludes characters that separate or quote addresses: `root,me@example.org` is two addresses. `?` is excluded because
+an encoded word, which may hide a separator, contains it."""
 Email = Annotated[str, Field(max_length=254, pattern=rf"^{_IN_AN_ADDRESS}{{1,64}}@{_IN_AN_ADDRESS}{{1,189}}$")]
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
 _CODE_SECONDS: Final = 15.0
 LOG: Final = "log"
-"""The notifier of people without a channel, and of operators: nobody has an address there."""
+"""The notifier for operators and for people without a channel. It takes no address."""
 
 
 class MailBody(Body):
@@ -40,7 +42,8 @@ class WebhookBody(Body):
 
 
 class AddressBody(Body):
-    """An address of a kind of channel that was added to the installation; its notifier says which are good."""
+    """An address of a kind of channel that was added to the installation. The notifier of the kind checks the
+    address."""
 
     address: str = Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f]+$")
 
@@ -50,7 +53,7 @@ class CodeBody(Body):
 
 
 class ChannelView(Value):
-    """`secret` signs what is sent to a webhook, or to a kind that was added; it is shown when it is made, and not again."""
+    """`secret` signs the notifications to a webhook or to an added kind. It is shown only when it is created."""
 
     kind: ChannelKind
     address: str
@@ -64,7 +67,7 @@ async def list_channels(context: AppContext, caller: Caller, person: str) -> lis
 
 
 async def set_mail(context: AppContext, caller: Caller, person: str, body: MailBody, *, language: str) -> ChannelView:
-    """Set the address and send a code to it, for `confirm`. Raises `BadInput` when this installation sends no mail."""
+    """Set the address and send a code to it, for `confirm`. Raises `BadInput` if this installation sends no mail."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
         root = await context.repositories.tokens.root(caller.id)
@@ -78,7 +81,7 @@ async def set_mail(context: AppContext, caller: Caller, person: str, body: MailB
 async def send_code(
     context: AppContext, caller: Caller, person: str, address: str, *, language: str, set_with: str = ""
 ) -> Channel:
-    """Set an address, not confirmed yet, and send a code to it. Links mailed to the one before open nothing any more.
+    """Set an unconfirmed address and send a code to it. Links that were mailed to the previous address are revoked.
 
     `set_with`: as in `Channel`. Raises `NotSent`, `BadInput`.
     """
@@ -102,9 +105,9 @@ async def send_code(
 async def set_channel(
     context: AppContext, caller: Caller, person: str, kind: ChannelKind, address: str, *, language: str
 ) -> ChannelView:
-    """Set an address of any kind that this installation has a `Notifier` for, and send a code there, for `confirm`.
+    """Set an address of any kind with a `Notifier` in this installation, and send a code to it, for `confirm`.
 
-    Raises `BadInput` for a kind that is not there and for an address that its notifier does not take, and `Unavailable`.
+    Raises `BadInput` for an unknown kind and for an address that its notifier refuses, and `Unavailable`.
     """
     if kind == "mail":
         return await set_mail(context, caller, person, validated(MailBody, {"address": address}), language=language)
@@ -130,7 +133,7 @@ async def set_channel(
 async def _send_signed_code(
     context: AppContext, caller: Caller, channel: Channel, notifier: Notifier, *, language: str = "en"
 ) -> None:
-    """Set an address that is not a mail address, not confirmed yet, and send a code to it. Raises `NotSent`."""
+    """Set an unconfirmed address that is not a mail address, and send a signed code to it. Raises `NotSent`."""
     code = secrets.token_urlsafe(9)
     async with writing(context.repositories, caller, channel.person):
         await context.repositories.notifications.set_channel(channel, code=code)
@@ -147,7 +150,7 @@ async def _send_signed_code(
 
 
 async def confirm(context: AppContext, caller: Caller, person: str, kind: ChannelKind, body: CodeBody) -> ChannelView:
-    """Raises `BadInput` for a code that is not the last one sent."""
+    """Confirm a channel. Raises `BadInput` if the code is not the last one that was sent."""
     authorize_for_profile(caller, person, Action.CHANNELS)
     try:
         async with writing(context.repositories, caller, person):
@@ -159,9 +162,9 @@ async def confirm(context: AppContext, caller: Caller, person: str, kind: Channe
 
 
 async def set_webhook(context: AppContext, caller: Caller, person: str, body: WebhookBody) -> ChannelView:
-    """Set the address and send a signed code to it, for `confirm`; the secret is new each time.
+    """Set the address and send a signed code to it, for `confirm`. Each call makes a new secret.
 
-    Raises `BadInput` for an address without TLS, unless the installation allows it, and `Unavailable`.
+    Raises `BadInput` for an address without TLS, unless the installation permits it, and `Unavailable`.
     """
     authorize_for_profile(caller, person, Action.CHANNELS)
     if not body.url.startswith("https://") and not context.options.private_addresses:
@@ -183,7 +186,7 @@ async def remove_channel(context: AppContext, caller: Caller, person: str, kind:
     authorize_for_profile(caller, person, Action.CHANNELS)
     async with writing(context.repositories, caller, person):
         await context.repositories.notifications.remove_channel(person, kind)
-        if kind == "mail":  # whoever reads mail at the address may hold links that nobody has used yet
+        if kind == "mail":  # a reader of mail at that address may have unused links
             await context.repositories.tokens.revoke_links(person)
 
 

@@ -1,4 +1,4 @@
-"""Notifications of a process: to whom and about what, made from its events and from the inbox."""
+"""Makes notifications of processes from their events and from the inbox."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tongyao.records.repositories import Repositories
 log = structlog.get_logger()
 
 STALE: Final = timedelta(days=1)
-"""Older events are not notified: a first start does not send the whole past."""
+"""Older events cause no notification, so the first start does not notify of all past events."""
 NOTIFIED: Final = frozenset(
     {EventKind.REMINDER, EventKind.ESCALATED, EventKind.DELIVERY_READY, EventKind.PROCESS_ENDED}
 )
 
 
 async def create_notices(repositories: Repositories) -> None:
-    """Store a notification for everything new of which somebody is told: once per person, and nothing of the time before `STALE`."""
+    """Store the notifications for new events and asks, once per person. Events older than `STALE` are skipped."""
     notifications = repositories.notifications
     await notifications.from_inbox()
     for process_id, cursor in await notifications.behind(within=STALE):
@@ -36,7 +36,7 @@ async def create_notices(repositories: Repositories) -> None:
             await notifications.from_events(process_id, events, notices)
         except RecordsError:
             raise
-        except Exception as error:  # those of other processes are made all the same
+        except Exception as error:  # the notifications of other processes are still made
             log.error("notifications of a process wait", process=process_id, error=type(error).__name__)
 
 
@@ -75,7 +75,7 @@ async def _notices(repositories: Repositories, process_id: str, event: RecordedE
 async def _reminder_of_consent(
     repositories: Repositories, process_id: str, event: RecordedEvent, id: str
 ) -> list[Notice]:
-    """The question for their consent once more, to whoever was asked and has not answered."""
+    """Return a reminder of the question for consent, if the person has not answered it."""
     asked = await repositories.inbox.get(process_id, id)
     if asked is None or asked.person is None or asked.closed_at is not None:
         return []

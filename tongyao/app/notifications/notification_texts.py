@@ -1,4 +1,5 @@
-"""The texts of notifications: what waits, where and until when. They contain nobody's text and no name."""
+"""The texts of notifications: the open ask, its place and its deadline. They contain no text and no name of a
+person."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tongyao.texts.catalogue import catalogue, worded
 
 
 def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
-    """Return the sentence of a notification. `ask`: of what waits for somebody; its sentence is that of the table of asks."""
+    """Return the sentence of a notification. For an `ask`, it is the sentence of the table of asks."""
     if ask is not None and what in KINDS_OF_ASKS:
         sentence = does(ask, language)
         return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]
@@ -34,9 +35,9 @@ def text(
     language: str,
     first: Sequence[str] = (),
 ) -> str:
-    """The body of a notification.
+    """Return the body of a notification.
 
-    `personal`: `where` is a link that signs the reader in. `first`: paragraphs that come before the sentence.
+    `personal`: whether `where` is a link that signs the reader in. `first`: paragraphs before the sentence.
     """
     said = _in(language)
     lines = [line for paragraph in first for line in (paragraph, "")]
@@ -51,7 +52,7 @@ def text(
 
 
 def code_mail(code: str, language: str) -> tuple[str, str]:
-    """Subject and text of the mail with a code."""
+    """Return subject and text of the mail with a code."""
     said = _in(language)
     return said("code_subject"), said("code", code=code)
 

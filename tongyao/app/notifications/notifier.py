@@ -1,4 +1,4 @@
-"""Sends notifications over one kind of channel: an extension point (docs/extending.md)."""
+"""Interface for sending notifications over one kind of channel: an extension point (docs/extending.md)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tongyao.protocol.model.value import Value
 
 
 class Outgoing(Value):
-    """One notification of one person, as text for people and as data for programs. Neither contains anybody's text.
+    """One notification of one person, as text for people and as data for programs. Neither contains texts of people.
 
-    `id` stays the same when a delivery is retried, so a receiver can drop repetitions. `secret` belongs to the channel: it
-    signs a webhook.
+    `id` stays the same when a delivery is retried, so a receiver can drop repetitions. `secret` belongs to the channel,
+    and signs the requests to a webhook.
     """
 
     id: str
@@ -25,7 +25,8 @@ class Outgoing(Value):
 
 
 class NotSent(Exception):
-    """The notification was not accepted. `permanent`: a retry is of no use. The message contains no address and no text."""
+    """The notification was not accepted. `permanent`: whether retries are useless. The message contains no address and
+    no text."""
 
     def __init__(self, why: str, *, permanent: bool = False) -> None:
         super().__init__(why)
@@ -36,14 +37,14 @@ class Notifier(Protocol):
     """One kind of channel."""
 
     async def send(self, outgoing: Outgoing) -> None:
-        """Return once it is accepted. Raises `NotSent` and no other error on purpose."""
+        """Return when the notification is accepted. Raises `NotSent` for expected failures."""
         ...
 
 
 class LogNotifier:
-    """The channel of people without one, and of operators: a line in the log, with ids alone."""
+    """The channel of operators and of people without a channel: a log line that contains only ids."""
 
     async def send(self, outgoing: Outgoing) -> None:
-        import structlog  # late: every command loads the contracts of the application, and most log nothing
+        import structlog  # imported late, because every command loads this module and most commands log nothing
 
         structlog.get_logger().info("notification", id=outgoing.id, **outgoing.data)

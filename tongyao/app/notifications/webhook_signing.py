@@ -1,7 +1,7 @@
-"""Signed webhooks by the open specification Standard Webhooks (standardwebhooks.com), whose libraries verify them too.
+"""Signed webhooks after the open specification Standard Webhooks (standardwebhooks.com). Its libraries can verify them.
 
-Signed is `id.timestamp.body`, by HMAC-SHA256. A receiver refuses what is older than `TOLERANCE_SECONDS`, and an id that
-it has seen, so nothing can be replayed.
+HMAC-SHA256 signs `id.timestamp.body`. A receiver refuses signatures older than `TOLERANCE_SECONDS` and known ids, which
+prevents replays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature
 
 
 class BadSignature(Exception):
-    """The signature is not the sender's, or too old."""
+    """The signature is not the sender's, or it is too old."""
 
 
 def new_secret() -> str:
@@ -29,13 +29,14 @@ def new_secret() -> str:
 
 
 def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[str, str]:
-    """The three headers of one delivery; `at`: seconds since the epoch, now by default."""
+    """Return the three headers of one delivery. `at`: Unix time in seconds, by default now."""
     timestamp = str(int(time.time() if at is None else at))
     return {ID: id, TIMESTAMP: timestamp, SIGNATURE: f"v1,{_mac(secret, id, timestamp, body)}"}
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """Check a signature as a receiver: returns the id, which the receiver compares with those it has seen. Raises `BadSignature`."""
+    """Verify a signature as a receiver. Returns the id, which the receiver compares with known ids. Raises
+    `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()

@@ -1,4 +1,5 @@
-"""One message to many open processes: `resume`, once a cause that many share is mended, and `upgrade` (docs/operations.md)."""
+"""Sends one message to many open processes: `resume` after a shared cause is repaired, and `upgrade`
+(docs/operations.md)."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.process.processes import ProcessRow
 
 AT_ONCE: Final = 8
-"""Messages that are sent side by side."""
+"""Messages that are sent concurrently."""
 WAIT_SECONDS: Final = 8.0
-"""Seconds that an upgrade of a process is waited for. The message is stored before, so the relay delivers it later."""
+"""Seconds to wait for the verdict on an upgrade. The message is stored first, so the relay delivers it later if
+needed."""
 
 
 class SentInBulk(Value):
-    """`result`: `applied`, `waiting` for a worker, the code of a refusal, or of a dry run what would be done."""
+    """`result`: `applied`, `waiting` for a worker, the code of a refusal, or, in a dry run, the intended action."""
 
     process_id: str
     phase: str
@@ -44,10 +46,10 @@ async def resume_all(
     dry_run: bool = False,
     via: str,
 ) -> list[SentInBulk]:
-    """Send `resume` to every open process that is suspended, newest first. `cause`: only those with a cause of this code.
+    """Send `resume` to every suspended open process, newest first. `cause`: only processes with a cause of this code.
 
-    `only`: only this process. `dry_run`: only list them. The same `key` resumes none of them twice.
-    It returns when the records show what is resumed, or after as long as a message waits for its verdict.
+    `only`: only this process. `dry_run`: only list the processes. The same `key` resumes no process twice.
+    Returns when the records show the effects, or when the time for a verdict is over.
     """
     permit(caller, Action.LIST_PROCESSES)
     body = MESSAGE_BODY.validate_python({"kind": "resume"})
@@ -70,7 +72,7 @@ async def resume_all(
 async def upgrade(
     context: AppContext, caller: Caller, *, key: str, only: str | None = None, dry_run: bool = False, via: str
 ) -> list[SentInBulk]:
-    """Send `upgrade` to every open process, newest first: each continues as new once no step of it runs.
+    """Send `upgrade` to every open process, newest first. Each continues as new when none of its steps runs.
 
     `only`, `dry_run`, `key`: as for `resume_all`.
     """
@@ -91,14 +93,14 @@ async def upgrade(
 async def _to_each(
     context: AppContext, send: Callable[[str], Awaitable[str]], instead: str, only: str | None, **wanted: Any
 ) -> list[SentInBulk]:
-    """`instead`: what is said of each process in a dry run, which sends nothing."""
+    """`instead`: the result for each process in a dry run, which sends nothing."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def to_one(row: ProcessRow) -> SentInBulk:
         async with free:
             try:
                 result = instead or await send(row.id)
-            except Problem as refused:  # it has gone on, or ended, meanwhile
+            except Problem as refused:  # the process has moved on or ended in the meantime
                 result = refused.code
         return SentInBulk(process_id=row.id, phase=row.phase, suspended=row.suspended, result=result)
 

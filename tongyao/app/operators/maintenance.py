@@ -17,19 +17,19 @@ from tongyao.protocol.contracts.maintenance import MAINTENANCE, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
 
 ERASURES_AT_ONCE: Final = 20
-"""People of one run, and for each of them the seconds that running steps are waited for: the run stays within its bound."""
+"""Most people of one run, and seconds to wait for running steps of each person. Both bound the duration of a run."""
 ERASURE_SECONDS: Final = 60.0
 
 HISTORY_DAYS: Final = 7
-"""Histories of duties are deleted after so long. Temporal would keep them as long as those of processes."""
+"""Age in days after which histories of duties are deleted. Temporal would keep them as long as those of processes."""
 MOST_HISTORIES: Final = 2_000
 
 RunDuty = Callable[[], Awaitable[DutyReport]]
 
 
 def duties(context: AppContext, *, keep: timedelta, most_backup_age: timedelta | None) -> Mapping[Duty, RunDuty]:
-    """Duty → what it does. `keep`: how long ended notifications, sessions and drafts stay; `most_backup_age`: None where no
-    backup is expected."""
+    """Return the function of each duty. `keep`: age at which ended notifications, sessions and drafts are deleted.
+    `most_backup_age`: None if no backup is expected."""
 
     async def sweeping() -> DutyReport:
         return _counts(await sweep(context), "started", "orphaned_calls")
@@ -70,7 +70,7 @@ def _counts(report: ReconcileReport, *names: str) -> DutyReport:
 
 
 async def check_backup(backups: Backups, most_age: timedelta | None) -> DutyReport:
-    """Raises `DutyFailed` where a backup is expected and none was noted lately."""
+    """Raises `DutyFailed` if a backup is expected and none was noted within `most_age`."""
     last = await backups.last()
     if most_age is not None:
         hours = most_age.total_seconds() / 3600
@@ -87,7 +87,7 @@ async def check_backup(backups: Backups, most_age: timedelta | None) -> DutyRepo
 
 
 async def delete_duty_histories(client: Client, *, days: float = HISTORY_DAYS) -> int:
-    """Delete histories of duties that ended more than `days` ago, `MOST_HISTORIES` at most; returns how many."""
+    """Delete histories of duties that ended more than `days` ago, at most `MOST_HISTORIES`. Returns their number."""
     until = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     query = f"WorkflowType = '{MAINTENANCE}' AND ExecutionStatus != \"Running\" AND CloseTime < '{until}'"
     deleted = 0

@@ -1,4 +1,4 @@
-"""The operators' view of a whole installation: states and figures, no text of a person."""
+"""The operators' view of an installation: states and figures, without texts of people."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ HOURS: Final = 24
 
 
 class Suspension(Value):
-    """A cause of a suspension with the processes it holds; `held` counts those too that are not listed.
+    """A cause of suspension, with suspended processes. `held`: the number of all of them, also of those not listed.
 
-    `mendable`: `resume` clears it, once it is mended. The other causes clear themselves.
+    `mendable`: whether `resume` is needed after the repair. Other causes end by themselves.
     """
 
     code: str
@@ -39,7 +39,7 @@ class Suspension(Value):
 
 
 class Operations(Value):
-    """`waiting` and `failed`: the first few lines."""
+    """`waiting` and `failed`: the first lines of these lists."""
 
     counts: StateCounts
     suspensions: tuple[Suspension, ...]
@@ -52,7 +52,7 @@ class Operations(Value):
 
 
 async def read_operations(context: AppContext, caller: Caller) -> Operations:
-    """All of one moment. Raises `NotAllowed` for everybody but operators."""
+    """Return the overview, read in one database snapshot. Raises `NotAllowed` for callers who are not operators."""
     permit(caller, Action.READ_OPERATIONS)
     overview = context.repositories.overview
     async with one_snapshot(context.repositories.pool):
@@ -69,13 +69,13 @@ async def read_operations(context: AppContext, caller: Caller) -> Operations:
 
 
 async def read_processes_in(context: AppContext, caller: Caller, state: ProcessState) -> list[ProcessLine]:
-    """The 200 oldest processes in this state; of failed ones the newest. Raises `NotAllowed`."""
+    """Return the 200 oldest processes in this state; of failed ones the newest. Raises `NotAllowed`."""
     permit(caller, Action.READ_OPERATIONS)
     return await context.repositories.overview.lines(state, limit=200)
 
 
 def _by_cause(rows: Sequence[SuspendedProcess]) -> tuple[Suspension, ...]:
-    """The rows stand by cause already."""
+    """Group the rows by cause. They are already sorted by cause."""
     grouped = [(code, tuple(held)) for code, held in groupby(rows, key=lambda row: row.code)]
     return tuple(
         Suspension(

@@ -1,4 +1,4 @@
-"""Decrypts payloads of Temporal for operators: what the codec endpoint of the gateway does (docs/temporal.md §3)."""
+"""Decrypts Temporal payloads for operators, through the codec endpoint of the gateway (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tongyao.records.privacy.keys import BadKey, KeyMissing
 async def decode_payloads(
     context: AppContext, caller: Caller, payloads: Sequence[Payload], *, via: str
 ) -> list[Payload]:
-    """The payloads in plain; those that are not encrypted come back as they are. Who asked is written into the operators' log first.
+    """Return the decrypted payloads; unencrypted ones are unchanged. First, the caller is written to the operators'
+    log.
 
-    Raises `NotAllowed`, `BadInput` for a payload that does not open, `Unavailable` when its master key is not here.
+    Raises `NotAllowed`, `BadInput` if a payload cannot be decrypted, `Unavailable` if its master key is missing.
     """
     permit(caller, Action.DECODE_PAYLOADS)
     codec = context.client.data_converter.payload_codec
@@ -34,7 +35,7 @@ async def decode_payloads(
 
 
 async def encode_payloads(context: AppContext, caller: Caller, payloads: Sequence[Payload]) -> list[Payload]:
-    """The payloads as Temporal is to hold them: for signals that operators send by hand. Raises `NotAllowed`."""
+    """Return the payloads encrypted for Temporal, for signals that operators send by hand. Raises `NotAllowed`."""
     permit(caller, Action.DECODE_PAYLOADS)
     codec = context.client.data_converter.payload_codec
     return list(payloads) if codec is None else await codec.encode(payloads)

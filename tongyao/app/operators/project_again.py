@@ -1,4 +1,4 @@
-"""Making the records follow a workflow again, from its whole state: after a reset, or a restore (docs/operations.md §6)."""
+"""Rewrites the records from the whole state of a workflow, after a reset or a restore (docs/operations.md §6)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ ANSWER_SECONDS: Final = 10.0
 
 
 async def project_again(repositories: Repositories, client: Client, process_id: str, *, login: str, via: str) -> int:
-    """Ask the workflow for its state and rewrite row, seats and inbox from it; returns how many messages are sent again.
+    """Query the workflow for its state and rewrite row, seats and inbox. Returns the number of messages that are sent
+    again.
 
-    `login` and `via` go to the operators' log. Raises `NotFound` for a process without a workflow, `ProcessUnknown`, and
-    `Unavailable` where no worker answers.
+    `login` and `via` go to the operators' log. Raises `NotFound` if the process has no workflow, `ProcessUnknown`, and
+    `Unavailable` if no worker answers.
     """
     state, run_id = await state_of(client, process_id)
     sent_again = await repositories.journal.project_again(state, run_id)
@@ -29,7 +30,8 @@ async def project_again(repositories: Repositories, client: Client, process_id: 
 
 
 async def state_of(client: Client, process_id: str) -> tuple[State, str]:
-    """The whole state of a process, as its present run has it, and the id of that run. Raises `NotFound`, `Unavailable`."""
+    """Return the whole state of a process in its current run, and the id of that run. Raises `NotFound`,
+    `Unavailable`."""
     handle = client.get_workflow_handle(process_id)
     try:
         run_id = (await handle.describe()).run_id

@@ -20,16 +20,17 @@ _ENDED = {
     WorkflowExecutionStatus.TIMED_OUT: Phase.EXPIRED,
     WorkflowExecutionStatus.FAILED: Phase.FAILED,
 }
-"""The end of a process whose workflow could not report it."""
+"""Phase of a process by the status of a workflow that could not report its end."""
 
 _GRACE_SECONDS = 30.0
-"""A process whose row changed more recently than this is left alone: an update may be on its way."""
+"""Processes whose row changed more recently are skipped, because an update may be in progress."""
 
 
 class ReconcileReport(Value):
-    """Process ids by what was found. The first three were repaired; `lagging` needs a worker.
+    """Process ids by finding. The first three were repaired. Processes in `lagging` need a worker.
 
-    `without_workflow`: Temporal does not know them: another namespace, a lost server, or a history past its retention.
+    `without_workflow`: processes unknown to Temporal, because of another namespace, a lost server, or an expired
+    history.
     """
 
     started: tuple[str, ...] = ()
@@ -46,7 +47,7 @@ class ReconcileReport(Value):
 async def reconcile(
     context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False
 ) -> ReconcileReport:
-    """All repairs at once: `sweep`, `mend_drift`, and erasures that were interrupted. `dry_run`: only say what would be done."""
+    """Run all repairs: `sweep`, `mend_drift`, and interrupted erasures. `dry_run`: only report the repairs."""
     if dry_run:
         return await _would_repair(context, older_than)
     swept = await sweep(context, older_than=older_than)
@@ -76,7 +77,7 @@ async def _would_repair(context: AppContext, older_than: float) -> ReconcileRepo
 
 
 async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> ReconcileReport:
-    """Start announced processes that were never started; orphan claimed calls of processes that have ended."""
+    """Start announced processes that were never started. Orphan claimed calls of processes that have ended."""
     orphaned = await Reconciliation(context.repositories.pool).orphaned_calls()
     started = await start_announced(context, older_than=older_than)
     return ReconcileReport(started=tuple(started), orphaned_calls=orphaned)
@@ -85,10 +86,10 @@ async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> R
 async def mend_drift(
     context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False
 ) -> ReconcileReport:
-    """Close rows whose workflow ended outside; name what lags, has holes, or has no workflow.
+    """Close rows whose workflow ended without a report. Find processes that lag, have holes, or have no workflow.
 
-    A row is closed only where its workflow is closed and did not continue as new. A workflow that completed is asked for its
-    state. What cannot be repaired is reported.
+    A row is closed only if its workflow is closed and did not continue as new. A completed workflow is queried for its
+    state. Findings that cannot be repaired are reported.
     """
     found = Reconciliation(context.repositories.pool)
     ended: list[str] = []

@@ -13,7 +13,8 @@ from tongyao.protocol.model.value import Value
 
 
 class RoleState(Value):
-    """`workers`: build → how many of it poll the queue. `waiting`: tasks in the queue; `waiting_seconds`: the age of the oldest."""
+    """`workers`: number of polling workers by build. `waiting`: tasks in the queue. `waiting_seconds`: the age of the
+    oldest."""
 
     role: str
     queue: str
@@ -23,16 +24,16 @@ class RoleState(Value):
 
     @property
     def missing(self) -> str:
-        """Advice for a role without a poller; empty if somebody polls."""
+        """Advice for a role without a poller; empty if a worker polls."""
         if self.workers:
             return ""
         return f"nobody polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"
 
 
 async def read_roles(client: Client, queues: Sequence[str] = tuple(ROLES)) -> list[RoleState]:
-    """The roles of these queues, in the order given. Raises `RPCError`.
+    """Return the roles of these queues, in the given order. Raises `RPCError`.
 
-    A worker counts where it asks for everything that its role does: steps, and on the process queue workflow tasks too.
+    A worker counts if it polls for all tasks of its role: activities, and on the process queue also workflow tasks.
     """
     return [await _role(client, queue) for queue in queues]
 

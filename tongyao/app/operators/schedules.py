@@ -1,4 +1,4 @@
-"""The Temporal Schedules of maintenance: made, listed, paused (docs/operations.md §11)."""
+"""Creates, lists and pauses the Temporal Schedules of maintenance (docs/operations.md §11)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from tongyao.protocol.contracts.process import Readable
 from tongyao.protocol.model.value import Value
 
 LONGEST_RUN: Final = timedelta(hours=2)
-"""Longest time of a run with all its tries, also if no worker takes it. Until then the next run of its duty waits."""
+"""Longest time of a run with all its attempts, also if no worker takes it. Until then, the next run of its duty
+waits."""
 CATCH_UP: Final = timedelta(minutes=10)
-"""A run that was due while Temporal was away is made up for within this time only: the next one does the same work."""
+"""Runs that were missed while Temporal was unreachable are made up for within this time only. The next run does the
+same work."""
 MOST_JITTER: Final = timedelta(minutes=2)
 
 
 class ScheduleLine(Value):
-    """A schedule as it stands. `last`: when its last run began, and how it ended (`running` while it does)."""
+    """The state of a schedule. `last`: when its last run began. `result`: how that run ended, or `running`."""
 
     duty: Duty
     every_seconds: float
@@ -49,9 +51,10 @@ class ScheduleLine(Value):
 
 
 async def ensure_schedules(client: Client, every: Mapping[Duty, timedelta]) -> list[Duty]:
-    """Make the schedules of these duties, or bring them up to date; delete those of the others, and return these.
+    """Create or update the schedules of these duties. Delete the schedules of all other duties, and return those
+    duties.
 
-    A schedule that an operator paused stays paused. Repeating it changes nothing. Raises `RPCError`.
+    A paused schedule stays paused. Idempotent. Raises `RPCError`.
     """
     off = [duty for duty in Duty if duty not in every]
     for duty, interval in every.items():
@@ -91,7 +94,7 @@ def _schedule(duty: Duty, every: timedelta, state: ScheduleState) -> Schedule:
 
 
 async def read_schedules(client: Client) -> list[ScheduleLine]:
-    """Return the schedules that exist, by duty."""
+    """Return the existing schedules, in the order of `Duty`."""
     lines = []
     for duty in Duty:
         described = await if_known(client.get_schedule_handle(schedule_id(duty)).describe())
@@ -128,7 +131,7 @@ async def _status(client: Client, started: ScheduleActionExecutionStartWorkflow)
 
 
 async def pause_schedule(client: Client, duty: Duty, *, paused: bool, login: str) -> None:
-    """Pause a schedule or let it go on. Who did it stands in its note. Raises `NotFound`."""
+    """Pause or resume a schedule. The note of a paused schedule names `login`. Raises `NotFound`."""
     handle = client.get_schedule_handle(schedule_id(duty))
     try:
         if paused:

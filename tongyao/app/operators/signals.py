@@ -31,9 +31,10 @@ async def signed_payload(
     *,
     lifetime: timedelta = DEFAULT_LIFETIME,
 ) -> dict[str, Any]:
-    """`payload` with a signature under `signed`, good for one signal of this kind to this process.
+    """Return `payload` with a signature under `signed`, which is valid for one signal of this kind to this process.
 
-    Where processes trust every signal it is returned as it is. Whoever it speaks for is told. Raises `BadInput`, `ProcessUnknown`.
+    If processes accept unsigned signals, `payload` is returned unchanged. A person for whom the signal speaks is told.
+    Raises `BadInput`, `ProcessUnknown`.
     """
     if kind not in KINDS:
         raise BadInput("unknown_kind", f"{kind!r} is not a message; the messages are {', '.join(sorted(KINDS))}")
@@ -59,7 +60,7 @@ async def signed_payload(
 
 
 async def _speaker(context: AppContext, row: ProcessRow, payload: dict[str, Any]) -> str:
-    """The person in whose place this message speaks; empty where there is nobody there."""
+    """Return the person for whom this message speaks; empty if there is none."""
     if (number := payload.get("invitation")) is not None:
         asked = await context.repositories.inbox.get(row.id, ask_id("consent", number))
         return asked.person or "" if asked is not None else ""

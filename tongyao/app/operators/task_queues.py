@@ -1,4 +1,4 @@
-"""One task queue, as Temporal describes it: who polls it, and how long its work has waited."""
+"""One task queue as Temporal describes it: its pollers and its backlog."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from temporalio.client import Client
 ACTIVITIES: Final = TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY
 WORKFLOWS: Final = TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
 POLLING: Final = timedelta(seconds=90)
-"""A worker that has not asked for work for this long has gone: a poll lasts a minute."""
+"""A worker without a poll for this time is gone. A poll lasts a minute."""
 
 
 @dataclass(frozen=True)
 class QueueState:
-    """`pollers`: identity → build, of workers that polled lately. `waiting`: tasks; `waiting_seconds`: the age of the oldest."""
+    """`pollers`: build by identity, of workers that polled lately. `waiting`: tasks. `waiting_seconds`: the age of the
+    oldest."""
 
     pollers: Mapping[str, str]
     waiting: int
@@ -34,7 +35,8 @@ async def describe_queue(
     *,
     seconds: float = 5.0,
 ) -> QueueState:
-    """`seconds`: how long the server may take. Raises `temporalio.service.RPCError` where it refuses, or does not answer."""
+    """`seconds`: timeout of the request. Raises `temporalio.service.RPCError` if the server refuses or does not
+    answer."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind, report_stats=True
     )

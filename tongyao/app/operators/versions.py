@@ -1,4 +1,4 @@
-"""Builds that work, and the open processes that need them (docs/operations.md §5), as Temporal reports them."""
+"""Builds of workers, and the open processes that need them (docs/operations.md §5), as Temporal reports them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _ADVICE: Final[dict[Stands, str]] = {
 
 
 class Build(Value):
-    """A build that works now, or that open processes have tasks of in their present run.
+    """A build with polling workers, or with tasks in the current run of an open process.
 
-    `workers`: task queue → workers that poll it. `processes`: open ones whose present run it worked on. `alone`: those of them
-    that no other build has worked on. `stands`: when it can go, as a word; `advice`: in a sentence. `needed_by`: queues that no other
-    build polls.
+    `workers`: number of polling workers by task queue. `processes`: open processes in whose current run it executed
+    tasks. `alone`: those of them on which no other build worked. `stands`: whether it can be stopped, as a word;
+    `advice`: as a sentence. `needed_by`: queues that no other build polls.
     """
 
     build: str
@@ -47,7 +47,7 @@ class Build(Value):
 
 
 class Rules(Value):
-    """`logic`: the number of the rules. `carried`: this build knows them."""
+    """A version of the rules. `logic`: its number. `carried`: whether this build knows it."""
 
     logic: int
     processes: int
@@ -61,7 +61,7 @@ class Versions(Value):
 
 
 async def versions(client: Client, this_build: str) -> Versions:
-    """Ask Temporal which builds poll, and which open processes have tasks of them. Raises `RPCError`."""
+    """Query Temporal for the builds that poll, and for the open processes with tasks of them. Raises `RPCError`."""
     workers = await _workers(client)
     touched: Counter[str] = Counter()
     alone: Counter[str] = Counter()
@@ -95,7 +95,7 @@ async def versions(client: Client, this_build: str) -> Versions:
 
 
 async def _workers(client: Client) -> dict[str, Counter[str]]:
-    """Build → task queue → workers that polled it lately."""
+    """Return by build and task queue the number of workers that polled lately."""
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for queue in ROLES:
         for kind in (WORKFLOWS, ACTIVITIES):
@@ -107,7 +107,8 @@ async def _workers(client: Client) -> dict[str, Counter[str]]:
 
 
 async def _rules(client: Client) -> Counter[int]:
-    """Rules → open processes that follow them. Every number that this build or the one after it may know is asked for."""
+    """Return the number of open processes by rules version. All numbers are queried that this build or the next one may
+    know."""
     found: Counter[int] = Counter()
     for logic in range(2, max(CARRIED_LOGIC) + 2):
         query = f'{_OPEN} AND TemporalChangeVersion="{rules_marker(logic)}"'
@@ -119,7 +120,7 @@ async def _rules(client: Client) -> Counter[int]:
 def _stands(
     build: str, this_build: str, workers: dict[str, Counter[str]], touched: int, behind: int
 ) -> tuple[Stands, tuple[str, ...]]:
-    """When it can go, and the queues that it alone polls."""
+    """Return whether the build can be stopped, and the queues that only this build polls."""
     others = [queues for other, queues in workers.items() if other != build]
     only_here = [queue for queue in workers[build] if not any(queue in queues for queues in others)]
     if build == this_build:

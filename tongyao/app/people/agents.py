@@ -1,4 +1,4 @@
-"""People's own agents: registering one, and fetching the profile from it."""
+"""People's own agents: registration, and fetching the profile from the agent."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
-"""People whose profile is being fetched. What arrives is kept in memory: 8 MB, and as a text up to four times as much."""
+"""People whose profile is being fetched now. A response is held in memory: 8 MB, and up to four times as much as
+text."""
 
 
 class SourceBody(Body):
-    """`config` and `credentials` as the kind wants them; of `http` see docs/extending.md."""
+    """`config` and `credentials` have the form of the kind. docs/extending.md describes the kind `http`."""
 
     kind: str = Field(default="http", min_length=1, max_length=50)
     config: dict[str, Any] = Field(default_factory=dict, max_length=20)
@@ -46,7 +47,7 @@ class SourceTurnView(Value):
 
 
 class SourceView(Value):
-    """One's agent, without its credentials, and how it did when it was asked."""
+    """A person's agent, without its credentials, and its answers in recent turns."""
 
     kind: str
     config: dict[str, Any]
@@ -55,7 +56,8 @@ class SourceView(Value):
 
 
 async def source_of(context: AppContext, person: str) -> ProfileSource:
-    """The agent of a person. Raises `NotFound`, and `BadInput` for a kind that this installation does not have."""
+    """Return the agent of a person. Raises `NotFound`, and `BadInput` for a kind that this installation does not
+    have."""
     try:
         row = await context.repositories.sources.get(person)
     except SourceUnknown as error:
@@ -65,7 +67,7 @@ async def source_of(context: AppContext, person: str) -> ProfileSource:
 
 
 async def set_source(context: AppContext, caller: Caller, person: str, body: SourceBody) -> SourceView:
-    """Register one's agent, or replace it. It is asked in seats whose endpoint is `agent`. Raises `BadInput`."""
+    """Register or replace the person's agent. It is asked in seats whose endpoint is `agent`. Raises `BadInput`."""
     authorize_for_profile(caller, person, Action.SOURCE)
     credentials = {name: value.get_secret_value() for name, value in body.credentials.items()}
     _make(context, body.kind, body.config, credentials, lambda: nullcontext(credentials))
@@ -90,10 +92,10 @@ async def remove_source(context: AppContext, caller: Caller, person: str) -> Non
 
 
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
-    """Store the profile that one's agent has as a new version; the same text again is the same version.
+    """Fetch the profile from the person's agent and store it as a new version. An unchanged text is the same version.
 
-    One person's is fetched once at a time. Raises `NotFound` without an agent, `BadInput` for a profile that is refused (empty, too long),
-    `QuotaReached`, `Unavailable`.
+    Only one fetch per person runs at a time. Raises `NotFound` without an agent, `BadInput` if the profile is refused
+    (empty, too long), `QuotaReached`, `Unavailable`.
     """
     authorize_for_profile(caller, person, Action.SOURCE)
     if person in _FETCHING:
@@ -108,7 +110,7 @@ async def fetch_profile(context: AppContext, caller: Caller, person: str) -> Ver
 async def _fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
     profile = await context.repositories.profiles.get(person)
     source = await source_of(context, person)
-    await check_profile(context, caller, person, chars=1)  # before its server is asked
+    await check_profile(context, caller, person, chars=1)  # before the request to the agent
     try:
         text = await source.get_profile()
     except SourceError as error:
@@ -143,7 +145,7 @@ def _make(
 
 @asynccontextmanager
 async def _renewing(context: AppContext, agent: SourceRow) -> AsyncIterator[dict[str, str]]:
-    """`Sources.renewing`. Raises `SourceError` where the agent was replaced or removed meanwhile."""
+    """Like `Sources.renewing`. Raises `SourceError` if the agent was replaced or removed in the meantime."""
     try:
         async with context.repositories.sources.renewing(agent) as credentials:
             yield credentials

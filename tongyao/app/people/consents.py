@@ -1,4 +1,4 @@
-"""When a proxy may speak for a person: what they decide for a scene, and what they are asked (docs/protocol.md §3.11)."""
+"""Consents of people for each scene, and the questions for consent (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from tongyao.texts.catalogue import in_both
 
 
 class SceneConsentBody(Body):
-    """`ask`: I am asked each time. `allow`: a proxy may speak for me in this scene. `never`: it may not, and I am not asked."""
+    """`ask`: I am asked in each process. `allow`: a proxy may speak for me in this scene. `never`: no proxy, and no
+    question."""
 
     consent: Consent
 
 
 class ConsentView(Value):
-    """The consent in one scene. `own`: decided by the person; else it follows from how the profile came in."""
+    """The consent in one scene. `own`: whether the person decided it. Otherwise it follows from the origin of the
+    profile."""
 
     scene: str
     consent: Consent
@@ -35,7 +37,8 @@ class ConsentView(Value):
 
 
 class ConsentQuestion(Value):
-    """The question for consent, before the person has a seat: by whom, about which tension, and what of them others would get to read."""
+    """The question for consent to a person without a seat: the invitation, the tension, and what others would learn
+    about the person."""
 
     invitation_en: InvitationText
     invitation_zh: InvitationText
@@ -48,7 +51,7 @@ class ConsentQuestion(Value):
 
 
 async def read_consents(context: AppContext, caller: Caller, profile_id: str) -> list[ConsentView]:
-    """Return the consents in the profile's own scene, and in every other scene for which its owner decided something."""
+    """Return the consents in the profile's own scene, and in all scenes for which the owner made a decision."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)
@@ -60,7 +63,8 @@ async def read_consents(context: AppContext, caller: Caller, profile_id: str) ->
 async def set_consent(
     context: AppContext, caller: Caller, profile_id: str, scene: str, body: SceneConsentBody
 ) -> ConsentView:
-    """Decide for one scene. `never` holds from the next call on, also in processes that run. Raises `SceneUnknown`."""
+    """Store the decision for one scene. `never` applies from the next call on, also in running processes. Raises
+    `SceneUnknown`."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     profiles = context.repositories.profiles
     await profiles.get(profile_id)
@@ -71,7 +75,7 @@ async def set_consent(
 
 
 async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None:
-    """The question of one ask; None for an ask of another kind."""
+    """Return the question of an ask; None for an ask of another kind."""
     if row.ask != "consent":
         return None
     repositories = context.repositories

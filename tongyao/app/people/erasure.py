@@ -1,8 +1,8 @@
 """Erasing a person (docs/erasure.md).
 
-The order matters. First nobody reads or asks for their texts any more, and what was made of them is rewritten or removed.
-Steps that were running may still store what they had read before: they are waited for, and what they stored is rewritten
-as well. Then the key is destroyed. Last, the histories are deleted in which an operator signalled their texts by hand.
+The order is important. First, the person's texts become unreadable, and texts made from them are rewritten or removed.
+Running steps may still store texts that they read before, so the erasure waits for them and rewrites the texts again.
+Then the key is destroyed. Last, the histories into which an operator signalled the person's texts are deleted.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from tongyao.records.privacy import erasure
 log = structlog.get_logger()
 
 PATIENCE_SECONDS = 180.0
-"""Seconds that running steps are waited for: a little longer than a proxy's own limit."""
+"""Seconds to wait for running steps: a little longer than the timeout of a proxy."""
 
 
 class Erased(Value):
-    """Result of an erasure. With `steps_under_way`, the key is still to be destroyed. `left`, `cancelled`: open processes.
+    """Result of an erasure. If `steps_under_way` is not 0, the key is not destroyed yet. `left`, `cancelled`: open
+    processes.
 
-    `histories` were deleted now, `histories_later` are deleted when their processes have ended.
+    `histories` were deleted now. `histories_later` will be deleted when their processes have ended.
     """
 
     person: str
@@ -52,7 +53,8 @@ class Erased(Value):
 
 
 async def erase(context: AppContext, caller: Caller, person: str, *, patience: float = PATIENCE_SECONDS) -> Erased:
-    """Erase a person. Returns when it is done or when `patience` (seconds) ends: then `finish_erasures` destroys the key.
+    """Erase a person. Returns when it is done or after `patience` seconds. In the second case, `finish_erasures`
+    destroys the key.
 
     Raises `NotAllowed`, `PersonUnknown`, `DatabaseUnreachable`.
     """
@@ -61,7 +63,8 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
 
 
 class Concerned(Value):
-    """Processes that an erasure would touch. `left`, `cancelled`: open processes; `ended`: how many others they took part in."""
+    """Processes that an erasure would change. `left`, `cancelled`: open processes. `ended`: number of ended processes
+    with this person."""
 
     person: str
     left: tuple[str, ...]
@@ -70,7 +73,7 @@ class Concerned(Value):
 
 
 async def concerned_by_erasure(context: AppContext, caller: Caller, person: str) -> Concerned:
-    """Return what `erase` would do, and change nothing. Raises `NotAllowed`, `PersonUnknown`."""
+    """Return the effects of `erase` without changing anything. Raises `NotAllowed`, `PersonUnknown`."""
     authorize_for_profile(caller, person, Action.DELETE_PROFILE)
     records = erasure.Erasing(context.repositories.pool)
     if not await records.knows(person):
@@ -85,7 +88,8 @@ async def concerned_by_erasure(context: AppContext, caller: Caller, person: str)
 
 
 async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
-    """Make everything of a person unreadable at once, and go on in the background; `finish_erasures` does what is left.
+    """Make the texts of a person unreadable at once, and erase them in the background. `finish_erasures` completes an
+    interrupted erasure.
 
     Raises `NotAllowed`, `NotFound`, `ProfileUnknown`.
     """
@@ -101,10 +105,10 @@ async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
 async def finish_erasures(
     context: AppContext, *, patience: float = PATIENCE_SECONDS, most: int | None = None
 ) -> tuple[list[str], list[str]]:
-    """Go on with erasures that were interrupted, `most` of them, and delete histories of processes that have ended since.
+    """Continue at most `most` interrupted erasures, and delete histories of processes that have ended since.
 
-    Those who waited longest since their last try are first. Returns the people gone on with, and the processes whose history
-    was deleted. Raises, when all were tried, what one of them failed with.
+    The erasures with the oldest attempt are first. Returns the people, and the processes whose history was deleted. If
+    an erasure fails, its error is raised after all were tried.
     """
     histories = await _delete_histories(context)
     unfinished = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]
@@ -113,7 +117,7 @@ async def finish_erasures(
 
 
 _BACKGROUND: set[asyncio.Task[Erased]] = set()
-"""Keeps references: asyncio itself keeps only weak ones to running tasks."""
+"""Keeps references to running tasks, because asyncio keeps only weak ones."""
 
 
 def _ended(task: asyncio.Task[Erased]) -> None:
@@ -174,7 +178,7 @@ async def _leave(context: AppContext, seats: Sequence[erasure.SeatToErase]) -> N
 
 
 async def _wait_for_steps(client: Client, processes: Sequence[str], since: datetime, patience: float) -> int:
-    """Wait until no step runs that began before `since`; returns how many still run when `patience` ends."""
+    """Wait until no step runs that began before `since`. Returns the number that still run after `patience` seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + patience
     while (

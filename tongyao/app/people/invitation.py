@@ -1,6 +1,6 @@
-"""The first text for an invited person: who asks, what Tongyao is, and what happens with their answer.
+"""The first text for an invited person: who asks, what Tongyao is, and how their answer is used.
 
-The console, mails, the API, MCP and the command line show the same words.
+The console, mails, the API, MCP and the command line show the same text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 class InvitationText(Value):
-    """The paragraphs, in this order. `who` describes the demander as far as they let it be known: the scene, and no name."""
+    """The paragraphs, in this order. `who` describes the demander by the scene, without a name."""
 
     who: str
     what: str
@@ -25,7 +25,7 @@ class InvitationText(Value):
 
 
 async def invitation_to(repositories: Repositories, process: ProcessRow, language: str) -> InvitationText:
-    """The invitation to a process, in `zh` or else in English."""
+    """Return the invitation to a process, in `zh` or else in English."""
     chosen: Language = "zh" if language == "zh" else "en"
     title = ""
     if process.scene_id:

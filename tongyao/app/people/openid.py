@@ -1,7 +1,8 @@
 """Sign-in with an account at an OpenID provider (SECURITY.md, "Who may do what").
 
-An account with the group of operators opens the operators' pages, any other the person who connected it in a session of theirs. Neither
-a name nor a mail address at the provider connects it. Each sign-in is a personal link that is spent at once.
+An account in the group of operators opens the operators' pages. Any other account signs in the person who connected it
+in their own session. A name or mail address at the provider connects no account. Each sign-in makes a personal link
+that is used at once.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from tongyao.records.people.openid_links import OpenIDLink
 from tongyao.records.people.tokens import Issued
 
 _LABEL: Final = "openid"
-"""Label of the links that sign in people; of those of operators, with the provider's id of the account behind it."""
+"""Label of the links of sign-ins. For operators, the label also contains the provider's id of the account."""
 _LASTS: Final = timedelta(minutes=1)
 
 
 def openid_provider(context: AppContext) -> OpenIDProvider:
-    """Raises `NotOffered` where the settings name none."""
+    """Return the provider. Raises `NotOffered` if the settings name none."""
     if context.openid is None:
         raise NotOffered("openid_off", "nobody signs in by OpenID Connect here: TONGYAO_OPENID_ISSUER is not set")
     return context.openid
 
 
 async def issue_openid_link(context: AppContext, account: OpenIDAccount) -> Issued | None:
-    """A link that opens one session of whom this account opens, within a minute; None where it opens nobody."""
+    """Return a link, valid for one minute, that opens one session of the account's person or of an operator. None if
+    the account is not connected."""
     tokens, issuer = context.repositories.tokens, openid_provider(context).issuer
     if account.operator:
         return await tokens.issue("operator", label=f"{_LABEL} {account.subject}", lasts=_LASTS, kind="link")
@@ -45,9 +47,10 @@ async def issue_openid_link(context: AppContext, account: OpenIDAccount) -> Issu
 
 
 async def connect_account(context: AppContext, caller: Caller, account: OpenIDAccount) -> None:
-    """From now on this account opens the caller, as long as the token is good on which their session rests. They are told.
+    """Connect the account to the caller while the token on which their session rests is valid. The person is told.
 
-    It takes the place of their earlier account. Raises `BadInput` for an account of an operator, or of another person.
+    It replaces an account that was connected before. Raises `BadInput` for an operator's account, or that of another
+    person.
     """
     authorize_for_profile(caller, caller.person, Action.CHANNELS)
     if account.operator:
@@ -64,13 +67,13 @@ async def connect_account(context: AppContext, caller: Caller, account: OpenIDAc
 
 
 async def connected_account(context: AppContext, caller: Caller) -> OpenIDLink | None:
-    """The account that opens the caller; None where there is none, or it no longer does."""
+    """Return the account that signs in the caller; None if there is none, or it is no longer valid."""
     links = await context.repositories.openid_links.of_person(caller.person) if context.openid else []
     return next((link for link in links if link.good and context.openid and link.issuer == context.openid.issuer), None)
 
 
 async def disconnect_account(context: AppContext, caller: Caller) -> None:
-    """The account opens the caller no more. Their sessions in other browsers end."""
+    """Disconnect the account. The person's sessions in other browsers end."""
     authorize_for_profile(caller, caller.person, Action.CHANNELS)
     tokens, issuer = context.repositories.tokens, openid_provider(context).issuer
     async with writing(context.repositories, caller):

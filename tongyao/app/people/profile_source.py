@@ -1,4 +1,4 @@
-"""A person's own agent on a platform of theirs: an extension point (docs/extending.md)."""
+"""Interface to a person's own agent on another platform: an extension point (docs/extending.md)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class ChatMessage(Value):
 
 
 class SourceError(Exception):
-    """The platform gave no answer. `code` is a closed word. `permanent`: a retry is of no use.
+    """The platform gave no answer. `code` is a fixed word. `permanent`: whether retries are useless.
 
-    The message says what to do, and holds no secret and no text.
+    The message states the remedy, and contains no secret and no text.
     """
 
     def __init__(self, code: str, message: str, *, permanent: bool = False) -> None:
@@ -29,20 +29,20 @@ class SourceError(Exception):
 
 
 class ProfileSource(Protocol):
-    """A person's agent. Both methods raise `SourceError` and no other error on purpose."""
+    """A person's agent. Both methods raise `SourceError` for expected failures."""
 
     async def get_profile(self) -> str:
         """Return the platform's profile of the person, as Markdown or plain text."""
         ...
 
     async def chat(self, messages: Sequence[ChatMessage]) -> str:
-        """The agent's answer, in the person's own manner."""
+        """Return the agent's answer, in the person's own manner."""
         ...
 
 
 RenewCredentials = Callable[[], AbstractAsyncContextManager[dict[str, str]]]
-"""`async with renew() as credentials:` gives the person's credentials as they are stored now. What the block changes in them is
-stored at its end. No two blocks of one person's agent run at a time."""
+"""`async with renew() as credentials:` gives the person's stored credentials. Changes in the block are stored at its
+end. Blocks for one person's agent do not run concurrently."""
 
 
 class ProfileSourceFactory(Protocol):

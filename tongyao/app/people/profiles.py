@@ -1,4 +1,4 @@
-"""Registering, profiles and mandates."""
+"""Registration, profiles and mandates."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ log = structlog.get_logger()
 _NAMESPACE = UUID("0d4f7c52-4c36-5d0e-9d36-7c1b1a2f6e60")
 MAX_PROFILE = 2_000_000
 SECRET_KEY_CHARS = 22
-"""A key made at random with so many characters (a UUID has 32 or 36) is known to its maker alone."""
+"""Number of characters from which a random key counts as secret. A UUID has 32 or 36."""
 Line = Annotated[str, Field(max_length=500)]
 
 
 class RegisterBody(Body):
-    """A registration: a person in their own words. With an address they are notified of open asks."""
+    """A registration: a person in their own words. With a mail address, they are notified of open asks."""
 
     scene: Id
     name: str = Field(min_length=1, max_length=200)
@@ -52,7 +52,8 @@ class RegisterBody(Body):
 
 
 class Registered(Value):
-    """A new profile. `token` is shown this once; a repeated request finds the profile again, and no token used before."""
+    """A new profile. `token` is shown only once. A repeated request returns the same profile, and no token that was
+    used."""
 
     profile_id: str
     version: int
@@ -68,7 +69,7 @@ class ProfileBody(Body):
 
 
 class ProfileView(Value):
-    """A profile and its versions; `text` is for its owner alone."""
+    """A profile with the data of its current version. Only its owner reads `text`."""
 
     id: str
     scene: str
@@ -90,7 +91,8 @@ class VersionView(Value):
 
 
 class MandateBody(Body):
-    """What your proxy may speak of, must never disclose, and whether it may speak at all. Works at its next call."""
+    """The orders to your proxy: whether it may speak, on which topics, and what it must not disclose. It applies from
+    the next call on."""
 
     may_speak: bool = True
     topics: tuple[Line, ...] = Field(default=(), max_length=100)
@@ -106,11 +108,12 @@ class MandateBody(Body):
 async def register(
     context: AppContext, caller: Caller, body: RegisterBody, *, key: str | None, origin: Origin
 ) -> Registered:
-    """Store a new profile and issue its owner's token. It is never an existing person's, even for a known mail address.
+    """Store a new profile and issue its owner's token. It never returns an existing person's profile, even for a known
+    mail address.
 
-    The same key with the same input is the same registration. As long as its token has not been used, a repetition
-    revokes that token and issues another: the first answer may have been lost. Only who made the key may have that, so it must be
-    too long to guess.
+    The same key with the same input is the same registration. If its token was not used, a repetition revokes that
+    token and issues another, because the first response may have been lost. Only the owner of the key may receive the
+    token, so the key must be too long to guess.
     """
     permit(caller, Action.JOIN)
     if not context.registration_open and not caller.operator:
@@ -160,7 +163,8 @@ async def register(
 
 
 async def _offer_mail(context: AppContext, caller: Caller, profile_id: str, address: str, language: str) -> None:
-    """Send a confirmation code, if mail is sent here. A mail server that is away does not make a registration fail."""
+    """Send a confirmation code if this installation sends mail. An unreachable mail server does not make a registration
+    fail."""
     if "mail" in context.notifiers and not await context.repositories.notifications.channels(profile_id):
         try:
             await send_code(context, caller, profile_id, address, language=language)
@@ -192,13 +196,14 @@ async def read_profile(context: AppContext, caller: Caller, profile_id: str) -> 
 
 
 async def list_versions(context: AppContext, caller: Caller, profile_id: str) -> list[VersionView]:
-    """Every version, oldest first."""
+    """Return all versions, oldest first."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE)
     return [version_view(version) for version in await _all_versions(context, profile_id)]
 
 
 async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
-    """A new version of one's own profile. An operator on the machine may also make one under an id of their choice."""
+    """Store a new version of the caller's own profile. An operator on the machine may also create a profile under a
+    chosen id."""
     authorize_for_profile(caller, profile_id, Action.WRITE_PROFILE)
     known = await context.repositories.profiles.get_many([profile_id])
     old = known.get(profile_id)
@@ -210,7 +215,7 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
         )
     scene = old.scene_id if old else body.scene
     assert scene is not None
-    await check_profile(context, caller, profile_id, chars=len(body.text))  # before the work of reading it
+    await check_profile(context, caller, profile_id, chars=len(body.text))  # before the expensive analysis of the text
     await tell_acted_for(context, caller, profile_id, "profile_written")
     name = checked_name(body.name) if body.name else old.display_name if old else ""
     return version_view(
@@ -227,7 +232,8 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
 
 
 class SaidIn(Value):
-    """What was said for a person in one process, the version of their profile that it was said from, and their answers to its plans."""
+    """The words said for a person in one process, the profile version they came from, and the person's answers to
+    plans."""
 
     version: int | None
     turns: tuple[Projection, ...]
@@ -259,7 +265,7 @@ async def _answers_of(repositories: Repositories, process_id: str, alias: str) -
 
 
 async def read_version(context: AppContext, caller: Caller, profile_id: str, version: int | None) -> str:
-    """The text of one version of one's own profile; empty where there is none, or it was erased."""
+    """Return the text of one version of the caller's own profile; empty if there is none, or if it was erased."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     if version is None:
         return ""
@@ -268,15 +274,14 @@ async def read_version(context: AppContext, caller: Caller, profile_id: str, ver
 
 
 async def export_profile(context: AppContext, caller: Caller, profile_id: str) -> dict[str, Any]:
-    """Everything kept of a person that is theirs: every version's text, the mandate, what was said for them and where, their answers to
-    plans, what they told those who committed, and what they asked for.
-    """
+    """Return all stored data of a person: the texts of all versions, the mandate, the words said for them, their
+    answers to plans, their contacts, and their intents."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     repositories = context.repositories
     profile = await repositories.profiles.get(profile_id)
     kept = await _all_versions(context, profile_id)
     texts: dict[str, str] = {}
-    for version in kept:  # one at a time: each may have two million characters, and others have their turn in between
+    for version in kept:  # one by one, because each may have two million characters; other requests run in between
         texts |= await repositories.texts.get_many([version.text_id], erased="[erased]")
     said = await said_for(context, caller, profile_id)
     return {
@@ -326,7 +331,8 @@ async def read_mandate(context: AppContext, caller: Caller, profile_id: str) -> 
 
 
 async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body: MandateBody) -> Mandate:
-    """Replace the mandate, and note the change in every open process of theirs. It works from the next call on."""
+    """Replace the mandate, and report the change to every open process of the person. It applies from the next call
+    on."""
     authorize_for_profile(caller, profile_id, Action.MANDATE)
     repositories = context.repositories
     await repositories.profiles.get(profile_id)
@@ -343,7 +349,7 @@ async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body
 
 
 async def _note_mandate(context: AppContext, caller: Caller, process_id: str, key: str) -> None:
-    """Tell the process. Whether it takes the message or not, the mandate holds already."""
+    """Send `set_mandate` to the process. The mandate applies whether or not the process accepts the message."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     author = Author(role="participant", alias=access.alias)
     message = SetMandate(key=f"mandate-{key}", author=author, alias=access.alias)

@@ -1,4 +1,4 @@
-"""Storing a profile (docs/protocol.md §2.4): it is checked, graded and stored as a new version of its owner."""
+"""Stores profiles (docs/protocol.md §2.4). A profile is checked, graded and stored as a new version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tongyao.records.people.profiles import ProfileUnknown, ProfileVersion
 from tongyao.texts.catalogue import in_both
 
 _LONG: Final = 100_000
-"""Characters of a text that takes a moment to read."""
+"""Length from which reading a text uses the limited pool `READINGS`."""
 
 
 async def register_profile(
@@ -37,16 +37,16 @@ async def register_profile(
     file_digest: str | None = None,
     caller: Caller | None = None,
 ) -> ProfileVersion:
-    """Store a profile and return its current version; the same text again is the same version. Raises `BadInput`.
+    """Store a profile and return its current version. An unchanged text is the same version. Raises `BadInput`.
 
-    `origin`: how it came in; kept from the first time, with `file_digest` as `Profiles.save` takes it. `caller`: whose credential and quotas count; None: a command's, which has none. It raises `QuotaReached`, and as `writing`.
-
-    `name`: as `checked_name` returned it, or as it was stored before; empty where the person gave none.
+    `name`: as `checked_name` returned it, or as stored; empty if the person gave none. `origin`: kept from the first
+    time, with `file_digest` as in `Profiles.save`. `caller`: the caller whose credential and quotas count, or None for
+    a command. With a caller, also raises `QuotaReached` and the errors of `writing`.
     """
     if not PROFILE_ID.fullmatch(profile_id):
         english, chinese = in_both("field", "import.no_id")
         raise BadInput("profile_id", f"{profile_id!r}: {english}", field="id", zh=f"{profile_id!r}：{chinese}")
-    if len(text) > 2 * context.profile_max_chars:  # before it waits for a thread
+    if len(text) > 2 * context.profile_max_chars:  # before the text waits for a thread
         raise _too_long(profile_id, len(text), context.profile_max_chars)
     read = partial(_read, text, profile_id, context.profile_max_chars)
     clean, grade, language = await (
@@ -75,13 +75,14 @@ async def register_profile(
 
 
 def _read(text: str, profile_id: str, max_chars: int) -> tuple[str, str, str]:
-    """The canonical text, its grade and its language: seconds of work for the longest profiles."""
+    """Return the canonical text, its grade and its language. Takes seconds for the longest profiles."""
     clean = checked_text(text, profile=profile_id, max_chars=max_chars)
     return clean, grade_profile(clean).value, language_of(clean)
 
 
 def checked_name(name: str) -> str:
-    """`name` in canonical form; empty when blank. Raises `BadInput` where it cannot be a person's name (docs/protocol.md §6.3)."""
+    """Return `name` in canonical form; empty if blank. Raises `BadInput` if it is not permitted (docs/protocol.md
+    §6.3)."""
     clean = " ".join(normalized("NFC", name).split())
     if clean and (problem := problem_with(clean)):
         raise BadInput("bad_name", f"the name, {clean[:80]!r}, cannot be the name of a person: {problem}", field="name")
@@ -89,7 +90,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_text(text: str, *, profile: str, max_chars: int) -> str:
-    """`text` in canonical form: NFC, no control characters. Raises `BadInput` when it is empty or too long."""
+    """Return `text` in NFC without control characters. Raises `BadInput` if it is empty or too long."""
     if len(text) > 2 * max_chars:
         raise _too_long(profile, len(text), max_chars)
     refuse_file(text, field="text")

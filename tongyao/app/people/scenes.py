@@ -1,4 +1,4 @@
-"""Scenes: what they are called, and what is public of the people in them."""
+"""Scenes: their titles, and the public data of their people."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class SceneBody(Body):
 
 
 class SceneView(Value):
-    """A scene. `titles`: the title per language, where it differs from `title`. `public`: what cards show of its people beside an id, a language and a grade."""
+    """A scene. `titles`: by language, if they differ from `title`. `public`: data that cards show besides id, language
+    and grade."""
 
     id: str
     title: str
@@ -46,12 +47,12 @@ class SceneView(Value):
 
 
 async def list_scenes(context: AppContext) -> list[SceneView]:
-    """All scenes, by id."""
+    """Return all scenes, ordered by id."""
     return [_view(scene) for scene in await context.repositories.scenes.all()]
 
 
 async def write_scene(context: AppContext, caller: Caller, id: str, body: SceneBody) -> SceneView:
-    """Make a scene, or change its title and what is public in it; its other settings stay. Raises `NotAllowed`."""
+    """Create a scene, or change its title and its public data. Other settings are kept. Raises `NotAllowed`."""
     permit(caller, Action.WRITE_SCENE)
     scenes = context.repositories.scenes
     try:

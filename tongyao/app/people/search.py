@@ -1,4 +1,4 @@
-"""Searching people near a raw text, a tension, or one's own profile. The results are cards, never texts."""
+"""Searches people near a raw text, a tension, or the caller's profile. The results are cards without texts."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class MatchReason(Value):
 
 
 class Card(Value):
-    """The public part of a person in a scene: never their text; the name only if the scene shows names.
+    """The public data of a person in a scene. It has no text, and a name only if the scene shows names.
 
-    `score` and `reasons` are missing of people who do not allow their proxy to speak in this scene.
+    `score` and `reasons` are None for people who do not allow their proxy in this scene.
     """
 
     profile_id: str
@@ -58,7 +58,7 @@ class Card(Value):
 async def list_people(
     context: AppContext, caller: Caller, scene: str, *, limit: int = 50, after: str = ""
 ) -> list[Card]:
-    """The public cards of a scene in the order of ids, those behind `after`. Raises `SceneUnknown`."""
+    """Return the cards of a scene after the id `after`, ordered by id. Raises `SceneUnknown`."""
     permit(caller, Action.LIST_PEOPLE)
     profiles = context.repositories.profiles
     await context.repositories.scenes.get(scene)
@@ -66,9 +66,9 @@ async def list_people(
 
 
 async def search_people(context: AppContext, caller: Caller, scene: str, body: SearchBody) -> list[Card]:
-    """The people near the query, best first within each perspective, without the caller.
+    """Return the people near the query, best first within each perspective, without the caller.
 
-    Raises `SceneUnknown`; `NotFound` for a profile that is not the caller's; `NotOffered` where there is no field.
+    Raises `SceneUnknown`; `NotFound` for a profile that is not the caller's; `NotOffered` if there is no field.
     """
     permit(caller, Action.SEARCH_PEOPLE)
     if context.people_search is None:
@@ -106,9 +106,8 @@ async def _cards_of(
     found: Sequence[FoundPerson],
     allow: Collection[str],
 ) -> list[Card]:
-    """Of people who do not `allow` their proxy to speak in this scene only their place in the list is shown: how well a word matches
-    their profile, and where, would tell what stands in it.
-    """
+    """Make cards of the found people. For people who do not `allow` their proxy in this scene, score and reasons are
+    left out, because they would reveal content of the profile."""
     there = [person for person in found if person.profile_id in people]
     shown = await _shown(context, scene, [people[person.profile_id] for person in there])
     return [
@@ -123,7 +122,7 @@ async def _cards_of(
 
 
 def _match(found: FoundPerson) -> dict[str, object]:
-    """Return the score of a match, and the sides of the person that match."""
+    """Return the score of a match, and the matching facets of the person."""
     return {
         "score": found.score,
         "reasons": tuple(MatchReason.model_validate(_labels(reason)) for reason in found.reasons),

@@ -1,4 +1,5 @@
-"""Sessions of browsers: opened with a personal link or a token, short, made longer while they are used, and revocable."""
+"""Browser sessions. They are opened with a personal link or a token, are short, are extended by use, and can be
+revoked."""
 
 from __future__ import annotations
 
@@ -14,24 +15,24 @@ from tongyao.app.writing import writing
 from tongyao.records.people.tokens import Issued, Token, Tokens
 
 MOST_DAYS: Final = 30
-"""A session ends after so long, however often it is used."""
+"""Longest duration of a session, however often it is used."""
 LINK: Final = "personal link"
 LINK_IN_MAIL: Final = "personal link in a mail"
 """Labels of links."""
 LINK_DAYS: Final = 7
-"""A personal link that nobody used is good for so long."""
+"""Validity of an unused personal link."""
 
 
 def link_address(where: str, secret: str) -> str:
-    """The personal link itself. `where`: the address of the gateway."""
+    """Return the URL of a personal link. `where`: the address of the gateway."""
     return f"{where.rstrip('/')}/console/enter?link={secret}"
 
 
 async def issue_link(context: AppContext, caller: Caller, person: str | None) -> Issued:
-    """A personal link's secret: it opens one session as this person, or as an operator where `person` is None.
+    """Issue a personal link, which opens one session as this person, or as an operator if `person` is None.
 
-    People make it for themselves, operators for operators, and on the machine for anybody. It takes the place of the one made before
-    that nobody used; links in mails stay.
+    People make links for themselves, operators for operators, and callers on the machine for anybody. An unused earlier
+    link is revoked, except links in mails.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
     if not caller.operator and person != caller.person:
@@ -47,7 +48,7 @@ async def issue_link(context: AppContext, caller: Caller, person: str | None) ->
 
 
 async def new_link(tokens: Tokens, person: str | None, label: str, root: Token | None) -> Issued:
-    """A link that lasts `LINK_DAYS`, and no longer than the token with which it is made (`root`)."""
+    """Issue a link that is valid for `LINK_DAYS`, but no longer than `root`, the token with which it is made."""
     return await tokens.issue(
         "person" if person else "operator",
         person=person,
@@ -59,9 +60,9 @@ async def new_link(tokens: Tokens, person: str | None, label: str, root: Token |
 
 
 async def open_session(context: AppContext, secret: str, *, place: str, hours: int | None = None) -> Issued:
-    """Open a session with a link, which is spent by it, or with a token. Raises `Unauthenticated`.
+    """Open a session with a token, or with a link, which can be used only once. Raises `Unauthenticated`.
 
-    `place`: the address at which it is opened. It is good at no other. `hours`: it lasts no longer.
+    `place`: the address at which the session is opened; it is valid only there. `hours`: its longest duration.
     """
     tokens, most = context.repositories.tokens, context.options.session_hours
     unknown = Unauthenticated("link_unknown", "this link or token is not valid, or no longer valid: ask for a new one")
@@ -86,7 +87,8 @@ async def open_session(context: AppContext, secret: str, *, place: str, hours: i
 
 
 def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:
-    """Return how long a token lasts that is made with `root`, or with a session or a link that depends on it. None: without end."""
+    """Return the duration of a token that is made with `root`, or with a session or link that depends on it. None:
+    unlimited."""
     if root is None or root.expires_at is None:
         return lasts
     left = root.expires_at - datetime.now(UTC)
@@ -94,10 +96,10 @@ def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | N
 
 
 async def find_session(context: AppContext, secret: str, *, place: str) -> Token | None:
-    """The session with this secret that was opened at this address; None when there is none.
+    """Return the session with this secret that was opened at this address, or None.
 
-    A person's that is used in its second half lasts its whole time again, and never past `MOST_DAYS` or the end of the token that
-    opened it.
+    A person's session is extended by its full duration when it is used in its second half, but not past `MOST_DAYS` or
+    the end of the token that opened it.
     """
     token = await context.repositories.tokens.find(secret, kind="session")
     if token is None or token.label != place:

@@ -21,9 +21,10 @@ from tongyao.records.people.tokens import Issued, Token
 
 
 class IssueTokenBody(Body):
-    """A further token: for yourself, or, with `participant`, for one process under your alias (for an agent of yours).
+    """A further token: for yourself, or, with `participant`, for one process under your alias (for your agent).
 
-    `calls`, of operators: for who answers model calls. `label` is their name then, which those concerned are shown.
+    `calls`: for somebody who answers model calls; only operators issue it. `label` is then the answerer's name, which
+    the people concerned see.
     """
 
     role: Literal["operator", "person", "participant", "calls"]
@@ -36,10 +37,10 @@ class IssueTokenBody(Body):
 
 
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """People issue tokens for themselves, operators for operators, and on the machine for anybody.
+    """Issue a token. People issue tokens for themselves, operators for operators, and callers on the machine for
+    anybody.
 
-    None lasts longer than the token with which it is made.
-    Raises `NotAllowed`, `BadInput`, `NotFound`.
+    A token is valid no longer than the token with which it is made. Raises `NotAllowed`, `BadInput`, `NotFound`.
     """
     permit_own(caller, Action.ISSUE_TOKEN)
     if body.role == "calls":
@@ -69,7 +70,7 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
 
 
 async def _issue_for_calls(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """Whoever is to answer model calls has a name, by which it is remembered what they were shown."""
+    """Issue a token for answering model calls. It needs a name, under which the calls that were shown are recorded."""
     if not caller.operator:
         raise NotAllowed("operators make tokens for those who answer model calls (`tongyao calls connect NAME`)")
     if not body.label.strip():
@@ -111,13 +112,13 @@ async def _issue(
 
 
 async def list_tokens(context: AppContext, caller: Caller, *, person: str | None = None) -> list[Token]:
-    """The caller's tokens, newest first, without their secrets; for operators all, or those of `person`."""
+    """Return the caller's tokens, newest first, without secrets. For operators: all tokens, or those of `person`."""
     permit_own(caller, Action.LIST_TOKENS)
     return await context.repositories.tokens.list(person=person if caller.operator else caller.person)
 
 
 async def revoke_token(context: AppContext, caller: Caller, token_id: str) -> Token:
-    """Raises `NotFound` for a token that is not the caller's."""
+    """Revoke a token. Raises `NotFound` if it is not the caller's."""
     permit_own(caller, Action.REVOKE_TOKEN)
     token = await context.repositories.tokens.get(token_id)
     if not caller.operator and token.person != caller.person:

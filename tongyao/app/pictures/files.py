@@ -1,4 +1,4 @@
-"""All pictures of a process by their file names."""
+"""All pictures of a process, by file name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = ("relations.svg", "relations.mmd", "tasks.svg", "tasks.mmd")
 
 
 def pictures(aliases: list[str], stands: Stands | None, plan: Plan | None, *, language: str) -> dict[str, str]:
-    """Name → picture, of what is there: relations from the first observation on, tasks with a plan."""
+    """Return pictures by file name: relations after the first observation, and tasks if there is a plan."""
     drawn = {}
     if stands is not None:
         drawn["relations.svg"] = relation_svg(aliases, stands.relations, language=language)

@@ -1,4 +1,4 @@
-"""A picture of the relations that hold between participants."""
+"""A picture of the valid relations between participants."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ _STYLES: Final = {
     RelationKind.ALIGNED: ("#1d4ed8", "10 4", "-.-|{}|"),
     RelationKind.OFFSETTING: ("#b45309", "2 5", "===|{}|"),
 }
-"""Colour, dashes (so that no colour need be told from another), and Mermaid's link."""
+"""Colour, dash pattern (so that colours need not be distinguished), and Mermaid link."""
 
 SIZE, RADIUS, NODE = 460.0, 150.0, 24
 _APART = 8.0
-"""Pixels between the lines of one pair."""
+"""Distance between the lines of one pair, in pixels."""
 Place = tuple[float, float]
 
 
 def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
-    """The participants in a circle. Each pair is joined by one line for each kind of relation; what they rest on is its title."""
+    """Draw the participants in a circle. A line joins each pair for each kind of relation. Its title lists the
+    sources."""
     held = {pair: kinds for pair, kinds in _kinds(relations).items() if set(pair) <= set(aliases)}
     places = _circle(aliases)
     body = []
@@ -49,7 +50,7 @@ def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language:
 
 
 def relation_mermaid(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
-    """The same as a Mermaid flowchart."""
+    """Return the relations as a Mermaid flowchart."""
     rows = ["flowchart LR", *(f"    {alias}(({alias}))" for alias in aliases)]
     for (a, b), kinds in _kinds(relations).items():
         rows += [f"    {a} {_STYLES[kind][2].format(word(kind, language))} {b}" for kind in kinds]
@@ -57,7 +58,7 @@ def relation_mermaid(aliases: list[str], relations: Iterable[Relation], *, langu
 
 
 def _circle(aliases: list[str]) -> dict[str, Place]:
-    """Pixels, at equal distances on a circle from its right; one alone is in the middle."""
+    """Return pixel positions at equal distances on a circle, from its right. A single participant is in the middle."""
     radius = RADIUS if len(aliases) > 1 else 0.0
     angles = [tau * at / len(aliases) for at in range(len(aliases))]
     return {
@@ -67,7 +68,7 @@ def _circle(aliases: list[str]) -> dict[str, Place]:
 
 
 def _kinds(relations: Iterable[Relation]) -> dict[Pair, dict[RelationKind, list[str]]]:
-    """Return, by pair of participants, the kinds of its relations and the items on which they rest."""
+    """Return for each pair of participants the kinds of its relations, with their sources."""
     found: dict[Pair, dict[RelationKind, list[str]]] = {}
     for relation in sorted((row for row in relations if row.of_participants), key=lambda row: (row.between, row.id)):
         found.setdefault(relation.between, {}).setdefault(relation.kind, []).extend(relation.sources)
@@ -75,7 +76,7 @@ def _kinds(relations: Iterable[Relation]) -> dict[Pair, dict[RelationKind, list[
 
 
 def _beside(start: Place, end: Place, aside: float) -> tuple[Place, Place]:
-    """A line moved sideways by `aside` pixels."""
+    """Return the line, moved sideways by `aside` pixels."""
     (x1, y1), (x2, y2) = start, end
     length = hypot(x2 - x1, y2 - y1) or 1.0
     dx, dy = (y1 - y2) / length * aside, (x2 - x1) / length * aside

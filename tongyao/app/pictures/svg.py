@@ -1,4 +1,4 @@
-"""A few SVG elements, and text that fits: what the pictures are drawn with."""
+"""SVG elements and text wrapping for the pictures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ INK: Final = "#1f2933"
 PALE: Final = "#6b7785"
 PAPER: Final = "#ffffff"
 _NARROW: Final = 0.56
-"""Ems of a character that is not wide."""
+"""Width of a character that is not wide, in ems."""
 
 
 def escape(words: str) -> str:
-    """`words` as XML text: markup escaped, and left out what XML cannot hold or what would reorder the line it stands in."""
+    """Escape markup in `words`, and remove characters that XML forbids or that reorder text."""
     return escape_markup(shown(words))
 
 
 def shown(words: str) -> str:
-    """`words` without control characters, invisible formatting, half characters and what is no character."""
+    """Return `words` without control characters, invisible format characters, surrogates, private-use characters and
+    noncharacters."""
     if words.isascii() and words.isprintable():
         return words
     kept = (" " if char in "\t\n\r" else char for char in words if char in "\t\n\r\u200d" or not _is_unseen(char))
@@ -34,12 +35,12 @@ def _is_unseen(char: str) -> bool:
 
 
 def word(language: str, key: str) -> str:
-    """A word of the pictures (`texts/app/picture.toml`), in `zh` or else in English."""
+    """Return a word of the pictures (`texts/app/picture.toml`), in `zh` or else in English."""
     return worded(catalogue("app"), "zh" if language == "zh" else "en", f"picture.{key}")
 
 
 def document(width: float, height: float, title: str, body: list[str]) -> str:
-    """A whole picture of `width` × `height` pixels on white, with its title for those who cannot see it."""
+    """Return a whole picture of `width` × `height` pixels on white. `title` is for screen readers."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="{escape(FONT)}" font-size="13" fill="{INK}">'
@@ -67,7 +68,7 @@ def line(
 
 
 def arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """A curve that leaves and arrives level."""
+    """Draw a curved arrow that is horizontal at both ends."""
     (x1, y1), (x2, y2) = start, end
     middle = (x1 + x2) / 2
     return (
@@ -89,7 +90,7 @@ def circle(x: float, y: float, radius: float, *, fill: str, stroke: str) -> str:
 
 
 def wrapped(words: str, room: float, lines: int) -> list[str]:
-    """`words` in at most `lines` lines of `room` ems each; what does not fit ends in an ellipsis."""
+    """Wrap `words` into at most `lines` lines of `room` ems each. Longer text ends in an ellipsis."""
     rows, row = [], ""
     longest = int(room / _NARROW + 1) * (lines + 1)
     for piece in _pieces(" ".join(words.split())[:longest]):
@@ -112,7 +113,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
 
 
 def _pieces(words: str) -> list[str]:
-    """The pieces of `words` between which a line may break: after each blank, and before and after each wide character."""
+    """Split `words` where a line may break: after each space, and before and after each wide character."""
     pieces, piece = [], ""
     for char in words:
         if _wide(char):

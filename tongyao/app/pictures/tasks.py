@@ -15,7 +15,7 @@ _FILLS: Final = ("#ecfeff", "#fef9c3", "#f0fdf4", "#faf5ff", "#fff1f2", "#eff6ff
 
 
 def task_svg(plan: Plan) -> str:
-    """Tasks from left to right in the order in which they can begin; a dashed frame: offered by one side only."""
+    """Draw tasks from left to right in the order in which they can begin. A dashed frame: offered by one side only."""
     before = _prerequisites(plan)
     if not before:
         words = svg.word(plan.language, "no_tasks")
@@ -35,7 +35,7 @@ def task_svg(plan: Plan) -> str:
 
 
 def task_mermaid(plan: Plan) -> str:
-    """The same as a Mermaid flowchart."""
+    """Return the tasks as a Mermaid flowchart."""
     names = {task.id: f"t{at}" for at, task in enumerate(plan.tasks, 1)}
     rows = ["flowchart LR"]
     for task in plan.tasks:
@@ -60,9 +60,10 @@ def _prerequisites(plan: Plan) -> dict[str, list[str]]:
 
 
 def _places(before: Mapping[str, list[str]]) -> dict[str, tuple[float, float]]:
-    """Tasks that can begin together as a column of cards, each card level with what it waits for: top left corners, in pixels.
+    """Return the top left corner of each card, in pixels. Tasks that can begin together form a column. Each card is
+    level with its prerequisites.
 
-    Raises `graphlib.CycleError` for tasks that wait for each other.
+    Raises `graphlib.CycleError` if tasks wait for each other.
     """
     rows: dict[str, float] = {}
     columns: list[list[str]] = []
@@ -102,7 +103,7 @@ def _whose(task: Task, language: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """Words that Mermaid takes for nothing else."""
+    """Escape `words` for a Mermaid label."""
     for char, code in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
         words = words.replace(char, code)
     return " ".join(svg.shown(words).split())
