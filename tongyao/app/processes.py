@@ -1,4 +1,4 @@
-"""Reading processes: lists, summaries, and what each party may see of one (docs/protocol.md §6)."""
+"""Reads processes: lists, summaries, and the view of each party (docs/protocol.md §6)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from tongyao.records.repositories import Repositories
 
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
-"""Characters of a record of which a view takes no more than some tens of milliseconds."""
+"""Characters of a record whose view is made within some tens of milliseconds."""
 
 
 class WaitsFor(Value):
-    """One thing that is asked: of whom (empty: an operator), what, and by when. `round`: or the revision of the plan.
+    """An open ask to a person (`alias`) or to an operator (empty alias). `round`: the round, or the revision of the
+    plan.
 
-    `id`: by which messages name it. `en`, `zh`: what is asked, in a sentence.
+    `id`: the id by which messages name the ask. `en`, `zh`: the question as a sentence.
     """
 
     id: str
@@ -48,11 +49,10 @@ class WaitsFor(Value):
 
 
 class ProcessSummary(Value):
-    """One process as one party may know it. `you` is your alias there; who is waited for is told to nobody else.
+    """A process as one party may know it. `you`: your alias in it. Only operators read for whom it waits.
 
-    `answers`: to the plan that holds, by alias, for demander and operators.
-    `forked_from`: of a fork its origin.
-    `demander`, `waiting`, `waits` and what follows them is for operators.
+    `answers`: answers to the current plan by alias, for demander and operators. `forked_from`: the origin of a fork.
+    `demander`, `waiting`, `waits`, `root`, `depth` and `updated_at` are for operators.
     """
 
     id: str
@@ -105,9 +105,11 @@ async def list_processes(
     limit: int = 50,
     cursor: str | None = None,
 ) -> ProcessList:
-    """The caller's processes in this role, newest first; for operators all, for a participant's token its one.
+    """Return the caller's processes in this role, newest first. Operators get all processes; a participant's token gets
+    its one.
 
-    `origin`: only its forks. `person` is for operators: a search must not tell others who sits in which process. Raises `NotAllowed`.
+    `origin`: only forks of this process. `person` is for operators, because it reveals who takes part. Raises
+    `NotAllowed`.
     """
     permit(caller, Action.LIST_PROCESSES)
     repositories = context.repositories
@@ -127,24 +129,25 @@ async def list_processes(
 
 
 def _in_utc(at: datetime | None) -> datetime | None:
-    """A time without a zone is UTC."""
+    """Return the time in UTC if it has no zone."""
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
 
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
-    """One process; with the names of those outside who answered model calls of it, which all in it are shown."""
+    """Return the summary of a process, with the names of outside answerers of its model calls, which all parties may
+    read."""
     names = await _answerers(context, access.process.id)
     return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names})
 
 
 async def _answerers(context: Reading, process_id: str) -> tuple[str, ...] | None:
-    """Who has answered model calls from outside, by name; None where nobody has."""
+    """Return the names of outside answerers of model calls; None if there are none."""
     manifest = await context.repositories.seats.manifest(process_id)
     return tuple(sorted(manifest.get("answerers", {}))) or None
 
 
 async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
-    """Summaries in the order of `accesses`. The number of queries does not depend on their number."""
+    """Return summaries in the order of `accesses`. The number of queries does not depend on the number of processes."""
     asks: dict[str, list[InboxRow]] = {}
     for ask in await context.repositories.inbox.open_in([access.process.id for access in accesses]):
         asks.setdefault(ask.process_id, []).append(ask)
@@ -215,12 +218,12 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
 
 
 def _shown(ask: InboxRow) -> str:
-    """The residual an ask is about. Who is invited stays unnamed: their id is not for lists."""
+    """Return the residual of an ask. The invited person's id is not shown in lists."""
     return "" if ask.ask == "consent" else ask.subject
 
 
 async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
-    """The process as this party may see it now. `access`: whose row was just read."""
+    """Return the process as this party may see it now. `access`: with a row that was just read."""
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
     record = await context.repositories.record(access.process, own=[alias])
@@ -229,7 +232,8 @@ async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
 
 
 async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
-    """Words come into the record when the gate closes. Until then they are the text of a message."""
+    """Return the party's words in the open round. They are in the record only after the gate closed; until then they
+    are in a message."""
     taken = any(turn.round == view.round for turn in view.own or ())
     if view.phase is not Phase.CRYSTALLIZING or taken or view.left:
         return None
@@ -240,7 +244,8 @@ async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
-    """Like `read_access.for_party`. Of long texts it takes seconds: then it is made beside the event loop, for one person one at a time."""
+    """Like `read_access.for_party`. Views of long texts take seconds, so a thread makes them, one at a time per
+    person."""
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()
@@ -248,13 +253,13 @@ async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -
 
 
 def _words_in(record: Record) -> int:
-    """Characters of all texts of a record that are searched for names when a view is made."""
+    """Return the number of characters in a record that are searched for names when a view is made."""
     parts = (record.tension, *record.observations, *record.projections, *record.plans, *record.deliveries)
     return sum(map(_chars, parts)) + sum(map(len, record.answer_words.values()))
 
 
 def _chars(value: object) -> int:
-    """Characters of all strings in a model."""
+    """Return the number of characters of all strings in a model."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, tuple):
@@ -263,14 +268,14 @@ def _chars(value: object) -> int:
 
 
 async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:
-    """As `party_view`, with the names of those outside who answered model calls of it."""
+    """Like `party_view`, with the names of outside answerers of model calls."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     view = await party_view(context, access)
     return view.model_copy(update={"answered_by": await _answerers(context, process_id)})
 
 
 async def read_candidates(context: Reading, caller: Caller, process_id: str) -> list[CandidateRow]:
-    """The people the field found, with its reasons: for the demander to choose among."""
+    """Return the people whom the field found, with the reasons. Only the demander may read them."""
     await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     return await context.repositories.seats.candidates(process_id)
 

@@ -1,7 +1,7 @@
-"""Quotas of one person: open processes, versions of a profile, tokens, characters, model calls of a day.
+"""Quotas of one person: open processes, versions of a profile, tokens, characters, and model calls of a day.
 
-Operators have no quotas; the day budget alone holds for them too, unless they run a command on the machine. A check that counts
-rows stands in the block of `writing` that stores the next one: two requests that count before either has stored would both be let through.
+Operators have no quotas. The day budget applies to them too, except on the machine. A check that counts rows must be in
+the block of `writing` that stores the next row. Otherwise two concurrent requests could both pass the check.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tongyao.protocol.model.projection import EndpointKind
 
 
 async def check_open_processes(context: AppContext, caller: Caller, demander: str) -> None:
-    """Raises `QuotaReached` where another process would be too many."""
+    """Raises `QuotaReached` if the demander has the most open processes."""
     most = context.options.most_open_processes
     if caller.operator:
         return
@@ -32,7 +32,8 @@ async def check_open_processes(context: AppContext, caller: Caller, demander: st
 
 
 async def check_chosen(context: AppContext, caller: Caller, demander: str, choices: Iterable[Choice]) -> None:
-    """Nobody's inbox is filled by choosing them. Raises `QuotaReached` where somebody is chosen as `human` or `agent` once too often."""
+    """Limit how often one person is chosen as `human` or `agent`, so that their inbox is not flooded. Raises
+    `QuotaReached`."""
     by_hand = [choice.profile_id for choice in choices if choice.endpoint is not EndpointKind.PROXY]
     if caller.on_the_machine or not by_hand:
         return
@@ -47,7 +48,7 @@ async def check_chosen(context: AppContext, caller: Caller, demander: str, choic
 
 
 async def check_profile(context: AppContext, caller: Caller, profile_id: str, *, chars: int) -> None:
-    """`chars`: of the next version. Raises `QuotaReached`."""
+    """`chars`: length of the next version. Raises `QuotaReached`."""
     most = context.options.most_versions
     known = await context.repositories.profiles.known([profile_id])
     if not caller.operator and known.get(profile_id, 0) >= most:
@@ -56,7 +57,7 @@ async def check_profile(context: AppContext, caller: Caller, profile_id: str, *,
 
 
 async def check_storage(context: AppContext, caller: Caller, person: str, *, chars: int) -> None:
-    """`chars`: to be stored beside what is kept of this person. Raises `QuotaReached`."""
+    """`chars`: length of the text that is added to the person's stored texts. Raises `QuotaReached`."""
     most = context.options.most_stored_chars
     if caller.operator or not chars:
         return
@@ -65,7 +66,7 @@ async def check_storage(context: AppContext, caller: Caller, person: str, *, cha
 
 
 async def check_tokens(context: AppContext, caller: Caller, person: str) -> None:
-    """Raises `QuotaReached` where another token would be too many. Sessions of browsers and personal links are not counted."""
+    """Raises `QuotaReached` if the person has the most tokens. Browser sessions and personal links are not counted."""
     most = context.options.most_tokens
     if caller.operator:
         return
@@ -76,7 +77,7 @@ async def check_tokens(context: AppContext, caller: Caller, person: str) -> None
 
 
 async def check_day_budget(context: AppContext, caller: Caller, demander: str) -> None:
-    """Raises `QuotaReached` where the model calls of this day (UTC) leave nothing for another process."""
+    """Raises `QuotaReached` if a day budget (UTC) for model calls is used up."""
     if caller.on_the_machine:
         return
     budgets = context.day_budgets
@@ -96,8 +97,8 @@ async def check_day_budget(context: AppContext, caller: Caller, demander: str) -
 
 
 async def oldest_model_step(client: Client) -> float:
-    """Seconds for which the oldest model step has waited for a worker. 0 where nothing waits, or the server does not say:
-    then starting fails, or waits, by itself (docs/operations.md §8)."""
+    """Return the seconds for which the oldest model step has waited for a worker. 0 if none waits or the server does
+    not answer; then the start itself fails or waits (docs/operations.md §8)."""
     try:
         return (await describe_queue(client, MODELS_QUEUE, seconds=2.0)).waiting_seconds
     except RPCError:
@@ -105,9 +106,9 @@ async def oldest_model_step(client: Client) -> float:
 
 
 async def check_backlog(context: AppContext, caller: Caller) -> None:
-    """Refuse a new process while model steps have waited too long. Commands on the machine are not refused.
+    """Refuse a new process while model steps wait too long. Commands on the machine are not refused.
 
-    Raises `Unavailable`: nothing was stored.
+    Raises `Unavailable`; nothing was stored.
     """
     if caller.on_the_machine:
         return

@@ -1,4 +1,4 @@
-"""The context of use cases that only read the records. An `AppContext` is one of these, too."""
+"""The context of use cases that only read the records. `AppContext` implements it too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Reading(Protocol):
-    """Has the records."""
+    """A context with the repositories of the records."""
 
     @property
     def repositories(self) -> Repositories: ...
@@ -18,6 +18,6 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class RecordsContext:
-    """The records and nothing else: for commands that need no Temporal client."""
+    """A context with only the records, for commands that need no Temporal client."""
 
     repositories: Repositories

@@ -1,7 +1,8 @@
-"""Standing tensions: what stayed unresolved waits in its scene until somebody comes for it (docs/protocol.md §7.8).
+"""Standing tensions: unresolved tensions that wait in their scene for a suitable person (docs/protocol.md §7.8).
 
-A demander says what waits, and in which words; they answer with `approve_residual` that names the ask. Whoever is in the scene may read
-the visible ones that they might answer, and step forward. `standing_look` finds who comes.
+The demander decides which tensions wait and with which words, and answers candidates with an `approve_residual` that
+names the ask. People of the scene may read visible standing tensions that match their profile, and step forward.
+`standing_look` finds candidates.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from tongyao.records.process.standing import DAYS, MOST_STANDING, PER_WEEK, Stan
 from tongyao.records.repositories import Repositories
 
 MOST_SHOWN: Final = 20
-"""Standing tensions that somebody is shown because they might answer them."""
+"""Most standing tensions that a person is shown as matches."""
 
 
 class KeepLookingBody(Body):
-    """Whether a tension of an ended process, or one for which too few were found, waits in the scene for somebody to come.
+    """Whether a tension waits in the scene: a tension of an ended process, or one for which too few people were found.
 
-    What is left out stays as it is.
+    Omitted fields keep their values.
     """
 
     residual: Id = Field(
@@ -70,7 +71,8 @@ class KeepLookingBody(Body):
 
 
 class StandingView(Value):
-    """A standing tension of yours. `tension`: as others may read it; `process_id`: in which it stayed open; `child`: what took it up."""
+    """Your standing tension. `tension`: as others may read it. `process_id`: its process. `child`: the process that
+    took it up."""
 
     id: str
     process_id: str
@@ -85,7 +87,8 @@ class StandingView(Value):
 
 
 class AnswerableView(Value):
-    """A standing tension that you might answer. Whose it is, is not told. `sentence`: your own, near `part` of the tension."""
+    """A standing tension that matches your profile, without its demander. `sentence`: your sentence nearest to `part`
+    of the tension."""
 
     id: str
     scene: str
@@ -99,15 +102,16 @@ class StandingList(Value):
     answerable: tuple[AnswerableView, ...]
 
 
-# ---- in which words it waits
+# ---- the text of a standing tension
 
 
 async def in_words_that_may_leave(
     repositories: Repositories, row: ProcessRow, residual: Residual | None, now: datetime
 ) -> StandingTension | None:
-    """A residual as it waits; in its place what the process itself asked, where it holds items of people who do not allow that.
+    """Return a residual as a standing tension, or the process's own tension if an owner of a cited item does not allow
+    it.
 
-    What others said in a closed room does not leave it. None where the tension was never confirmed.
+    Words from a closed room do not leave it without consent. None if the tension was never confirmed.
     """
     people = await _owners(repositories, row, residual) if residual is not None else []
     if residual is None or not await _all_allow(repositories, row.scene_id or "", people):
@@ -137,7 +141,7 @@ def _standing(row: ProcessRow, residual: str, text: str, now: datetime, people: 
 
 
 async def _owners(repositories: Repositories, row: ProcessRow, residual: Residual) -> list[str]:
-    """Whose items a residual rests on. Where a source is no item, that may be everybody in the room."""
+    """Return the people on whose items a residual rests. If a source is no item, these are all participants."""
     seats = {seat.alias: seat.person for seat in await repositories.seats.seats(row.id) if seat.alias != DEMANDER}
     cited = {speaker_of(source) for source in residual.sources if not source.startswith("T/")}
     everybody = not residual.sources or "" in cited
@@ -145,13 +149,14 @@ async def _owners(repositories: Repositories, row: ProcessRow, residual: Residua
 
 
 async def _all_allow(repositories: Repositories, scene: str, people: Sequence[str]) -> bool:
-    """Whether all of these let their proxy speak in this scene: what was said for them may then be read in it."""
+    """Whether all these people allow their proxy in this scene, so that the scene may read words that were said for
+    them."""
     known = await repositories.consents.standing(people, scene) if people else {}
     return all(person in known and known[person].consent is Consent.ALLOW for person in people)
 
 
 async def waiting_in(repositories: Repositories, scene: str, now: datetime) -> list[StandingTension]:
-    """The standing tensions of a scene that may be read in it, the oldest first."""
+    """Return the standing tensions of a scene that may be read in it, oldest first."""
     rows = await repositories.standing.waiting(scene, now)
     known = await repositories.consents.standing(sorted({person for row in rows for person in row.people}), scene)
     allow = {person for person, consent in known.items() if consent.consent is Consent.ALLOW}
@@ -159,7 +164,8 @@ async def waiting_in(repositories: Repositories, scene: str, now: datetime) -> l
 
 
 async def words_of(repositories: Repositories, rows: Sequence[StandingTension]) -> dict[str, Tension]:
-    """The words of standing tensions by id, without where they come from: the id of the process tells that two belong together."""
+    """Return the tensions by id of the standing tension. Their lineage is removed, because the process id would show
+    that two belong together."""
     texts = await repositories.texts.get_many([], known=[row.text_id for row in rows])
     return {
         row.id: Tension.model_validate_json(words).model_copy(update={"lineage": None})
@@ -168,11 +174,12 @@ async def words_of(repositories: Repositories, rows: Sequence[StandingTension]) 
     }
 
 
-# ---- who reads it
+# ---- reading standing tensions
 
 
 async def read_standing(context: AppContext, caller: Caller) -> StandingList:
-    """The caller's own standing tensions, and those of their scene that they might answer, by their own profile alone."""
+    """Return the caller's own standing tensions, and those of their scene that match their profile. No other profile
+    has an influence."""
     permit(caller, Action.READ_STANDING)
     repositories, search = context.repositories, context.people_search
     own = [await _view(repositories, row) for row in await repositories.standing.of_demander(caller.person)]
@@ -193,16 +200,17 @@ async def read_standing(context: AppContext, caller: Caller) -> StandingList:
 
 
 async def _visible_to(repositories: Repositories, person: str) -> tuple[Profile | None, list[StandingTension]]:
-    """A person's profile, and the standing tensions of others that they may read. No profile, no standing tensions."""
+    """Return a person's profile, and the standing tensions of others that they may read; none without a profile."""
     profile = (await repositories.profiles.get_many([person])).get(person)
     rows = [] if profile is None else await waiting_in(repositories, profile.scene_id, datetime.now(UTC))
     return profile, [row for row in rows if row.visible and row.demander != person]
 
 
 async def step_forward(context: AppContext, caller: Caller, id: str) -> None:
-    """Be a candidate for a visible standing tension of one's scene. Repeating it changes nothing, and nobody is told whether it did.
+    """Make the caller a candidate for a visible standing tension of their scene. Idempotent. The reply does not show
+    whether they were one already.
 
-    Raises `NotFound` for one that is not visible to the caller, as for one that does not exist.
+    Raises `NotFound` both if it does not exist and if the caller may not see it.
     """
     permit(caller, Action.STEP_FORWARD)
     repositories = context.repositories
@@ -224,13 +232,13 @@ async def _view(repositories: Repositories, row: StandingTension) -> StandingVie
     )
 
 
-# ---- what its demander decides
+# ---- decisions of the demander
 
 
 async def keep_looking(context: AppContext, caller: Caller, process_id: str, body: KeepLookingBody) -> StandingView:
-    """Have a tension of one's process wait, as the body says, or no longer.
+    """Let a tension of the caller's process wait, or stop its waiting.
 
-    Raises `BadInput`, `QuotaReached`, `NotFound`; `NotAllowed` where an operator brings words.
+    Raises `BadInput`, `QuotaReached`, `NotFound`. Raises `NotAllowed` if an operator gives a text.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.KEEP_LOOKING)
     repositories, row, now = context.repositories, access.process, datetime.now(UTC)
@@ -267,7 +275,8 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
 async def _words_to_wait_in(
     context: AppContext, access: ProcessAccess, body: KeepLookingBody, waits: StandingTension | None, now: datetime
 ) -> tuple[str, list[str]]:
-    """The text in which it waits, and whose items are in it: the demander's words; those in which it waits already; else the residual's."""
+    """Return the id of the text that waits, and the owners of items in it. The text is, in this order: the demander's
+    new words, the current text, or the residual."""
     repositories, row, residual = context.repositories, access.process, None
     if body.residual != OWN_TENSION:
         try:
@@ -289,7 +298,7 @@ async def _words_to_wait_in(
 
 
 async def _own_words(context: AppContext, access: ProcessAccess, residual: str, tension: Tension) -> str:
-    """Store a tension in the words of its demander; returns the text that others read."""
+    """Store a tension in its demander's words. Returns the id of the text that others read."""
     repositories, row = context.repositories, access.process
     await check_names(tension.names, found=(), texts=tension.lines(), tension=tension)
     words = tension.model_dump_json()
@@ -305,10 +314,11 @@ async def _own_words(context: AppContext, access: ProcessAccess, residual: str, 
 async def answer_candidate(
     context: AppContext, access: ProcessAccess, ask: str, *, begin: bool
 ) -> str | SelectParticipantsBody:
-    """Begin a process with a candidate and those who were found before, or not with this one.
+    """Start a process with a candidate and the earlier candidates, or refuse this candidate (`begin` false).
 
-    Returns the id of the process; empty for a no; or, where the process itself still waits for people, the message that selects them: call
-    `taken_up` when it applied. A repetition begins the same process. Raises `NotFound`, `BadInput`.
+    Returns the id of the process, or an empty string after a refusal. If the process itself is in `selecting`, returns
+    the message that selects the people; the caller then calls `taken_up` after it was applied. A repeated call returns
+    the same process. Raises `NotFound`, `BadInput`.
     """
     repositories, row = context.repositories, access.process
     found = await repositories.standing.match(row.id, ask)
@@ -336,7 +346,7 @@ async def answer_candidate(
 
 
 async def taken_up(repositories: Repositories, process_id: str, ask: str, by: str) -> None:
-    """Note which process was begun with a candidate: the standing tension waits no longer."""
+    """Record which process was started with a candidate, and close the standing tension."""
     found, now = await repositories.standing.match(process_id, ask), datetime.now(UTC)
     if found is not None:
         async with writing(repositories, Caller(), found[0].demander):
@@ -347,7 +357,8 @@ async def taken_up(repositories: Repositories, process_id: str, ask: str, by: st
 async def _found_so_far(
     repositories: Repositories, row: ProcessRow, standing: StandingTension, match: StandingMatch
 ) -> list[str]:
-    """The candidate; those of whom the demander was told before and did not refuse; who was in the room, or was found for it."""
+    """Return the candidate, the earlier candidates that the demander did not refuse, and the people who were in the
+    room or were found for it."""
     told = [one for one in await repositories.standing.matches(standing.id) if one.asked_at and one.begun is not False]
     if standing.residual == OWN_TENSION:
         before = [one.profile_id for one in await repositories.seats.candidates(row.id, round_number=0)]
@@ -362,7 +373,8 @@ async def _found_so_far(
 
 
 async def _begin(context: AppContext, access: ProcessAccess, standing: StandingTension, named: Sequence[str]) -> str:
-    """The child for a residual; a process of its own for what the process itself asked, and where the tree has no room for a child."""
+    """Start the child of a residual. For the process's own tension, or if the tree has no room for a child, start a
+    separate process."""
     repositories, row = context.repositories, access.process
     if standing.residual != OWN_TENSION:
         people = tuple(Choice(profile_id=person) for person in named)

@@ -1,4 +1,5 @@
-"""The look: what stays of processes waits, and who is new is held against what waits (docs/protocol.md §7.8). A schedule repeats it."""
+"""The scheduled search for standing tensions: stores the tensions that wait, and compares new people with them
+(docs/protocol.md §7.8)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tongyao.records.repositories import Repositories
 
 
 async def look(context: AppContext, *, now: datetime | None = None) -> dict[str, int]:
-    """Bring everything up to date: what waits, who is new, whom to ask. Repeating it changes nothing. Returns counts."""
+    """Store new standing tensions, find candidates among new people, and open asks. Idempotent. Returns counts."""
     now = now or datetime.now(UTC)
     repositories, search = context.repositories, context.people_search
     counts = {"standing": 0, "people": 0, "asked": 0}
@@ -45,7 +46,8 @@ async def look(context: AppContext, *, now: datetime | None = None) -> dict[str,
 
 
 async def _what_stays(repositories: Repositories, row: ProcessRow, now: datetime) -> list[StandingTension]:
-    """What of a process waits without being told to: what nobody took up or refused, or what too few were found for."""
+    """Return the tensions of a process that wait by default: residuals that nobody took up or refused, or the tension
+    for which too few people were found."""
     settings = ProcessSettings.model_validate(row.settings)
     if row.scene_id is None or settings.residuals is Residuals.OFF or row.outcome in (Phase.CANCELLED, Phase.FAILED):
         return []
@@ -66,7 +68,8 @@ async def _candidates(
     tensions: Sequence[StandingTension],
     people: Mapping[str, int],
 ) -> list[StandingMatch]:
-    """Who of these people answers which of these standing tensions; of several the one with the best score. Who said `never` answers none."""
+    """Return a match for each person who fits a standing tension; of several, the one with the best score. People who
+    said `never` have none."""
     near = await search.tensions_near({row.id: row.text_id for row in tensions}, scene=scene, people=people)
     wanted = [row for row in tensions if row.id in near]
     words, best = await words_of(repositories, wanted), dict[str, StandingMatch]()

@@ -1,4 +1,5 @@
-"""Starting processes (docs/protocol.md §3.1). All input is checked first; then the row is written, then the workflow started."""
+"""Starts processes (docs/protocol.md §3.1). All input is checked first. Then the row is written and the workflow is
+started."""
 
 from __future__ import annotations
 
@@ -62,17 +63,19 @@ from tongyao.records.reconcile import Reconciliation
 from tongyao.texts.catalogue import in_both
 
 MAX_INTENT_CHARS: Final = 20_000
-"""A raw intent is a few sentences; longer descriptions belong into a profile."""
+"""Longest intent, in characters. Longer descriptions belong in a profile."""
 _NAMESPACE: Final = UUID("b6a4f2a8-6f0f-5b5f-8f6b-1a2d3c4e5f60")
 _MAX_SECONDS: Final = 366 * 24 * 3600
 _MAX_NUMBER: Final = 10**12
 _ON_THE_MACHINE_ONLY: Final = frozenset({"proxy_seconds", "aliases_as_named"})
 _NOT_SETTABLE: Final = frozenset({"strategy"})
-"""`strategy` in the settings is the id of a text. Callers send the text itself, so that nobody names another's text."""
+"""`strategy` in the settings is the id of a text. Callers send the text itself, so that nobody can name another
+person's text."""
 
 
 class StartProcessBody(Body):
-    """Start of a process: your intent in one or a few sentences, with the people to ask, or the scene to find them in."""
+    """Start of a process: your intent in one or a few sentences, with the people to ask, or the scene in which to find
+    them."""
 
     intent: str = Field(min_length=1, max_length=MAX_INTENT_CHARS)
     scene: Id | None = None
@@ -86,9 +89,9 @@ class StartProcessBody(Body):
 
 
 async def start_process(context: AppContext, caller: Caller, body: StartProcessBody, *, key: str | None) -> str:
-    """Start a process and return its id. The same key of the same demander is the same process.
+    """Start a process and return its id. The same key of the same demander returns the same process.
 
-    Raises `BadInput` and other `Problem`s; then nothing was stored and nothing started.
+    Raises `BadInput` and other `Problem`s; then nothing was stored or started.
     """
     permit(caller, Action.START_PROCESS)
     if not caller.operator and body.demander not in (None, caller.person):
@@ -126,7 +129,7 @@ async def _announce(
     tension: Tension | None,
     signal_key: str,
 ) -> ProcessInput:
-    """Store the texts and the row of a process, and what its workflow is to be started with."""
+    """Store the texts, the row and the budget of a process. Returns the input of its workflow."""
     texts = context.repositories.texts
     intent_id = await texts.put(demander, "intent", body.intent.strip(), id=process_text_id(process_id, "intent"))
     if strategy := body.strategy.strip():
@@ -156,7 +159,8 @@ async def _announce(
 
 
 async def open_budget(context: AppContext, caller: Caller, start: ProcessInput) -> None:
-    """The budget of a process that the caller starts. The demander's day counts unless it is started on the machine."""
+    """Open the budget of a process that the caller starts. It counts towards the demander's day unless it is started on
+    the machine."""
     person, settings = None if caller.on_the_machine else start.demander, start.settings
     await context.repositories.budgets.open(
         start.process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
@@ -172,7 +176,7 @@ async def _is_announced(context: AppContext, process_id: str) -> bool:
 
 
 def process_id_of(demander: str, key: str) -> str:
-    """The id of the process that this demander starts under this key."""
+    """Return the id of the process that this demander starts with this key."""
     return "c-" + uuid5(_NAMESPACE, "\x1f".join((demander, key))).hex[:16]
 
 
@@ -184,11 +188,11 @@ async def start_child(
     caller: Caller = ANONYMOUS,
     participants: Sequence[Choice] = (),
 ) -> str:
-    """Start the child for a residual tension of a process that has ended; returns its id. A repetition finds the same child.
+    """Start the child for a residual tension of an ended process, and return its id. A repeated call returns the same
+    child.
 
-    `caller`: the demander, authorized already, or an operator. `participants`: named already; else the field looks for them.
-
-    A process that runs starts its children itself: send it `approve_residual`. Raises `BadInput`.
+    `caller`: the authorized demander, or an operator. `participants`: named people; if empty, the field searches for
+    people. A running process starts its children itself, after `approve_residual`. Raises `BadInput`.
     """
     try:
         async with writing(context.repositories, caller):
@@ -200,9 +204,10 @@ async def start_child(
 
 
 async def start_announced(context: AppContext, *, older_than: float = 0.0) -> list[str]:
-    """Start the workflows of processes that were announced, `older_than` seconds ago, and never started; returns the ids.
+    """Start the workflows of processes that were announced at least `older_than` seconds ago and never started. Returns
+    their ids.
 
-    Raises, when all were tried, what one of them failed with.
+    If a start fails, its error is raised after all were tried.
     """
 
     async def start(process_id: str) -> None:
@@ -215,13 +220,13 @@ async def start_announced(context: AppContext, *, older_than: float = 0.0) -> li
 
 
 async def workflow_status(context: AppContext, process_id: str) -> WorkflowExecutionStatus | None:
-    """The status of the workflow; None when the server does not know it (never started, or its retention is over)."""
+    """Return the status of the workflow; None if the server does not know it (never started, or expired)."""
     described = await if_known(context.client.get_workflow_handle(process_id).describe())
     return described.status if described is not None else None
 
 
 async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
-    """Start the workflow of an announced process; repeating it is harmless. Raises `Unavailable` where the server does not answer."""
+    """Start the workflow of an announced process. Idempotent. Raises `Unavailable` if the server does not answer."""
     attributes = TypedSearchAttributes(
         [
             SearchAttributePair(SearchAttributeKey.for_keyword(SearchAttribute.SCENE), start.scene or "-"),
@@ -243,7 +248,7 @@ async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
             priority=Priority(fairness_key=start.fairness_key(context.fair_by)),
         )
     except WorkflowAlreadyStartedError:
-        pass  # an earlier try did start it
+        pass  # an earlier attempt started it
     except RPCError as error:
         if error.status is RPCStatusCode.INVALID_ARGUMENT:
             raise
@@ -256,7 +261,7 @@ async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
 
 
 def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> ProcessSettings:
-    """The installation's defaults with the changes of the body. Raises `BadInput`."""
+    """Return the installation's defaults with the changes of the body. Raises `BadInput`."""
     usual = {"language": language_of(body.intent), **context.process_defaults.model_dump(exclude={"language"})}
     return settings_of(context, caller, body.settings, usual)
 
@@ -264,7 +269,8 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
 def settings_of(
     context: AppContext, caller: Caller, given: Mapping[str, Any], usual: Mapping[str, Any]
 ) -> ProcessSettings:
-    """The usual settings with those that are given, and with budgets unless the caller is on the machine. Raises `BadInput`."""
+    """Return the settings `usual` with those in `given`, and with budgets unless the caller is on the machine. Raises
+    `BadInput`."""
     unknown = sorted(set(given) - set(ProcessSettings.model_fields))
     if unknown:
         near = [
@@ -292,7 +298,7 @@ def settings_of(
 
 
 def _check_setting(name: str, value: object) -> None:
-    """Refuse what a caller may not set, and numbers that a calendar, a budget or a database cannot hold."""
+    """Refuse settings that a caller may not set, and numbers too large for a calendar, a budget or the database."""
     if name in _NOT_SETTABLE:
         raise BadInput("unknown_setting", f"{name} is not a setting: send it as a field of its own", field=name)
     try:
@@ -305,32 +311,34 @@ def _check_setting(name: str, value: object) -> None:
 
 
 def _fill_budgets(context: AppContext, values: dict[str, Any]) -> None:
-    """Set the budgets that are not set. A process that somebody starts over the network always has both."""
+    """Set missing budgets. A process that is started over the network always has both."""
     for name, usual in (("token_budget", context.options.token_budget), ("cost_budget", context.options.cost_budget)):
         if values.get(name) is None:
             values[name] = min(usual, context.ceilings.of(name) or usual)
 
 
 def _check_ceiling(context: AppContext, name: str, value: object) -> None:
-    """Refuse what only the machine's command line may set, and what is above the installation's ceiling. Raises `BadInput`."""
+    """Refuse settings that are permitted only on the machine's command line, and values above the installation's limit.
+    Raises `BadInput`."""
     if name in _ON_THE_MACHINE_ONLY:
         raise BadInput("not_settable", f"{name} is set for the whole installation: leave it out", field=name)
     check_ceiling(context, name, value, field=name)
 
 
 def check_ceiling(context: AppContext, name: str, value: object, *, field: str) -> None:
-    """Refuse a value above the installation's ceiling for the setting `name`. Raises `BadInput`."""
+    """Refuse a value above the installation's limit for the setting `name`. Raises `BadInput`."""
     most = context.ceilings.of(name)
     if most is None or not isinstance(value, int | float | str | Decimal):
         return
-    with suppress(ArithmeticError, ValueError):  # what is no number is refused as such
+    with suppress(ArithmeticError, ValueError):  # a value that is no number is refused later
         if Decimal(str(value)) > most:
             en, zh = in_both("app", "refusal.above_ceiling", field=field, most=f"{most:,}")
             raise BadInput("above_ceiling", en, field=field, zh=zh, most=f"{most:,}")
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
-    """Raises `BadInput` unless there is an intent, and these participants, or this scene, can make a process."""
+    """Raises `BadInput` or `NotFound` unless the intent is not empty, and the participants or the scene can form a
+    process."""
     refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")

@@ -1,4 +1,4 @@
-"""Answers of Temporal, which may not know what it is asked about."""
+"""Requests to Temporal about workflows that it may not know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ T = TypeVar("T")
 
 
 async def if_known(asked: Awaitable[T]) -> T | None:
-    """The answer; None where the server knows nothing of this name, or its retention is over. Raises `RPCError`."""
+    """Return the answer; None if the server does not know the workflow, or its history has expired. Raises
+    `RPCError`."""
     try:
         return await asked
     except RPCError as error:
@@ -24,7 +25,8 @@ async def if_known(asked: Awaitable[T]) -> T | None:
 
 
 async def delete_history(client: Client, workflow_id: str, run_id: str = "") -> None:
-    """The server deletes it in its own time. Nothing happens where its retention was over. Raises `RPCError`."""
+    """Request the deletion of a history, which the server executes later. An unknown workflow is ignored. Raises
+    `RPCError`."""
     workflow = WorkflowExecution(workflow_id=workflow_id, run_id=run_id)
     request = DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=workflow)
     await if_known(client.workflow_service.delete_workflow_execution(request))

@@ -1,4 +1,4 @@
-"""Work on many people or processes: if one fails, the others are still done."""
+"""Runs a function for many people or processes. If it fails for one, it still runs for the others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ log = structlog.get_logger()
 
 
 async def try_each(ids: Iterable[str], do: Callable[[str], Awaitable[object]], *, what: str) -> list[str]:
-    """Call `do` with each id, also where it failed for one before; returns the ids.
+    """Call `do` with each id, also after a failure. Returns the ids for which it succeeded.
 
-    Raises the first error when all were tried; `Unavailable` and `DatabaseUnreachable`, which would meet all, at once.
+    Raises the first error after all ids were tried. `Unavailable` and `DatabaseUnreachable`, which would affect all,
+    are raised at once.
     """
     done: list[str] = []
     failed: Exception | None = None

@@ -1,4 +1,4 @@
-"""Why a process waits: read from the workflow itself, and shown to each party as far as it may know."""
+"""The reasons why a process waits, read from the workflow and shown to each party as far as permitted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from tongyao.texts.catalogue import catalogue, worded
 
 
 class Why(Value):
-    """`sentence`: for whoever asks, in the language of the process. `until`: when the wait for others ends at the latest, where
-    there is such a date and the reader is not waited for. `reasons`: for operators, with aliases.
-    """
+    """`sentence`: the answer, in the language of the process. `until`: the latest end of the wait for others, if there
+    is such a date and the reader is not waited for. `reasons`: for operators, with aliases."""
 
     sentence: str
     until: datetime | None = None
@@ -32,21 +31,21 @@ class Why(Value):
 
 
 async def read_why(context: AppContext, caller: Caller, process_id: str, *, language: str = "") -> Why:
-    """Like `why_for`, of a caller."""
+    """Like `why_for`, for a caller."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
     return await why_for(context, access, language=language)
 
 
 async def why_for(context: AppContext, access: ProcessAccess, *, language: str = "") -> Why:
-    """`language`: by default that of the process. Operators are told of roles that no worker has.
+    """`language`: by default that of the process. Operators also read which roles have no worker.
 
-    Raises `NotFound` for a process without a workflow, `Unavailable` where no worker answers.
+    Raises `NotFound` if the process has no workflow, `Unavailable` if no worker answers.
     """
     process_id = access.process.id
     language = language or access.process.language
     if access.process.ended_at is not None:
         return Why(sentence=worded(catalogue("app"), "zh" if language == "zh" else "en", "picture.ended"))
-    if access.role is not Role.OPERATOR:  # many look at one process; the few operators get an answer of their own
+    if access.role is not Role.OPERATOR:  # many people read one process, so the state is cached
         transition = (process_id, access.process.run_id, access.process.seq)
         state = await context.states.get(transition, lambda: _state(context, process_id))
         return Why(
@@ -72,7 +71,7 @@ async def _state(context: AppContext, process_id: str) -> State:
 
 
 async def _missing(client: Client, queues: Collection[str]) -> list[str]:
-    """Return the roles of these queues without a worker, each with advice; none if the server does not answer."""
+    """Return advice for each role of these queues without a worker; nothing if the server does not answer."""
     try:
         return [role.missing for role in await read_roles(client, sorted(queues)) if role.missing]
     except RPCError:

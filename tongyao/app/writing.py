@@ -1,7 +1,7 @@
-"""The transaction of a write: a credential counts when something is stored, not when the request began.
+"""The transaction of a write. It checks the credential at the time of storing.
 
-A request is authenticated at its head. Its body may follow minutes later, and in the meantime its token is revoked, its session is
-closed or its person is erased. So every use case that stores something for a caller does it in a block of `writing`.
+A request is authenticated when its head arrives. Its body may arrive minutes later, after its token was revoked, its
+session was closed or its person was erased. So every use case that stores data for a caller uses a block of `writing`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _NEW_ONE: Final = "an operator makes a new one on the machine (`tongyao token cr
 
 @asynccontextmanager
 async def writing(repositories: Repositories, caller: Caller, person: str = "") -> AsyncIterator[None]:
-    """Whatever the block asks of the records is one transaction, in which the caller's credential counts.
+    """Run the block in one transaction in which the caller's credential is valid.
 
-    No two blocks for one person run at a time, so a block may count what somebody has and add to it. The block must not wait for
-    anything slow, and must not ask two things at the same time.
+    Blocks for one person do not run concurrently, so a block may count a person's rows and add to them. The block must
+    not wait for slow operations, and must not run queries concurrently.
 
-    `caller`: whose token, session or link is checked, and locked with the token that opened it. One without an `id`, and whoever
-    runs a command on the machine, has none. `person`: for whom something is stored; by default the caller.
+    `caller`: their token, session or link is checked and locked, together with the token that opened it. A caller
+    without an `id`, or on the machine, has none. `person`: the person for whom data is stored; by default the caller.
 
-    Raises `Unauthenticated` where the credential was revoked or has expired since the request began, `Gone` where the person was erased.
+    Raises `Unauthenticated` if the credential was revoked or has expired, `Gone` if the person was erased.
     """
     owner = person or caller.person
     async with one_at_a_time(repositories.pool, f"person/{owner or caller.id}"):
@@ -42,7 +42,7 @@ async def writing(repositories: Repositories, caller: Caller, person: str = "") 
 
 
 def check_token(token: Token | None) -> Token:
-    """The token, which is good. Raises `Unauthenticated` when there is none, or it is no longer good."""
+    """Return the token if it is valid. Raises `Unauthenticated` if it is missing or not valid."""
     if token is None:
         raise Unauthenticated("token_unknown", "this token is unknown: check that it is complete")
     if token.revoked_at is not None:

@@ -1,4 +1,5 @@
-"""The types that cross Temporal: names, inputs and outputs of workflows, activities, updates and signals. All modules are public.
+"""The types that cross Temporal: names, inputs and outputs of workflows, activities, updates and signals. All modules
+are public.
 
-`process` has those of a crystallization process, `maintenance`, `reindex` and `recitation` those of the other workflows.
+`process` has the types of a process. `maintenance`, `reindex` and `recitation` have those of the other workflows.
 """

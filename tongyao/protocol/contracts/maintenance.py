@@ -1,7 +1,7 @@
 """Names and types of maintenance: duties that keep records, workflows and backups in order (docs/operations.md §11).
 
-Each duty has a Temporal Schedule, whose id names it. The workflow takes no input: a schedule keeps its action's input for years, and an
-encrypted one could not be read any more after its master key was retired.
+Each duty has a Temporal Schedule, whose id names the duty. The workflow takes no input. A schedule keeps its action's
+input for years, and an encrypted input could not be read after its master key was retired.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAINTENANCE: Final = "Maintenance"
 """The workflow type of all duties."""
 
 MAINTENANCE_QUEUE: Final = PROCESS_QUEUE
-"""Polled by the role that has the database and calls nobody outside."""
+"""The queue of the workers that use only the database and call no outside service."""
 
 
 class Duty(StrEnum):
-    """The duties of maintenance. Repeating a duty is harmless, so a run that was missed is not made up for."""
+    """The duties of maintenance. They are idempotent, so a missed run needs no replacement."""
 
     SWEEP = "sweep"
     RECONCILE = "reconcile"
@@ -44,12 +44,13 @@ PURPOSES: Final[dict[Duty, str]] = {
 
 
 def schedule_id(duty: Duty) -> str:
-    """Also the id of the workflows that it starts, before the time that Temporal adds."""
+    """Return the id of the schedule. It is also the start of the ids of its workflows, to which Temporal appends the
+    time."""
     return f"tongyao-{duty.value}"
 
 
 def duty_of(workflow_id: str) -> Duty:
-    """The duty of a workflow that a schedule has started."""
+    """Return the duty of a workflow that a schedule started."""
     return Duty(workflow_id.split("-")[1])
 
 
@@ -58,7 +59,7 @@ class DutyInput(Value):
 
 
 class DutyReport(Value):
-    """Counts of a duty, by closed words. No ids and no texts: Temporal and metrics show them."""
+    """Counts of a duty, by fixed words. No ids and no texts, because Temporal and metrics show them."""
 
     counts: dict[str, int] = Field(default_factory=dict)
 

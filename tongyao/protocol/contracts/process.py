@@ -1,6 +1,6 @@
 """Names and types by which workflows, activities and clients address each other (docs/protocol.md §12).
 
-Inputs and outputs hold references and counts only: whatever stands here ends up in Temporal's history.
+Inputs and outputs contain only references and counts, because they are stored in Temporal's history.
 """
 
 from __future__ import annotations
@@ -35,22 +35,24 @@ MODELS_QUEUE: Final = "tongyao-models"
 FIELD_QUEUE: Final = "tongyao-field"
 
 ROLES: Final[dict[str, str]] = {PROCESS_QUEUE: "process", MODELS_QUEUE: "models", FIELD_QUEUE: "field"}
-"""Task queue → the role of the workers that poll it; workers of the role `all` poll every queue (docs/operations.md §3)."""
+"""Task queue → role of the workers that poll it. Workers of the role `all` poll every queue (docs/operations.md §3)."""
 
 QUEUE_PATIENCE: Final = timedelta(minutes=20)
-"""Time that a step waits for a worker before the process is suspended and says which role is missing. Longer than the backlog at which no
-process is started any more (15 minutes): work that only waits its turn is not put back to the end of the queue. Steps of the process's own
-queue have no such bound, since without a worker there the workflow does not run either."""
+"""Time that a step waits for a worker before the process is suspended and reports the missing role. It is longer than
+the backlog at which no process is started (15 minutes), so a step that only waits for its turn keeps its place in the
+queue. Steps on the process queue have no such limit, because without a worker there the workflow does not run
+either."""
 
 
 class Readable(str):
-    """A summary of a workflow, step or timer, which stays plain in the Temporal UI. So it names no person and quotes nobody."""
+    """A summary of a workflow, step or timer that is not encrypted in the Temporal UI. It contains no name and no text
+    of a person."""
 
     __slots__ = ()
 
 
 class SearchAttribute:
-    """Custom search attributes; they must be registered before a worker polls (docs/operations.md)."""
+    """Custom search attributes. They must be registered before a worker polls (docs/operations.md §2)."""
 
     PHASE: Final = "TongyaoPhase"
     ROUND: Final = "TongyaoRound"
@@ -73,7 +75,7 @@ SEARCH_ATTRIBUTES: Final[dict[str, str]] = {
 
 
 class ForkSeat(Value):
-    """Who sits in a fork, under the alias they have in its origin."""
+    """A seat of a fork, under the alias of the origin."""
 
     alias: str
     choice: Choice
@@ -87,7 +89,7 @@ class ForkSeat(Value):
 
 
 class Fork(Value):
-    """What a fork takes over from its origin (docs/forks.md). Nobody is asked anything in it."""
+    """The data that a fork takes over from its origin (docs/forks.md). A fork asks no person."""
 
     origin: str
     round: int = Field(default=1, ge=1, description="Rounds before it are the origin's, turn by turn.")
@@ -102,7 +104,7 @@ class Fork(Value):
     concluded: int = Field(default=0, description="The round after which the demander asked for the plan; 0: none.")
 
     def takes(self, step: str, round_number: int) -> bool:
-        """Whether an answer of the origin may be taken for a step. `round_number`: 0 outside the rounds."""
+        """Whether an answer of the origin may be copied for a step. `round_number`: 0 outside the rounds."""
         if not self.again or step in ("formulate", "deliver"):
             return True
         order = ("project", "observe", "plan")
@@ -114,15 +116,16 @@ class Fork(Value):
 _AFTER_ALL_ROUNDS: Final = 1_000
 
 NO_WORDS: Final = "no_words_in_origin"
-"""The count of a turn that lapsed because a fork asked somebody who has no words in its origin for this round."""
+"""Counter of turns that lapsed because the fork needed a person's words that the origin does not have for this
+round."""
 
 
 FairBy = Literal["demander", "scene"]
-"""By whom processes take turns in a queue (docs/operations.md §8)."""
+"""The unit among which workers are shared evenly (docs/operations.md §8)."""
 
 
 class ProcessInput(Value):
-    """The input of a process. The row in `processes` exists before the workflow does."""
+    """The input of a process. The row in `processes` is written before the workflow is started."""
 
     process_id: str
     scene: str = ""
@@ -150,13 +153,13 @@ class ProcessInput(Value):
         return self.lineage.depth if self.lineage else 0
 
     def fairness_key(self, by: FairBy) -> str:
-        """A digest, since Temporal shows it unencrypted. A process without a scene goes by its demander."""
+        """Return a digest, because Temporal shows the key unencrypted. A process without a scene uses its demander."""
         whose = f"scene/{self.scene}" if by == "scene" and self.scene else f"demander/{self.demander}"
         return hashlib.sha256(f"{self.signal_key}/{whose}".encode()).hexdigest()[:16]
 
     @property
     def summary(self) -> str:
-        """The summary of this process in the Temporal UI; without a text of anybody."""
+        """The summary of this process in the Temporal UI. It contains no text of a person."""
         origin = f"residual of {self.lineage.parent}" if self.lineage else "raw intent"
         if self.fork:
             origin = f"fork of {self.fork.origin} from round {self.fork.round}"
@@ -166,7 +169,7 @@ class ProcessInput(Value):
 
 
 def people_of(choices: Sequence[Choice]) -> str:
-    """`5 people, 2 of them human`: how many take part, and how many of them are not spoken for by a proxy."""
+    """Return the number of people and of those without a proxy, such as `5 people, 2 of them human`."""
     kinds = [
         f"{count} of them {kind}"
         for kind in ("human", "agent")
@@ -185,7 +188,7 @@ class ProcessResult(Value):
 
 
 class ActivityInput(Value):
-    """Every side effect first writes the transitions that led to it."""
+    """Input of every activity. `outbox`: the transitions before this step, which it writes first."""
 
     process_id: str
     outbox: Outbox | None = None
@@ -194,14 +197,14 @@ class ActivityInput(Value):
 
 
 class ModelOutput(Value):
-    """Use of a model call. `out_of_budget`: the tree's budget could not cover it, so it was not made."""
+    """Use of a model call. `out_of_budget`: the call was not made, because the tree's budget could not cover it."""
 
     spent: Spent = Spent()
     out_of_budget: bool = False
 
 
 class Pending(Value):
-    """Output of a model step whose calls wait for answers from outside: the ids of these calls."""
+    """Output of a model step that waits for answers from outside: the ids of its waiting calls."""
 
     waiting_calls: tuple[str, ...]
 
@@ -223,7 +226,7 @@ class DiscoverInput(ActivityInput):
 
 
 class Candidate(Value):
-    """Somebody the field found. The reasons, with their texts, are in the records."""
+    """A person whom the field found. The reasons, with their texts, are in the records."""
 
     profile_id: str
     perspective: str
@@ -239,7 +242,7 @@ class DiscoverOutput(Value):
 
 
 class ProposeInput(ActivityInput):
-    """Search for people near what is open after a round, whom the demander may add."""
+    """Search for people for the open points after a round. The demander may add them."""
 
     scene: str
     round: int
@@ -248,7 +251,7 @@ class ProposeInput(ActivityInput):
 
 
 class FreezeInput(ActivityInput):
-    """Freeze what the newly seated will be read from: the manifest's part of each."""
+    """Seat people, and freeze the profile versions that are read for them."""
 
     choices: tuple[Choice, ...]
     aliases: tuple[str, ...] = Field(description="One for each choice, in the same order.")
@@ -261,30 +264,31 @@ class FreezeInput(ActivityInput):
 
 
 def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:
-    """Return the least number of newcomers who are seated: at first the quorum, and at least one; for additions one.
+    """Return the least number of newcomers who are seated.
 
-    Whoever agreed to be one of several is not left alone with the demander; who was asked as the only one has agreed to it.
+    For the first seats this is the quorum, at least one; for additions one. If several were expected, nobody is left
+    alone with the demander, because they agreed to a room of several.
 
     Args:
         quorum: of the process.
         later: whether rounds have been held.
         others: participants besides the demander.
-        expected: likewise, with everybody who was chosen now.
+        expected: the same, including everybody who was chosen now.
     """
     fewest = 1 if later else max(1, quorum)
     return max(fewest, ROOM_OF_OTHERS - others) if expected >= ROOM_OF_OTHERS else fewest
 
 
 class FreezeOutput(Value):
-    """The seated participants. Without `seats` too few of the chosen were left: others were erased, or took their consent back."""
+    """The seated participants. Empty if too few of the chosen people remained, after erasures or withdrawn consents."""
 
     seats: tuple[Seat, ...]
 
 
 class TurnInput(Value):
-    """One turn: what a person or their agent said, or a proxy's, which is asked.
+    """One turn: words of a person or their agent, or a turn of a proxy that is asked.
 
-    A proxy's turn of the demander, who has no seat, answers the gaps that ask the demander.
+    If the demander has no seat, a proxy's turn of the demander answers the gaps that ask `P00`.
     """
 
     alias: str
@@ -297,7 +301,7 @@ class TurnInput(Value):
 
 
 class ProjectInput(ActivityInput):
-    """Turns of one round that are brought into the record side by side, each blind to the others."""
+    """Turns of one round that are brought into the record concurrently. None reads the others."""
 
     round: int
     turns: tuple[TurnInput, ...]
@@ -321,7 +325,7 @@ class ObserveInput(ActivityInput):
 
 
 class ObserveOutput(ModelOutput):
-    """The part of an observation that the process needs, and figures for people, which decide nothing."""
+    """The part of an observation that the process needs, and figures for people. No decision depends on the figures."""
 
     verdict: Verdict
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
@@ -357,7 +361,8 @@ class BranchInput(ActivityInput):
 
 
 class BranchOutput(Value):
-    """The child that was announced, or why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`, `cancelled`."""
+    """The announced child, or the reason why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`,
+    `nothing`, `cancelled`."""
 
     child: ProcessInput | None = None
     reason: str = ""
@@ -373,25 +378,25 @@ class DeliverOutput(ModelOutput):
 
 
 class RememberInput(ActivityInput):
-    """After the plan: what was used of these participants' long profiles strengthens their memories."""
+    """After the plan: strengthen the indexes of these participants' long profiles with the passages that were used."""
 
     aliases: tuple[str, ...]
 
 
 class ConsentInput(ActivityInput):
-    """The chosen people, whose consents are looked up."""
+    """The chosen people whose consents are looked up."""
 
     choices: tuple[Choice, ...]
     others_expected: int = Field(ge=1, description="So many would sit beside the demander if all of them took part.")
 
     @property
     def alone(self) -> bool:
-        """Whether somebody would be the only participant beside the demander."""
+        """Whether a person would be the only participant besides the demander."""
         return self.others_expected < ROOM_OF_OTHERS
 
 
 class ConsentOutput(Value):
-    """Profile ids. Who is in none of the lists takes part without being asked, and a proxy may speak for them."""
+    """Profile ids. People in none of the lists take part without being asked, and a proxy may speak for them."""
 
     ask: tuple[str, ...] = ()
     refused: tuple[str, ...] = Field(default=(), description="They take no part.")
@@ -401,7 +406,7 @@ class ConsentOutput(Value):
 
 
 class CheckDeadlineInput(ActivityInput):
-    """Somebody's time is over: is there a message of theirs that has not arrived?"""
+    """Check, after a deadline has passed, whether a message of the person is stored and not delivered."""
 
     lanes: tuple[str, ...] = Field(description="Lanes that their messages come by.")
     since: datetime = Field(description="When they were asked.")
@@ -419,12 +424,12 @@ class CancelChildrenInput(ActivityInput):
 
 
 class RecordInput(ActivityInput):
-    """Writes the outbox alone: for transitions after which nothing else happens soon."""
+    """Write only the outbox. Used for transitions that no other step follows soon."""
 
 
 @dataclass(frozen=True)
 class ActivityContract(Generic[InputT, OutputT]):
-    """An activity by its name and types; who implements it is not known here."""
+    """An activity by name and types, independent of its implementation."""
 
     name: str
     input: type[InputT]
@@ -433,7 +438,7 @@ class ActivityContract(Generic[InputT, OutputT]):
 
 @dataclass(frozen=True)
 class ModelActivity(ActivityContract[InputT, OutputT]):
-    """The activity of a model step, from which it has its name, its time-out and its number of calls."""
+    """The activity of a model step. The step determines its timeout and its number of calls."""
 
     step: Step[Any, Any]
 
@@ -455,30 +460,31 @@ RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
 
 def queue_of(contract: ActivityContract[Any, Any]) -> str:
-    """The task queue of a step: that of its role."""
+    """Return the task queue of a step, which is that of its role."""
     if isinstance(contract, ModelActivity):
         return MODELS_QUEUE
     return FIELD_QUEUE if contract in (DISCOVER, PROPOSE) else PROCESS_QUEUE
 
 
 def start_worker(role: str) -> str:
-    """Return the advice for a role that nobody polls."""
+    """Return the advice for a role without a polling worker."""
     return f"start a worker with `python worker.py {role}`"
 
 
 def rules_marker(logic: int) -> str:
-    """Name of the marker in the history of a run that follows these rules; Temporal indexes it as `TemporalChangeVersion`."""
+    """Return the name of the marker in the history of a run with these rules. Temporal indexes it as
+    `TemporalChangeVersion`."""
     return f"logic-{logic}"
 
 
 STATE_QUERY: Final = "state"
-"""The query that returns the whole `State` of a process, so that the records can be made of it again."""
+"""The query that returns the whole `State` of a process, from which the records can be rebuilt."""
 
 OPERATOR_NEEDED: Final = "OperatorNeeded"
 """Type of the activity failure that suspends a process instead of failing its step."""
 
 STEP_FAILED: Final = "StepFailed"
-"""Type of the activity failure that no repetition mends; its message says what to do."""
+"""Type of an activity failure that retries cannot repair. Its message states the remedy."""
 
 REFUSED: Final = "Refused"
 """Type of the failure with which an update is refused; its first detail is the `Verdict`."""

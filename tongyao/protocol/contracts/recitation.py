@@ -1,4 +1,4 @@
-"""Names and types of the recitation workflow: a profile version, recited in the background level by level."""
+"""Names and types of the recitation workflow, which indexes a profile version in the background, level by level."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RECITATION_QUEUE: Final = FIELD_QUEUE
 
 
 class RecitationInput(Value):
-    """A profile and its version; its text stays in the records.
+    """A profile and its version. The text stays in the records.
 
-    `passes`, `encoder`: what a seek called for (docs/highway.md); else as the installation is set.
+    `passes`, `encoder`: as a search requested them (docs/highway.md); by default those of the installation.
     """
 
     profile_id: str
@@ -27,7 +27,7 @@ class RecitationInput(Value):
 
     @property
     def workflow_id(self) -> str:
-        """One recitation per profile version, passes and encoder: a second start finds the first."""
+        """The id for profile version, passes and encoder. A second start finds the first workflow."""
         parts = ["recitation", self.profile_id, str(self.version)]
         if self.encoder:
             parts.append(hashlib.blake2b(self.encoder.encode(), digest_size=4).hexdigest())
@@ -37,7 +37,7 @@ class RecitationInput(Value):
 
 
 class RecitationProgress(Value):
-    """`level`: the last recited level, by name (empty: none yet); `done`: the memory can be sought in."""
+    """`level`: name of the last indexed level (empty: none yet). `done`: whether the profile can be searched."""
 
     level: str = ""
     done: bool = False

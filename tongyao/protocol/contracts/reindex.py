@@ -1,4 +1,5 @@
-"""Names and types of the re-index workflow: one scene, one kind of encoder, filled beside the live index, then switched."""
+"""Names and types of the re-index workflow. It fills a new index of one scene and one kind of encoder, then makes it
+live."""
 
 from __future__ import annotations
 
@@ -16,11 +17,12 @@ REINDEX_QUEUE: Final = FIELD_QUEUE
 Kind = Literal["lexical", "model"]
 
 BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
-"""People of one batch: seconds of work, so that little is done twice."""
+"""People of one batch, which takes seconds. A retry repeats at most one batch."""
 
 
 class ModelSpec(Value):
-    """The parameters of an encoder with weights; kept with the index, so that the same encoder fills and queries it."""
+    """The parameters of an encoder with weights. They are stored with the index, so the same encoder fills and queries
+    it."""
 
     model: str = Field(description="A name on the model hub, or a folder.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
@@ -30,7 +32,7 @@ class ModelSpec(Value):
 
 
 class ReindexInput(Value):
-    """`model`: None is the one the worker is set to. `per_second`: people at most; None: as fast as it goes."""
+    """`model`: None is the model in the worker's settings. `per_second`: most people per second; None: no limit."""
 
     scene: str
     kind: Kind = "lexical"
@@ -40,12 +42,13 @@ class ReindexInput(Value):
 
     @property
     def workflow_id(self) -> str:
-        """One at a time for each scene and kind: a second start finds the first."""
+        """The id for scene and kind. A second start finds the first workflow."""
         return f"reindex-{self.scene}-{self.kind}"
 
 
 class ReindexProgress(Value):
-    """Progress of a re-index: `held` of `people` are in index `index`, `batch` of them just now; `live`: it is searched."""
+    """Progress of a re-index: index `index` has `held` of `people`, `batch` of them from the last batch. `live`:
+    whether it is searched."""
 
     index: int = 0
     encoder: str = ""

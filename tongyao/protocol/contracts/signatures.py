@@ -1,7 +1,7 @@
 """Signatures of messages and signals (docs/protocol.md §8.2): the bytes that are signed.
 
-Whoever reaches Temporal can send a workflow anything. Where Temporal lets in everybody on the machine, only what carries a signature
-of this installation acts for somebody.
+A client that reaches Temporal can send anything to a workflow. If everybody on the machine can reach Temporal, a
+message acts for a person only with a signature of this installation.
 """
 
 from __future__ import annotations
@@ -16,36 +16,39 @@ from tongyao.protocol.model.messages import Message
 from tongyao.protocol.model.value import Value
 
 SIGNED: Final = "signed"
-"""The key of a signal's payload under which its signature stands."""
+"""The key of a signal's payload that contains its signature."""
 
 NOT_SIGNED: Final = "NotSigned"
-"""Type of the failure of an update without a valid signature. It is no verdict: the message may be delivered again."""
+"""Type of the failure of an update without a valid signature. It is no verdict, so the message may be delivered
+again."""
 
 LONGEST_SECONDS: Final = 7 * 24 * 3600
-"""A signature of a signal is good for so long at most."""
+"""Longest validity of a signal's signature."""
 
 
 class SignalSignature(Value):
-    """`nonce`: a signal is taken once under it. `expires`: seconds since 1970. `signature`: base64."""
+    """`nonce`: accepted once. `expires`: Unix time in seconds. `signature`: base64."""
 
     nonce: str = Field(min_length=16, max_length=64)
     expires: int = Field(ge=0)
     signature: str = Field(max_length=100)
 
     def stands_at(self, now: datetime) -> bool:
-        """Whether it has not expired, and was not made for longer than any may be."""
+        """Whether the signature has not expired, and its validity is not longer than permitted."""
         return 0 < self.expires - now.timestamp() <= LONGEST_SECONDS
 
 
 def signal_bytes(process_id: str, kind: str, payload: dict[str, JsonValue], nonce: str, expires: int) -> bytes:
-    """`payload`: without its signature. Raises `ValueError` for what is not JSON."""
+    """Return the signed bytes of a signal; the signature in `payload` is left out. Raises `ValueError` if it is not
+    JSON."""
     return _bytes(
         "signal", process_id, kind, {key: value for key, value in payload.items() if key != SIGNED}, nonce, expires
     )
 
 
 def message_bytes(process_id: str, message: Message) -> bytes:
-    """Fields at their defaults are left out, so that a version which adds a field signs the same bytes."""
+    """Return the signed bytes of a message. Fields at their defaults are left out, so a version that adds a field signs
+    the same bytes."""
     given = message.model_dump(mode="json", exclude_defaults=True, exclude={"signature"})
     return _bytes("message", process_id, message.kind, given)
 

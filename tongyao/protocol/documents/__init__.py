@@ -1,4 +1,4 @@
-"""Documents made of a record: Markdown of tension, observations and plan, a delivery's page, and the tasks of a plan as data.
+"""Documents made from a record: Markdown of tension, observations and plan, the page of a delivery, and tasks as data.
 
 Public: `markdown`, `plan_page`, `plan_answers`, `plan_machine`, `delivery_page`.
 """

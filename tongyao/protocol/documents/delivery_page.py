@@ -1,4 +1,4 @@
-"""One participant's part of a plan, laid out for them (docs/plans.md). Pure."""
+"""The page of one participant's part of a plan (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ WORDS: Final = table("protocol", "delivery")
 
 
 def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
-    """The delivery as Markdown. `plan`: the one that it is a part of."""
+    """Return the delivery as Markdown. `plan`: the plan of the delivery."""
     return markdown(delivery_page(delivery, plan))
 
 
 def delivery_page(delivery: Delivery, plan: Plan) -> Page:
-    """The delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `waits`, `open`, `lacking`, `answer`."""
+    """Return the delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `waits`, `open`,
+    `lacking`, `answer`."""
     language: Language = "zh" if delivery.language == "zh" else "en"
     words = WORDS[language]
     notes = Footnotes(language, plan.references, reader=delivery.alias)
@@ -78,7 +79,7 @@ def delivery_page(delivery: Delivery, plan: Plan) -> Page:
 
 
 def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[PageEntry, ...]:
-    """That the plan has no part for the reader; where they spoke for themselves and nothing of it is cited, what they said."""
+    """State that the plan has no part for the reader. If the plan cites none of their words, list those words."""
     said = [source.text for source in plan.unused if speaker_of(source.id) == reader]
     if not said or reader in speakers(plan.cited()):
         return (PageEntry(text=words["no_part"]),)
@@ -89,7 +90,7 @@ def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[PageEnt
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]:
-    """Return the steps of the reader that wait for those of others, and the reverse."""
+    """Return which steps of the reader wait for steps of others, and the reverse."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
     told: list[str] = []
@@ -108,7 +109,7 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:
-    """Return the entry of a request to the reader, noted as unsaid if none of their own words offers it."""
+    """Return the note of an entry. A request to the reader is marked `unsaid` if none of their own words offers it."""
     if kind == "asked" and claim.sources and reader not in speakers(claim.sources):
         return notes.mark("unsaid", claim.sources, claim.doubt)
     return notes.of_claim(claim)

@@ -1,4 +1,4 @@
-"""Numbers the sources of a page's entries, so that no id stands in a sentence. Pure."""
+"""Numbers the sources of a page's entries, so that sentences contain no ids. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tongyao.texts.catalogue import table
 SAYS: Final = table("protocol", "notes")
 LABELS: Final = table("protocol", "sources")
 _NOTE_UNITS: Final = 150
-"""The most that a note shows of one source: CJK characters or words. The plan's references hold all of it."""
+"""Most units of one source in a note. The plan's references contain the full text."""
 _ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
 
 
 class Footnotes:
-    """One note for each different set of sources, in the order in which they are first asked for."""
+    """One note for each distinct set of sources, in the order of first use."""
 
     def __init__(self, language: Language, references: Iterable[Source], *, reader: str = "") -> None:
-        """`reader`: the alias of the person the page is written to, who is called "you"."""
+        """`reader`: the alias of the person who reads the page and is called "you"."""
         self._language, self._reader = language, reader
         self._texts = {source.id: source.text for source in references}
         self._numbers: dict[tuple[NoteKind, tuple[str, ...], str], int] = {}
@@ -34,7 +34,7 @@ class Footnotes:
         return self.mark(kind, claim.sources, claim.doubt)
 
     def mark(self, kind: NoteKind, sources: Iterable[str], doubt: str = "") -> int:
-        """The number of the note. 0 where there is nothing to say: no source, and none is missing."""
+        """Return the number of the note, or 0 if no note is needed."""
         named = tuple(sources)
         if kind == "unsupported":
             named, doubt = (), ""

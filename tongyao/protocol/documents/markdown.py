@@ -16,7 +16,7 @@ _NAMES: Final = table("protocol", "names")
 
 
 def tension_markdown(tension: Tension, language: str = "en") -> str:
-    """The four lenses and the audit of their sufficiency."""
+    """Return the four lenses, the grade and the missing lenses."""
     told: Language = "zh" if language == "zh" else "en"
     words, missing = _LENSES[told], ", ".join(tension.audit.missing()) or _LENSES[told]["nothing"]
     lines = [words["title"].format(grade=tension.grade.value), ""]
@@ -28,7 +28,7 @@ def tension_markdown(tension: Tension, language: str = "en") -> str:
 
 
 def projection_markdown(projection: Projection, language: Language = "en") -> str:
-    """Every item with its id, kind, quotes and what it is about."""
+    """Return every item with its id, kind, quotes and references."""
     words, outcome = _WORDS[language], _named(projection.outcome, language)
     lines = [words["projection"].format(alias=projection.alias, round=projection.round, outcome=outcome), ""]
     lines += [_item(item, language) for item in projection.items]
@@ -51,7 +51,7 @@ def _item(item: Item, language: Language) -> str:
 
 
 def observation_markdown(observation: Observation, language: Language = "en") -> str:
-    """The verdict and the words for the participants, then everything that the round states, each with id and sources."""
+    """Return the verdict and the words for the participants, then all statements of the round with ids and sources."""
     words, verdict = _WORDS[language], _named(observation.verdict, language)
     lines = [words["observation"].format(round=observation.round, verdict=verdict), ""]
     lines += [text for part in (observation.why, observation.words) if part.strip() for text in (part.strip(), "")]

@@ -1,6 +1,6 @@
-"""A text for people as data: sections, entries, numbered notes on what each entry rests on; and the same as Markdown. Pure.
+"""A text for people as data: sections, entries, and numbered notes on the sources of each entry. Pure.
 
-The console renders pages; `markdown` writes them for files, terminals and people's own agents.
+The console renders pages. `markdown` converts them to Markdown for files, terminals and people's own agents.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 NoteKind = Literal["sources", "concluded", "unsupported", "unsaid"]
-"""`sources`: the words it rests on. `concluded`: its author concludes it from them. `unsupported`: nothing in the record says
-it. `unsaid`: something is asked of the reader that nothing they said offers."""
+"""`sources`: the entry rests on these words. `concluded`: the author concludes it from them. `unsupported`: no source.
+`unsaid`: a request to the reader that nothing in the reader's words offers."""
 
 
 class NoteLine(Value):
-    """One source: whose words (`P05, round 1, item 3`), and the words; these are empty where the reader may not see them."""
+    """One source: its place (`P05, round 1, item 3`) and its text. The text is empty if the reader may not see it."""
 
     id: str
     label: str
@@ -25,7 +25,8 @@ class NoteLine(Value):
 
 
 class Footnote(Value):
-    """Sources of an entry. `doubt`: why code doubts that the sources say it; empty when it does not."""
+    """Sources of an entry. `doubt`: the reason why code doubts that the sources support the entry; empty if it does
+    not."""
 
     number: int
     kind: NoteKind
@@ -35,7 +36,8 @@ class Footnote(Value):
 
 
 class PageEntry(Value):
-    """One statement. `label` before it (`Gets`), `remark` after it (`offered by P05, not agreed`), `note`: a number or 0."""
+    """One statement. `label` is before it (`Gets`), `remark` after it (`offered by P05, not agreed`). `note`: a number,
+    or 0."""
 
     text: str
     label: str = ""
@@ -44,7 +46,7 @@ class PageEntry(Value):
 
 
 class Group(Value):
-    """Entries under a heading of their own. `alias`: the person it is about. `ref`: the residual it is about."""
+    """Entries under one heading. `alias`: the person of the group. `ref`: the residual of the group."""
 
     heading: str = ""
     alias: str = ""
@@ -53,7 +55,7 @@ class Group(Value):
 
 
 class PageSection(Value):
-    """`kind`: what it answers, the same in every language."""
+    """A section. `kind`: its topic, independent of the language."""
 
     kind: str
     heading: str
@@ -62,7 +64,7 @@ class PageSection(Value):
 
 
 class Page(Value):
-    """`lead`: the first line. `sections`: the body. `notes` and `appendix` follow it under `notes_heading`."""
+    """A page. `lead`: the first line. `sections`: the body. `notes` and `appendix` follow it under `notes_heading`."""
 
     title: str
     language: Language = "en"
@@ -75,9 +77,9 @@ class Page(Value):
 
 
 def markdown(page: Page) -> str:
-    """The page as Markdown. Every source has one number; entries name numbers in brackets, and the sources are listed at the end.
+    """Return the page as Markdown. Entries name numbers of sources in brackets, and the sources are listed at the end.
 
-    Markdown's own footnotes are not used: views strip them as link definitions, and terminals do not show them.
+    Markdown's own footnotes are not used: some viewers drop them, and terminals do not show them.
     """
     sources = {line.id: line for note in page.notes for line in note.lines}
     numbers = {id: number for number, id in enumerate(sources, 1)}
@@ -114,7 +116,8 @@ def _entry(entry: PageEntry, marks: Mapping[int, str], language: Language) -> st
 
 
 def _mark(note: Footnote, numbers: Mapping[str, int], language: Language) -> str:
-    """` [2, 5]`, ` [the plan concludes this itself, from 2, 5–8]`, ` [nothing in the record says this]`."""
+    """Return the mark of a note, such as ` [2, 5]`, ` [the plan concludes this itself, from 2, 5–8]`, ` [nothing in the
+    record says this]`."""
     named = ", ".join(_ranges([numbers[line.id] for line in note.lines]))
     apart, colon = ("；", "：") if language == "zh" else ("; ", " ")
     says = colon.join(part for part in (note.says, named) if part)
@@ -122,7 +125,7 @@ def _mark(note: Footnote, numbers: Mapping[str, int], language: Language) -> str
 
 
 def _ranges(numbers: Iterable[int]) -> list[str]:
-    """`numbers` in order, three or more that follow each other as a range."""
+    """Return the sorted numbers. Three or more consecutive numbers become a range."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:

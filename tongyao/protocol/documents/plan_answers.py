@@ -1,6 +1,7 @@
-"""Answers to a plan in words: the last section of its page, one sentence, one cell of a table, one's own answer. Pure.
+"""Answers to a plan in words: the last section of its page, one sentence, a table cell, and the reader's own answer.
+Pure.
 
-Every text that says who has answered what takes its words from here.
+All texts about answers use this module.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ _WORDS: Final = table("protocol", "answers")
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
-"""Whether a plan is answered by the person whose part of it is read: not yet; waited for; possible and not waited for, because
-their proxy spoke; given; no longer, and they gave none; or no longer, and nobody waited for it, because their proxy spoke."""
+"""The state of the reader's own answer. `later`: not yet possible. `asked`: waited for. `possible`: possible, but not
+waited for, because their proxy spoke. `given`. `over`: no longer possible and not given. `unasked`: no longer possible,
+and nobody waited for it."""
 _OWN: Final = table("protocol", "own_answer")
 
 
 class GivenAnswer(Value):
-    """One person's answer to the current plan. `decision`: commit, decline, propose; `erased`: of somebody
-    who was erased since; empty: no answer, or none yet.
+    """One person's answer to the current plan. `decision`: commit, decline, propose; `erased` if the person was erased;
+    empty without an answer.
 
-    `name`: where the reader may know it. `words`: what they wrote with it.
+    `name`: set if the reader may know it. `words`: the text of the answer.
     """
 
     alias: str
@@ -37,13 +39,13 @@ class GivenAnswer(Value):
 
 
 def answers_section(answers: Sequence[GivenAnswer], language: Language) -> PageSection | None:
-    """A group for each decision, with everybody who made it; None where nobody is asked."""
+    """Return a group for each decision, with the people who made it; None if nobody is asked."""
     words, groups = _WORDS[language], _groups(answers, language)
     return PageSection(kind="answers", heading=words["answers"], lead=words["lead"], groups=groups) if groups else None
 
 
 def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Language) -> list[PageSection]:
-    """Return the answers to each replaced plan, the latest first."""
+    """Return the answers to each replaced plan, latest plan first."""
     words = _WORDS[language]
     sections = []
     for revision in sorted({answer.revision for answer in answers}, reverse=True):
@@ -58,7 +60,8 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
 
 
 def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_open: bool = False) -> str:
-    """Return the answers in one line, and who gave none; empty if nobody has a part of the plan. `still_open`: whether the plan can be answered."""
+    """Return the answers in one line, with the people without an answer. Empty if nobody has a part. `still_open`:
+    whether the plan can be answered."""
     words = _WORDS[language]
     said = (
         words["heading"].format(
@@ -71,12 +74,12 @@ def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_ope
 
 
 def decision_in_words(decision: str, language: Language, *, still_open: bool = False) -> str:
-    """One person's answer, as it stands above those who gave it. `decision`: empty for none; `still_open`: whether it can be given."""
+    """Return the heading of a decision. `decision`: empty for none. `still_open`: whether the plan can be answered."""
     return _WORDS[language]["open" if still_open and not decision else decision]
 
 
 def own_answer_in_words(own: OwnAnswer, language: Language) -> str:
-    """Return the sentence about a reader's own answer, beside the answer itself."""
+    """Return the sentence about the reader's own answer."""
     return _OWN[language][own]
 
 
@@ -88,7 +91,7 @@ def _groups(answers: Sequence[GivenAnswer], language: Language) -> tuple[Group, 
 
 
 def _by_decision(answers: Sequence[GivenAnswer], language: Language) -> list[tuple[str, list[GivenAnswer]]]:
-    """Yield each decision that somebody made, with its heading and everybody who made it."""
+    """Return each decision that somebody made, as a heading, with the answers of this decision."""
     found = ((decision, [answer for answer in answers if answer.decision == decision]) for decision in _DECISIONS)
     return [(_WORDS[language][decision], those) for decision, those in found if those]
 

@@ -1,7 +1,8 @@
-"""A plan as a workflow machine (docs/plans.md): nodes, forwards between them, guards on these, permissions by alias. Pure.
+"""A plan as a workflow machine (docs/plans.md): nodes, forwards between them, guards of forwards, permissions by alias.
+Pure.
 
-Neutral: nothing in it belongs to one chain or product. A smart-contract workflow such as WOWOK's Machine can be made of
-it by mapping nodes to nodes, forwards to forwards, guards to its own conditions, aliases to addresses.
+It depends on no chain and no product. It can be mapped to a smart-contract workflow such as WOWOK's Machine: nodes to
+nodes, forwards to forwards, guards to conditions, aliases to addresses.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ END: Final = "end"
 class Guard(Value):
     """A condition of a forward.
 
-    `committed`: every alias in `aliases` has answered the plan with a commitment; `done`: every node in `nodes` was left;
-    `confirmed`: whoever is in `aliases` says that it was done.
+    `committed`: every alias in `aliases` has committed to the plan. `done`: every node in `nodes` was left.
+    `confirmed`: a person in `aliases` confirms that the task was done.
     """
 
     kind: Literal["committed", "done", "confirmed"]
@@ -32,7 +33,7 @@ class Guard(Value):
 
 
 class Forward(Value):
-    """A step from a node to the next, by somebody who may, when all guards hold."""
+    """A step from a node to the next by somebody with the permission, when all guards are true."""
 
     name: str
     to: str
@@ -41,7 +42,7 @@ class Forward(Value):
 
 
 class Node(Value):
-    """A state of the work. `task` is the plan's task that is under way there; empty at the start and the end."""
+    """A state of the work. `task`: the plan's task that is in progress there; empty at the start and the end."""
 
     name: str
     title: str = ""
@@ -51,14 +52,14 @@ class Node(Value):
 
 
 class Permission(Value):
-    """A permission by alias. Nobody (`aliases` empty): the task has no one yet, and its machine cannot go on there."""
+    """A permission by alias. If `aliases` is empty, the task has no assignee, and the machine cannot continue there."""
 
     name: str
     aliases: tuple[str, ...]
 
 
 class Machine(Value):
-    """A draft: it says what could be run, and runs nothing. No identities, no amounts, no addresses."""
+    """A draft that describes a workflow and runs nothing. It contains no identities, amounts or addresses."""
 
     format: Literal["tongyao-machine/1"] = FORMAT
     process: str
@@ -71,10 +72,11 @@ class Machine(Value):
 
 
 def machine_of(plan: Plan, process_id: str) -> Machine:
-    """The machine of a plan. Tasks without prerequisites begin together; the end is reached when every last one is done.
+    """Return the machine of a plan. Tasks without prerequisites begin together. The end is reached when all last tasks
+    are done.
 
-    A task may be left by its doer; the doer of the next one confirms. One that was only offered needs its doer's commitment
-    first.
+    The assignee may leave a task. The assignee of the next task confirms it. A task that was only offered needs its
+    assignee's commitment first.
     """
     names = {task.id: f"task-{at}" for at, task in enumerate(plan.tasks, 1)}
     begin = Permission(name="begin", aliases=(DEMANDER,))
@@ -106,7 +108,7 @@ def machine_of(plan: Plan, process_id: str) -> Machine:
 
 
 def _node(task: Task, plan: Plan, names: dict[str, str]) -> Node:
-    """A task with a way to each task that waits for it, or to the end."""
+    """Return the node of a task, with a forward to each task that waits for it, or to the end."""
     permission = f"do {names[task.id]}"
     forwards = tuple(
         Forward(
@@ -126,13 +128,13 @@ def _node(task: Task, plan: Plan, names: dict[str, str]) -> Node:
 
 
 def machine_schema() -> dict[str, Any]:
-    """The published JSON Schema (2020-12) of a machine."""
+    """Return the published JSON Schema (2020-12) of a machine."""
     schema = Machine.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:{FORMAT}", **schema}
 
 
 def _agreed(task: Task) -> tuple[Guard, ...]:
-    """Return the guards before a task: one that only its assignee offered needs their commitment."""
+    """Return the guards before a task. A task that only its assignee offered needs their commitment."""
     offered = task.has_doer and task.assignee != DEMANDER and not task.agreed
     return (Guard(kind="committed", aliases=(task.assignee,)),) if offered else ()
 
@@ -147,7 +149,7 @@ def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[
 
 
 def _confirmed(task: Task, after: Task) -> tuple[Guard, ...]:
-    """Whoever goes on from a task confirms it, unless it was their own."""
+    """Return the guard by which the assignee of the next task confirms this task, unless it is their own."""
     if not after.has_doer or after.assignee == task.assignee:
         return ()
     return (Guard(kind="confirmed", aliases=(after.assignee,)),)

@@ -1,7 +1,8 @@
-"""A plan laid out for a reader who has nothing else (docs/plans.md). Pure.
+"""The page of a plan, for a reader who knows no other document (docs/plans.md). Pure.
 
-The body has the order in which a reader acts: what is possible now, who does what on which condition, what to settle first, what
-stays open, what stands against it. Sources and everything else follow behind one heading.
+The sections of the body are in the order in which a reader acts: the possibilities, the tasks and conditions of each
+person, the points to settle first, the open points, the obstacles. Sources and all other parts follow under one
+heading.
 """
 
 from __future__ import annotations
@@ -23,41 +24,42 @@ from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.texts.catalogue import table
 
 BODY_UNITS: Final[Mapping[Language, int]] = {"en": 1_500, "zh": 2_500}
-"""The most that the body of a plan for at most five participants has, in units (words, or Chinese characters)."""
+"""Longest body of a plan for at most five participants, in units (words, or Chinese characters)."""
 _ROOM: Final = 5
 
 _WORDS: Final = table("protocol", "plan")
 _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
-"""Units of a step that its name repeats."""
+"""Units of a step's title that its name repeats."""
 
 
 def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
-    """The whole plan as Markdown."""
+    """Return the whole plan as Markdown."""
     return markdown(plan_page(plan, answers, earlier))
 
 
 def plan_page(
     plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = (), *, reader: str = ""
 ) -> Page:
-    """The whole plan as a page; empty sections are left out. `reader`: the alias of the person it calls "you".
+    """Return the whole plan as a page, without empty sections. `reader`: the alias of the person it calls "you".
 
-    Kinds of the sections: `possible`, `roles`, `first`, `open`, `against`, `answers`. Of the appendix: `residuals`, `unused`,
-    `answers_before`.
+    Kinds of the sections: `possible`, `roles`, `first`, `open`, `against`, `answers`. Of the appendix: `residuals`,
+    `unused`, `answers_before`.
 
     Args:
         answers: of everybody who is asked.
-        earlier: answers to the plans that this one replaced.
+        earlier: answers to replaced plans.
     """
     return addressed(_Layout(plan, answers, earlier, reader).page(), reader)
 
 
 def body_limit(language: Language, participants: int) -> int:
-    """The most units that the body of a plan may have. A larger room has more in proportion."""
+    """Return the longest permitted body of a plan, in units. It grows in proportion with more than five
+    participants."""
     return BODY_UNITS[language] * max(_ROOM, participants) // _ROOM
 
 
 def body_units(plan: Plan) -> int:
-    """The length of the body that a reader of the unanswered plan has before them, in units."""
+    """Return the length of the body of the unanswered plan, in units."""
     page = plan_page(plan)
     lead = "" if page.lead is None else page.lead.text
     texts = [page.title, lead, *page.remarks]
@@ -70,14 +72,14 @@ def body_units(plan: Plan) -> int:
 
 
 def length_remark(plan: Plan, participants: int) -> str:
-    """A sentence with the length of a body that is longer than it may be; empty for any other."""
+    """Return a sentence with the length of the body if it is too long; empty otherwise."""
     language: Language = "zh" if plan.language == "zh" else "en"
     size, limit = body_units(plan), body_limit(language, participants)
     return _WORDS[language]["long"].format(units=size, limit=limit) if size > limit else ""
 
 
 def people(plan: Plan, language: Language) -> dict[str, str]:
-    """The people of the plan by alias, with the words that tell them from all others."""
+    """Return the people of the plan by alias, with the words that distinguish them from all others."""
     return {DEMANDER: _WORDS[language]["demander"], **{role.alias: role.role for role in plan.roles if role.role}}
 
 
@@ -129,7 +131,8 @@ class _Layout:
         return PageSection(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
     def _lead(self) -> PageEntry | None:
-        """Return the first line: who has agreed, and the date that matters. None for a plan that says nothing: nobody was asked about it."""
+        """Return the first line: who has agreed, and the decisive date. None for an empty plan about which nobody is
+        asked."""
         if not (self._plan.claims() or self._plan.tasks or self._answers):
             return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]
@@ -156,7 +159,7 @@ class _Layout:
         return PageEntry(text=claim.text, label=label, note=self._notes.of_claim(claim))
 
     def _roles(self) -> tuple[Group, ...]:
-        """One group for each participant, and one for the demander where there is a task for them."""
+        """Return one group for each participant, and one for the demander if they have a task."""
         own = Role(alias=DEMANDER, role=self._words["demander"])
         roles = self._plan.roles
         if all(role.alias != DEMANDER for role in roles) and self._tasks_of(DEMANDER):
@@ -176,7 +179,7 @@ class _Layout:
         return [task for task in self._plan.tasks if task.assignee == alias and not task.question]
 
     def _first(self) -> tuple[Group, ...]:
-        """Questions, and the tasks that nobody of this process does."""
+        """Return the questions, and the tasks without an assignee in this process."""
         words, entries = self._words, []
         for task in self._plan.tasks:
             if task.has_doer and not task.question:
@@ -191,7 +194,7 @@ class _Layout:
         return (Group(entries=tuple(entries)),) if entries else ()
 
     def _task(self, task: Task, state: str, who: str = "") -> PageEntry:
-        """A task with its number, assignee, date, status and preceding steps."""
+        """Return a task with its number, assignee, date, status and preceding steps."""
         words, title, when = self._words, task.title.strip(), task.when.strip()
         if when:
             title = words["when"].format(title=title.rstrip(".。"), when=when)
@@ -230,19 +233,20 @@ class _Layout:
 
 
 def residual_group(residual: Residual, notes: Footnotes) -> Group:
-    """The change that a residual tension asks for, under its title."""
+    """Return the transition of a residual tension under its title."""
     told = PageEntry(text=residual.tension.transition, note=notes.mark("sources", residual.sources))
     return Group(heading=residual.title, ref=residual.id, entries=(told,))
 
 
 def _other_lines(tension: Tension, words: Mapping[str, str]) -> tuple[PageEntry, ...]:
-    """The lines of a residual tension besides T, without those that are missing."""
+    """Return the lines of a residual tension other than T, without missing ones."""
     lines = [("I", tension.initial_state), *(("B", barrier) for barrier in tension.barriers), ("E", tension.exchange)]
     return tuple(PageEntry(label=words[name], text=text) for name, text in lines if MISSING not in text)
 
 
 def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True) -> str:
-    """A step in a sentence about another one: its number and first words, before them the alias of its doer if `whose`."""
+    """Return the name of a step for a sentence about another step: its number and first words, after the assignee's
+    alias if `whose`."""
     task = plan.tasks[number - 1]
     short = cut(task.title.strip(), _TITLE_UNITS[language]).rstrip(" ,.;:，、；：。")
     title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
@@ -251,7 +255,8 @@ def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True
 
 
 def words_of_people(known: Mapping[str, str], language: Language) -> str:
-    """`P01: grows oysters; P02: leads a choir`. In Chinese the words stand in brackets."""
+    """Return people with their words, such as `P01: grows oysters; P02: leads a choir`. In Chinese the words are in
+    brackets."""
     if language == "zh":
         return "；".join(f"{alias}（{words}）" if words else alias for alias, words in known.items())
     return "; ".join(f"{alias}: {words}" if words else alias for alias, words in known.items())

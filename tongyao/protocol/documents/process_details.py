@@ -1,6 +1,6 @@
-"""A process and what it waits for, as the Markdown of the Temporal UI's current details. Pure.
+"""A process and its waiting reasons as Markdown, for the current details in the Temporal UI. Pure.
 
-No text of anybody stands in it (docs/operations.md §2).
+The Markdown contains no text of a person (docs/operations.md §2).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tongyao.protocol.model.projection import Outcome
 
 
 def details(state: State, now: datetime) -> str:
-    """Markdown: what the process is, what it waits for, the rounds so far, the cost."""
+    """Return Markdown with the process, the reasons why it waits, the rounds so far, and the cost."""
     lines = [
         state.start.summary,
         f"**{state.phase.value}**" + (f", round {state.round} of at most {state.round_limit}" if state.round else ""),
@@ -41,7 +41,7 @@ def details(state: State, now: datetime) -> str:
 
 
 def _rounds(state: State) -> list[str]:
-    """A table: one row for each round, one column for each participant, the catalyst last."""
+    """Return a table with a row for each round and a column for each participant. The last column is the catalyst."""
     if not state.round:
         return []
     aliases = sorted(state.seats)

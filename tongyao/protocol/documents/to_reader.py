@@ -1,4 +1,5 @@
-"""Tells a reader which words of a text are about them: everybody in it stands under an alias, the reader too. Pure."""
+"""Marks the words of a text that are about its reader. In these texts everybody, also the reader, has an alias.
+Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +19,10 @@ _SPACE_AROUND_YOU: Final = re.compile(r" ?(你(?:（P\d+）)?) ?")
 
 
 def to_reader(text: str, alias: str, language: Language) -> str:
-    """A sentence with its reader told apart: `P02 (you) has a boat`, `your boat`; `你（P02）有一条船`. Without `alias` it stays as it is.
+    """Return a sentence that addresses its reader: `P02 (you) has a boat`, `your boat`; `你（P02）有一条船`. Unchanged without
+    `alias`.
 
-    Chinese verbs are the same for everybody, so that `你` takes the place of the alias.
+    Chinese verbs are the same for all persons, so `你` replaces the alias.
     """
     if not alias or alias not in text:
         return text
@@ -40,7 +42,7 @@ def to_reader(text: str, alias: str, language: Language) -> str:
 
 
 def _begins(text: str, at: int) -> bool:
-    """Whether a sentence begins here."""
+    """Whether a sentence begins at this position."""
     before = text[max(0, at - 6) : at].rstrip("“‘\"'(")
     if not before.strip():
         return True
@@ -48,14 +50,15 @@ def _begins(text: str, at: int) -> bool:
 
 
 def called(alias: str, reader: str, language: Language) -> str:
-    """Return the name of a person in a table or a list: the demander reads `you`, a participant `you (P02)`; others keep their alias."""
+    """Return the name of a person in a table or list. The reading demander is `you`, a reading participant `you (P02)`.
+    Others keep their alias."""
     if not alias or alias != reader:
         return alias
     return (_YOU if alias == DEMANDER else _AS_PARTICIPANT)[language].format(alias=alias)
 
 
 def addressed(page: Page, reader: str) -> Page:
-    """A page as this person reads it. The words of its sources stay as they were said."""
+    """Return the page as this person reads it. The texts of sources are unchanged."""
 
     def told(sections: tuple[PageSection, ...]) -> tuple[PageSection, ...]:
         return tuple(_section(section, reader, page.language) for section in sections)

@@ -1,9 +1,11 @@
-"""The catalyst stops at visibility: no recommendation, no proposal of a private talk, no judgement of a person. Pure.
+"""Finds sentences of the catalyst that go beyond visibility: recommendations, proposals of a private talk, judgements.
+Pure.
 
-See docs/protocol.md §5.4 and docs/guards.md. The wordings are data: `wordings.en.toml` and `wordings.zh.toml`. A recommendation that
-somebody made is visible matter and stays; the same words as the catalyst's own go. So quotations, and reports such as
-"P02 said …", are left out before a sentence is judged. They are kept if another participant is named in them: put into
-somebody's mouth, "P01 and P03 should talk" is a recommendation too. Words copied from the tension, which everybody reads, are P00's.
+See docs/protocol.md §5.4 and docs/guards.md. The patterns are data: `wordings.en.toml` and `wordings.zh.toml`. The
+catalyst may quote a recommendation that somebody made, but make none of its own. So quotations and reports such as "P02
+said …" are removed before a sentence is checked. They are kept if they name another participant, because "P01 and P03
+should talk" is also a recommendation when it is attributed to somebody. Words copied from the tension, which everybody
+reads, are P00's.
 """
 
 from __future__ import annotations
@@ -26,42 +28,43 @@ _ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
 _ANY_ALIAS: Final = re.compile(_ALIAS)
 _QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\"[^\"\n]{0,400}\"")
 _NEAR: Final = 40
-"""Characters before and after a quotation in which its speaker is looked for."""
+"""Characters before and after a quotation in which its speaker is searched."""
 _WINDOW: Final = 600
 _OVERLAP: Final = 200
-"""Longer sentences are judged in pieces of so many characters, so that the time grows with their length only."""
+"""Longer sentences are checked in pieces of this many characters, so that the time grows linearly with their length."""
 _SPEAKS_BEFORE: Final = re.compile(rf"{_ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
 _SPEAKS_AFTER: Final = re.compile(
     rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{_ALIAS}|(?:is|was|are) (?:how|what) {_ALIAS})"
 )
-"""An alias shortly before a quotation, or right after it: its speaker."""
+"""An alias shortly before a quotation, or right after it, which is its speaker."""
 _BESIDE_CHINESE: Final = re.compile(
     r"(?<=[\u3400-\u9fff，。；：、！？]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u3400-\u9fff])"
 )
-"""A space between Chinese and Latin letters or digits: some writers set it, and it changes no meaning."""
+"""A space between Chinese and Latin letters or digits. Some writers set it, and it does not change the meaning."""
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’]\w+)?")
 _COPIED: Final = {"en": 5, "zh": 8}
-"""From so many words in a row on, or Chinese characters, a passage of the tension is copied and not met by chance."""
+"""Words (or Chinese characters) in a row from which a passage counts as copied from the tension."""
 _EDGES: Final = " .。!！?？;；,，:：、\n"
-"""Marks around words that are not quoted with them."""
+"""Marks around words that are not quoted with the words."""
 
 
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
-"""The place in a pattern of the tables at which another one is inserted."""
+"""The placeholder of a fragment in a pattern of the tables."""
 
 
 class Breach(NamedTuple):
-    """Why a sentence is not the catalyst's to say, and the words of it that show this."""
+    """The reason why the catalyst may not say a sentence, and the words that show it."""
 
     reason: Reason
     words: str
 
 
 class _Wordings:
-    """The patterns of one language, compiled when first used: together they take a second that only an observation needs."""
+    """The patterns of one language. They are compiled at first use, because this takes a second and only observations
+    need them."""
 
     def __init__(self, language: str, present: str) -> None:
-        """`present`: no pattern of the language matches a text without this."""
+        """`present`: a pattern that matches every text in which a pattern of the language can match."""
         self._path = Path(__file__).with_name(f"wordings.{language}.toml")
         self.present: Final = re.compile(present)
 
@@ -83,7 +86,7 @@ class _Wordings:
         }
 
     def reports(self) -> list[re.Pattern[str]]:
-        """Reports of what somebody said, wants or lacks, each with the groups `who` and `said`."""
+        """Return patterns of reports about a person's words, wishes or lacks, each with the groups `who` and `said`."""
         return self._groups["reports"]
 
     def find(self, group: str, text: str) -> re.Match[str] | None:
@@ -94,7 +97,8 @@ _LANGUAGES: Final = (_Wordings("en", r"[A-Za-z]{2}|1[:-]1"), _Wordings("zh", r"[
 
 
 def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """Complains of each sentence in any text of `draft` that recommends, judges, or proposes that some talk alone."""
+    """Yield a complaint for each sentence of `draft` that recommends, judges, or proposes that some participants talk
+    alone."""
     entries = [("relations", number, entry.text) for number, entry in enumerate(draft.relations)]
     entries += [("notes", number, entry.text) for number, entry in enumerate(draft.notes)]
     entries += [("ended", number, entry.why) for number, entry in enumerate(draft.ended)]
@@ -107,9 +111,10 @@ def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 
 def _without_copied(sentence: str, breach: Breach, request: CatalystRequest) -> str:
-    """`sentence` without the passage that holds the words of `breach`, if that is copied from the tension; else as it is.
+    """Return `sentence` without the passage around the words of `breach` if it is copied from the tension; otherwise
+    unchanged.
 
-    A passage that names a participant stays: P00 wrote the tension before anybody had a seat.
+    A passage that names a participant is kept, because P00 wrote the tension before anybody had a seat.
     """
     length = _COPIED[request.language]
     runs = {run for text in request.tension.lines() for run in _runs(_WORD.findall(text.casefold()), length)}
@@ -134,13 +139,13 @@ def _without_copied(sentence: str, breach: Breach, request: CatalystRequest) -> 
 
 
 def _runs(words: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
-    """Every `length` words in a row."""
+    """Yield all runs of `length` consecutive words."""
     return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
 @lru_cache(maxsize=1024)  # an answer is checked before and after its repair
 def breach_of(sentence: str) -> Breach | None:
-    """Return the reason why the catalyst may not say `sentence`; None when it is, or when that is not certain."""
+    """Return the reason why the catalyst may not say `sentence`; None if it may, or if code cannot be sure."""
     for part in _parts(_own_words(sentence)):
         if not _find("neutral", part) and (found := _goes_beyond(part)):
             return found
@@ -165,14 +170,14 @@ def _find(group: str, text: str) -> re.Match[str] | None:
 
 
 def _parts(own: str) -> list[str]:
-    """`own` itself, or overlapping pieces of a very long sentence."""
+    """Return `own` itself, or overlapping pieces of a very long sentence."""
     if len(own) <= _WINDOW:
         return [own]
     return [own[start : start + _WINDOW] for start in range(0, len(own), _WINDOW - _OVERLAP)]
 
 
 def _own_words(sentence: str) -> str:
-    """`sentence` without quotations and reports, and without spaces around Latin letters in Chinese."""
+    """Return `sentence` without quotations and reports, and without spaces between Chinese and Latin letters."""
     sentence = _BESIDE_CHINESE.sub("", sentence)
 
     def unless_it_names_somebody(match: re.Match[str]) -> str:
@@ -187,8 +192,8 @@ def _own_words(sentence: str) -> str:
 
     bare = _QUOTED.sub(unless_it_names_somebody, sentence)
     if not bare.strip(_EDGES):
-        bare = sentence  # nothing but a quotation, and nobody it would be of
-    for language in reversed(_LANGUAGES):  # wishes and reports in Chinese are looked for in the order of the data
+        bare = sentence  # only a quotation, without a speaker
+    for language in reversed(_LANGUAGES):  # the data lists wishes and reports in this order
         for pattern in language.reports():
             bare = pattern.sub(to_the_verb, bare)
     return bare
