@@ -1,7 +1,7 @@
-"""Checks of a model's answer: find what is wrong, merge the second answer, strike what is still wrong. Pure.
+"""Checks of a model's answer: find faults, merge the second answer, strike the remaining faults. Pure.
 
-A check is a function of an answer and its request that yields complaints. Each step has a tuple of checks. The loop that asks is
-`activities.llm.model_calls.ModelCalls.ask_and_review`; it is the same for all steps.
+A check is a function that takes an answer and its request, and yields complaints. Each step has a tuple of checks. The
+loop that asks the model, `activities.llm.model_calls.ModelCalls.ask_and_review`, is the same for all steps.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ _SENTENCE: Final = re.compile(
     r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
     r"(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
 )
-"""One sentence with the marks that end it. Marks inside quotation marks end nothing, nor does a full stop within a number."""
+"""One sentence with its final marks. Marks inside quotation marks, and a full stop within a number, end no sentence."""
 
 
 class Complaint(Value):
     """One fault of an answer.
 
-    `text`: what the model is told, in the language of its request; empty: the fault is struck without asking again.
+    `text`: the words for the model, in the language of its request. If empty, the fault is struck without asking again.
     `reason`: the name under which the fault is counted.
-    `fields`: fields of the draft that are to be given again; empty: the whole answer. A fault without a field is never struck.
-    `entry`: the position in the list `fields[0]`; None: the field as a whole, or something that is missing.
-    `sentence`: the sentence of that entry or field, as `sentences` cuts it; empty: all of it.
+    `fields`: fields of the draft that the model must give again; empty: the whole answer. A fault without a field is
+    never struck.
+    `entry`: the position in the list `fields[0]`. None: the whole field, or a missing part.
+    `sentence`: the faulty sentence of that entry or field, as `sentences` returns it; empty: all of it.
     """
 
     text: str
@@ -43,7 +44,7 @@ _WORDS: Final = table("protocol", "complaints")
 
 
 def complaint(language: Language, fault: str, **named: object) -> str:
-    """The words of a complaint, with what it names filled in. Raises `KeyError` where there are none, or something is not given."""
+    """Return the text of a complaint with these values. Raises `KeyError` for an unknown fault or a missing value."""
     return _WORDS[language][fault].format(**named)
 
 
@@ -52,21 +53,21 @@ Checks = Sequence[Check[DraftT, RequestT]]
 
 
 def sentences(text: str) -> list[str]:
-    """`text` cut into sentences, each with the marks and white space that end it. Joined they are `text`."""
+    """Split `text` into sentences, each with its final marks and white space. Joined, they are `text`."""
     return [match.group() for match in _SENTENCE.finditer(text) if match.group()]
 
 
 def complaints_of(draft: DraftT, request: RequestT, checks: Checks[DraftT, RequestT]) -> tuple[Complaint, ...]:
-    """The complaints of all checks, in the order of the checks."""
+    """Return the complaints of all checks, in the order of the checks."""
     return tuple(complaint for check in checks for complaint in check(draft, request))
 
 
 def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> DraftT:
-    """`first` with the mended parts of `second`. `complaints`: those of `first`.
+    """Return `first` with the repaired parts of `second`. `complaints`: those about `first`.
 
-    A complaint without fields replaces the whole answer. Of a list that is complained of, the entries of `second` take the place of
-    the first faulty one, and the other faulty ones go. An entry that only repeats one that stands is left out. A text that is
-    complained of is replaced. All other fields are those of `first`: a verdict that nobody complained of does not change.
+    A complaint without fields replaces the whole answer. In a faulty list, the entries of `second` replace the first
+    faulty entry, and the other faulty entries are removed. New entries equal to kept entries are left out. A faulty
+    text is replaced. All other fields come from `first`, so a verdict without a complaint does not change.
     """
     if any(complaint.text and not complaint.fields for complaint in complaints):
         return second
@@ -84,9 +85,9 @@ def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> Dr
 
 
 def strike(draft: DraftT, complaints: Sequence[Complaint]) -> tuple[DraftT, int]:
-    """`draft` without the entries, texts and sentences that `complaints` name, and how many were struck.
+    """Return `draft` without the entries, texts and sentences that `complaints` name, and the number of struck parts.
 
-    An entry whose `text` has no sentence left is struck as a whole.
+    An entry whose `text` has no sentence left is struck completely.
     """
     changes: dict[str, Any] = {}
     struck = 0
@@ -125,7 +126,7 @@ def _struck(value: Any, complaints: Sequence[Complaint]) -> tuple[Any, int]:
 
 
 def _texts(entry: Any) -> dict[str, str]:
-    """The free texts of an entry by field."""
+    """Return the free texts of an entry, by field."""
     if not isinstance(entry, Draft):
         return {}
     return {name: getattr(entry, name) for name in type(entry).model_fields if type(getattr(entry, name)) is str}

@@ -1,4 +1,5 @@
-"""A delivery says what the plan says of its reader, all of it and nothing else (docs/protocol.md §7.5). Pure."""
+"""Makes a delivery complete: it contains everything that the plan states about its reader (docs/protocol.md §7.5).
+Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from tongyao.protocol.model.requests import Language
 
 
 def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: Language) -> Delivery:
-    """The delivery in `draft`, with its Markdown.
+    """Return the delivery in `draft`, with its Markdown.
 
-    - Ids in sentences become sources; a source that the plan does not cite is struck, and a claim without one marked.
-    - What the plan says of this person and the draft left out is added as the plan words it: their tasks, the claims of their
-      role and the offsets that name them, if no claim of the draft rests on any of the same sources. An empty draft
+    - Ids in sentences become sources. Sources that the plan does not cite are struck, and claims without a source are
+      marked.
+    - Parts of the plan about this person that the draft omits are added in the plan's words: their tasks, the claims of
+      their role, and the offsets that name them, if no claim of the draft has one of the same sources. An empty draft
       becomes the plan's own words.
     """
     known = {source.id: source.text for source in plan.references}

@@ -1,4 +1,4 @@
-"""The fallback if no answer can be read: never empty (docs/protocol.md §7.6). Pure."""
+"""Plans for the case that no answer can be read. They are never empty (docs/protocol.md §7.6). Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAYS = table("protocol", "reduced")
 
 
 def block_in_text(text: str) -> PlanDraft | None:
-    """The last JSON object in `text` that reads as a plan with any content; None when there is none."""
+    """Return the last JSON object in `text` that can be read as a plan with content, or None."""
     for candidate in _candidates(text):
         try:
             draft = PlanDraft.model_validate(json.loads(candidate))
@@ -34,18 +34,18 @@ def block_in_text(text: str) -> PlanDraft | None:
 
 
 def says_nothing(draft: PlanDraft) -> bool:
-    """Whether an answer that can be read holds no claim and no task with any words: then it is no better than one that cannot."""
+    """Whether a readable answer has no claim and no task with text. It then counts as unreadable."""
     texts = [claim.text for claim in draft.possible]
     texts += [claim.text for role in draft.roles for claim in (*role.benefits, *role.conditions)]
     return not any(text.strip() for text in (*texts, *(task.title for task in draft.tasks)))
 
 
 def minimal_plan(request: PlannerRequest) -> PlanDraft:
-    """A plan assembled from the items and relations in the record.
+    """Make a plan from the items and relations in the record.
 
-    Capabilities become tasks. Boundaries and people's own words become conditions. Complements and alignments of two participants
-    become claims of `possible`. Offsetting relations become claims of `offsets`. Every barrier without a complement becomes a
-    residual tension. `settle_plan` adds the open gaps.
+    Capabilities become tasks. Boundaries and people's own words become conditions. Complementary and aligned relations
+    of two participants become claims of `possible`. Offsetting relations become claims of `offsets`. Every barrier
+    without a complementary relation becomes a residual tension. `settle_plan` adds the open gaps.
     """
     state = standing(request.exchange)
     items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}

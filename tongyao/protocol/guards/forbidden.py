@@ -1,4 +1,5 @@
-"""Phrases that a person forbade their proxy to disclose, found by the letters that others would read (docs/protocol.md §3.5). Pure, and linear in the text's length."""
+"""Phrases that a proxy must not disclose, searched in the text that others would read (docs/protocol.md §3.5). Pure, in
+linear time."""
 
 from __future__ import annotations
 
@@ -16,15 +17,17 @@ _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 _WORD: Final = re.compile(rf"[{UNSPACED}]|\d+|{_LETTER}+(?:'{_LETTER}+)*")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("‘’‚‛`´ʼʹ′＇", "'"))
 _GOES_ON: Final = 4
-"""Letters of a word from which it may go on behind a phrase: a phrase with `debt` is found in `debtor`, one with `art` not in `artist`."""
+"""Length of a word from which it may continue after a phrase: `debt` is found in `debtor`, but `art` is not found in
+`artist`."""
 _ENDINGS: Final = ("s", "'s")
 
 
 class Forbidden:
-    """Some phrases, compared with the letters and digits that others would read of a text.
+    """Forbidden phrases, compared with the letters and digits of a text as others would read it.
 
-    What stands between them makes no difference, nor do case, width, accents, markup and character references. A phrase begins where a
-    word begins, or behind an apostrophe. Digits of a text count only for a phrase that has digits. A phrase that has neither letters nor digits is looked for as it is.
+    Characters between letters make no difference, nor do case, width, accents, markup and character references. A match
+    begins at the start of a word or after an apostrophe. Digits of a text count only for phrases with digits. A phrase
+    without letters and digits is searched literally.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
@@ -33,7 +36,7 @@ class Forbidden:
         self._signs = [phrase.strip() for phrase, letters in read.items() if not letters and phrase.strip()]
 
     def stands_in(self, *texts: str) -> bool:
-        """Whether any of the phrases stands in `texts`, read one after the other."""
+        """Whether any of the phrases occurs in `texts`, read one after the other."""
         if any(sign in text for sign in self._signs for text in texts):
             return True
         if not self._worded:
@@ -46,7 +49,7 @@ class Forbidden:
 
 
 class _Letters:
-    """Words written without anything between them."""
+    """Words joined without separators."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._text = "".join(words)
@@ -54,7 +57,7 @@ class _Letters:
         self._begins = {0, *self._ends}
 
     def contain(self, phrase: str) -> bool:
-        """Whether `phrase` stands here, from the beginning of a word to the end of one, or of its stem."""
+        """Whether `phrase` occurs here, from the start of a word to the end of a word or of its stem."""
         at = self._text.find(phrase)
         while at >= 0:
             if (at in self._begins or self._text[at - 1] == "'") and self._may_end(at + len(phrase)):

@@ -1,4 +1,4 @@
-"""Ids out of sentences for people: they belong to the sources (docs/plans.md). Pure."""
+"""Removes ids from sentences for people. The ids belong to the sources (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _WORDS: Final = table("protocol", "ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
-    """`text` without item ids, and the ids that it cites in brackets, in order. `steps`: ids of tasks, with their numbers.
+    """Return `text` without item ids, and the ids that it cites in brackets, in order. `steps`: number of each task by
+    id.
 
-    Ids in brackets are taken out. One that is a part of the sentence is put into words (`what P02 said in round 1`) and is no
-    citation, and so is a barrier by its number (`B2`: `obstacle 2`), and a task (`t3`: `step 3`). Aliases stay.
+    Ids in brackets are removed. An id within a sentence is no citation and is replaced by words (`what P02 said in
+    round 1`), as are a barrier (`B2`: `obstacle 2`) and a task (`t3`: `step 3`). Aliases are kept.
     """
     cited = tuple(dict.fromkeys(id for bracket in _BRACKETED.findall(text) for id in _BARE.findall(bracket)))
     words = _WORDS[language]

@@ -1,4 +1,5 @@
-"""Items of a participant: the checks of a proxy's items, and a person's own words cut into items (docs/protocol.md §4.4). Pure."""
+"""Checks of a proxy's items, and the splitting of a person's own words into items (docs/protocol.md §4.3, §4.4).
+Pure."""
 
 from __future__ import annotations
 
@@ -35,14 +36,14 @@ _ADDRESS: Final = re.compile(
     r"|(?:\d{1,4}|[一二三四五六七八九十]{1,3})\s?(?:号楼|号院)|\d{1,4}\s?[幢栋]\s?\d{1,4}\s?(?:单元|室|号|层|楼)"
     r"|门牌号?(?:是|为|：)?\s?(?:\d{1,5}|[一二三四五六七八九十]{1,4})|住(?!院)在?[^，。；\n]{0,12}?\d{1,4}\s?[号室](?!线)"
 )
-"""A street with a number, or the number of a house. Every gap is bounded."""
+"""A street with a number, or a house number. Every repetition is bounded."""
 _ALLOWS_ADDRESS: Final = re.compile(r"\baddress|\bhouse number|地址|住址|门牌", re.IGNORECASE)
 
 _LIST_MARK: Final = re.compile(
     r"\s{0,40}(?:[-*+•·●○▪–—]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|\d{1,3}[、．]|[（(][\d一二三四五六七八九十]{1,3}[)）]|"
     r"[一二三四五六七八九十]{1,3}、|[①-⑳])"
 )
-"""The beginning of a line that is an item of a list."""
+"""The beginning of a list item."""
 _ENDS_SENTENCE: Final = re.compile(r"[.!?。！？…][\"'”’」』)）]{0,4}\s*$")
 _SAYS_SOMETHING: Final = re.compile(r"[^\W_]")
 
@@ -59,10 +60,11 @@ _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*][ \t]|#))")
 
 
 def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest], ...]:
-    """The checks of a proxy's answer, or of an agent's items. `source`: the text that their quotes are taken from."""
+    """Return the checks of a proxy's answer, or of an agent's items. `source`: the text that must contain the
+    quotes."""
 
     def quoted(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
-        """Each item has words, and at least one quote that stands in the source."""
+        """Each item has a text, and at least one quote that occurs in the source."""
         for number, item in enumerate(draft.items):
             if not item.text.strip():
                 yield _complaint(request, number, item, "empty_text")
@@ -74,7 +76,7 @@ def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest],
     private = private_sections(source.text)
 
     def marked_private(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
-        """No item rests on a part of the profile that its owner marked as private."""
+        """No item quotes a part of the profile that its owner marked as private."""
         for number, item in enumerate(draft.items) if private else ():
             spans = [span for quote in item.quotes for span in find_pieces(source.text, quote)]
             if any(start < stop and end > begin for start, end in spans for begin, stop in private):
@@ -84,7 +86,7 @@ def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest],
 
 
 def disclosed(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
-    """No item has a phrase that the mandate forbids, in its text or its quotes."""
+    """No text or quote of an item contains a phrase that the mandate forbids."""
     never = Forbidden(request.mandate.never)
     for number, item in enumerate(draft.items):
         if never.stands_in(item.text) or never.stands_in(*item.quotes):
@@ -92,7 +94,7 @@ def disclosed(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Comp
 
 
 def addresses(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
-    """No item's text has a street address or a house number, unless the mandate speaks of the address."""
+    """No item's text has a street address or a house number, unless the mandate mentions the address."""
     if _may_tell_address(request.mandate):
         return
     for number, item in enumerate(draft.items):
@@ -101,15 +103,17 @@ def addresses(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Comp
 
 
 def too_many(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
-    """At most 10 items in the first turn and 4 in a later one. The others are struck without asking again."""
+    """At most 10 items in the first turn and 4 in a later turn. Further items are struck without asking again."""
     limit = MAX_FIRST_ITEMS if request.first else MAX_LATER_ITEMS
     for number in range(limit, len(draft.items)):
         yield Complaint(text="", reason="too_many_items", fields=("items",), entry=number)
 
 
 def private_sections(text: str) -> tuple[tuple[int, int], ...]:
-    """The parts that the owner of a profile marked as private, as spans of `text`: below a heading that says nothing but that it is private, to the next heading of its level; and a paragraph
-    or an item of a list that begins with such words and a colon. Takes time linear in the length of `text`.
+    """Return the spans of `text` that the owner of a profile marked as private. Takes linear time.
+
+    A span is a section whose heading only states that it is private, up to the next heading of its level, or a
+    paragraph or list item that begins with such words and a colon.
     """
     found, level, begin = [], 0, 0
     for heading in _HEADING.finditer(text):
@@ -127,10 +131,10 @@ def private_sections(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def items_of(drafts: Sequence[ItemDraft], request: EndpointRequest, source: Shown) -> tuple[Item, ...]:
-    """Checked drafts as items, numbered from 1.
+    """Return checked drafts as items, numbered from 1.
 
-    `quotes` are the passages of the source. `about` keeps lines of the tension and ids of relations and notes that hold,
-    `replaces` keeps ids of the participant's own items that hold.
+    `quotes` are passages of the source. `about` keeps lines of the tension and ids of valid relations and notes.
+    `replaces` keeps ids of the participant's own valid items.
     """
     lines, own = request.tension.target_names(), [item.id for item in request.items]
     stands = [statement.id for statement in request.stands]
@@ -149,18 +153,18 @@ def items_of(drafts: Sequence[ItemDraft], request: EndpointRequest, source: Show
 
 
 def own_items(text: str, *, round_number: int, alias: str) -> tuple[Item, ...]:
-    """The items of a person's own words: text alone."""
+    """Return the items of a person's own words, which have only a text."""
     return tuple(
         Item(id=item_id(round_number, alias, number), text=piece) for number, piece in enumerate(own_pieces(text), 1)
     )
 
 
 def own_pieces(text: str, *, limit: int = MAX_OWN_PIECES) -> tuple[str, ...]:
-    """`text` cut at its paragraphs and list items, in order, each piece verbatim without the white space around it.
+    """Split `text` into its paragraphs and list items, in order, each verbatim without surrounding white space.
 
-    A paragraph ends at a blank line, and at a line break after the end of a sentence. A piece without a letter or a digit, such as
-    a rule of dashes, belongs to the piece before it, or at the beginning to the one behind it. What follows after `limit` pieces
-    belongs to the last. Takes time linear in the length of `text`.
+    A paragraph ends at a blank line, and at a line break after the end of a sentence. A piece without a letter or
+    digit, such as a rule of dashes, is joined to the piece before it; at the beginning, to the piece after it. Text
+    after `limit` pieces belongs to the last piece. Takes time linear in the length of `text`.
     """
     begins = list(_begins(text))
     if not begins:
@@ -170,7 +174,7 @@ def own_pieces(text: str, *, limit: int = MAX_OWN_PIECES) -> tuple[str, ...]:
 
 
 def _begins(text: str) -> Iterator[int]:
-    """Yield the beginnings of the pieces of `text`, each of which has a letter or a digit."""
+    """Yield the start of each piece of `text`. Each piece has a letter or a digit."""
     at = first = 0
     opens, any_said, piece_says = True, False, False
     for line in text.splitlines(keepends=True):

@@ -1,7 +1,7 @@
-"""Ids, aliases and targets as engines write them, read as what they can only mean (docs/protocol.md §4.4). Pure.
+"""Reads ids, aliases and lines in the various forms in which engines write them (docs/protocol.md §4.4). Pure.
 
-`[R1/P02/3]`, `r1/p02/3.` and one of the two in `R1/P02/3, R1/P01/1` name the same item; `T/B1`, `b1` and `B1 (no pier)` the same
-barrier. What the record does not have is still nothing.
+`[R1/P02/3]`, `r1/p02/3.` and the first id of `R1/P02/3, R1/P01/1` name the same item. `T/B1`, `b1` and `B1 (no pier)`
+name the same barrier. An id that the record does not have names nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALIAS: Final = re.compile(r"^\W*(P\d{2,})(?!\d)", re.IGNORECASE)
 
 
 def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """The ids of `known` that `said` names, each once, in order. A text that says more than ids names none."""
+    """Return the ids of `known` that `said` names, each once, in order. A text with other words than ids names none."""
     found: dict[str, None] = {}
     for text in said:
         if (bare := text.strip()) in known:
@@ -41,7 +41,8 @@ def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
 
 
 def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """The parts of the tension that `said` names, each once. A text that says more than names names none."""
+    """Return the lines of the tension that `said` names, each once. A text with other words than names of lines names
+    none."""
     named = (
         match.group(1).upper()
         for text in said
@@ -52,11 +53,11 @@ def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...
 
 
 def named_alias(said: str) -> str:
-    """`p01`, `P01 (the potter)` → `P01`; what begins with no alias stays as it is."""
+    """Return the alias: `p01` and `P01 (the potter)` → `P01`. A text that begins with no alias is returned stripped."""
     match = _ALIAS.match(said)
     return match.group(1).upper() if match else said.strip()
 
 
 def _as_written(found: str) -> str:
-    """Upper case but for the letter of a relation or a note: `r2/N5` is `R2/n5`."""
+    """Return the id in upper case, except for the letter of a relation or note: `r2/N5` → `R2/n5`."""
     return _STATEMENT.sub(lambda kind: kind[0].lower(), found.upper())

@@ -1,4 +1,5 @@
-"""The checks of the catalyst's answer, and the observation that a checked answer gives (docs/protocol.md §5). Pure."""
+"""Checks of the catalyst's answer, and the conversion of a checked answer to an observation (docs/protocol.md §5).
+Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from tongyao.protocol.rules.standing import Standing, not_examined, standing
 
 
 def coverage(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """Each pair of contributors that was not looked at yet stands in `relations` or in `none`."""
+    """Each pair of contributors that was not examined yet is in `relations` or in `none`."""
     looked_at = {_between(entry.between, request) for entry in draft.relations} | set(_none(draft, request))
     for a, b in not_examined(standing(request.exchange), request.contributors):
         if (a, b) not in looked_at:
@@ -35,8 +36,8 @@ def coverage(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Comp
 
 
 def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A relation has words, is between two contributors or one and a line, rests on items that hold of each participant in it, and
-    replaces no protected relation."""
+    """A relation has a text, is between two contributors or a contributor and a line, has a valid item of each
+    participant in it as source, and replaces no protected relation."""
     state = standing(request.exchange)
     holding = {item.id for item in state.valid_items}
     for number, entry in enumerate(draft.relations):
@@ -56,7 +57,7 @@ def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterato
 
 
 def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A note has words, and replaces no protected relation. Of the frameworks the first that replaces none stands; further ones are
+    """A note has a text and replaces no protected relation. Only the first new framework is kept. Further ones are
     struck without asking again."""
     state = standing(request.exchange)
     held = [note.id for note in state.notes if note.kind is NoteKind.FRAMEWORK]
@@ -77,7 +78,7 @@ def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 
 def protected_stand(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A collision that is protected (`Standing.is_protected`) is not ended."""
+    """A protected relation (`Standing.is_protected`) is not ended."""
     state = standing(request.exchange)
     for number, entry in enumerate(draft.ended):
         if fixed := _protected([entry.id], state):
@@ -95,11 +96,11 @@ OBSERVATION_CHECKS: Final[Sequence[Check[ObservationDraft, CatalystRequest]]] = 
 
 
 def observation_of(draft: ObservationDraft, request: CatalystRequest, *, struck: int = 0) -> Observation:
-    """A checked draft as an observation, its relations and notes numbered from 1.
+    """Return a checked draft as an observation, with relations and notes numbered from 1.
 
-    What is left of a gap asks nobody who was asked about it: a gap is asked once.
-    Unknown ids, aliases and lines are left out. `replaces` and `ended` keep statements that hold, `none` keeps pairs that were not
-    looked at before and have no relation now. Before the verdict counts it is `more`.
+    A gap that replaces another gap cannot ask the same person, because a person is asked once. Unknown ids, aliases and
+    lines are left out. `replaces` and `ended` keep valid statements. `none` keeps pairs that were not examined before
+    and have no relation now. In rounds before the verdict counts, it is `more`.
     """
     state = standing(request.exchange)
     items = [item.id for item in state.valid_items]
@@ -153,7 +154,8 @@ def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standi
 
 
 def _between(said: Sequence[str], request: CatalystRequest) -> Pair | None:
-    """Two contributors, the lower one first, or a contributor and a line of the tension. None where `said` names neither."""
+    """Return two contributors, the lower alias first, or a contributor and a line of the tension. None if `said` names
+    neither."""
     if len(said) != 2:
         return None
     people = [alias for alias in map(named_alias, said) if alias in request.contributors]
@@ -164,18 +166,18 @@ def _between(said: Sequence[str], request: CatalystRequest) -> Pair | None:
 
 
 def _none(draft: ObservationDraft, request: CatalystRequest) -> list[Pair]:
-    """The pairs that the draft says have no relation."""
+    """Return the pairs that have no relation according to the draft."""
     pairs = (_between(said, request) for said in draft.none)
     return [pair for pair in pairs if pair is not None and pair[1] in request.contributors]
 
 
 def _protected(said: Sequence[str], state: Standing) -> tuple[str, ...]:
-    """The ids of `said` that name a protected relation."""
+    """Return the ids of `said` that name a protected relation."""
     return named_ids(said, [relation.id for relation in state.relations if state.is_protected(relation)])
 
 
 def _keeps(entry: RelationDraft, between: Pair, replaced: str, state: Standing) -> bool:
-    """Whether the new relation still states the collision: of the same kind, between the same two."""
+    """Whether the new relation still has the kind and the pair of the protected one."""
     earlier = next(relation for relation in state.relations if relation.id == replaced)
     return entry.kind is earlier.kind and between == earlier.between
 

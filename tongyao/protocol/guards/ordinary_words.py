@@ -1,4 +1,4 @@
-"""English words that stand in texts about anything."""
+"""English words that occur in texts on any subject."""
 
 from __future__ import annotations
 

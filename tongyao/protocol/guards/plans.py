@@ -1,4 +1,4 @@
-"""Every claim of a plan has its source, tasks form no cycle, no contributor and no open gap is forgotten (docs/protocol.md §7). Pure."""
+"""Checks plans: sources of claims, cycles of tasks, missing contributors and open gaps (docs/protocol.md §7). Pure."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _QUESTION = re.compile(
     r"(?:say|tell|state|name|answer) (?:whether|if|who|whom|what|which|when|where|how)\b|(?:说明|回答|答复|说清)(?:是否|能否|可否|愿不愿|能不能|会不会|要不要|行不行|谁|多少|几|哪)",
     re.IGNORECASE,
 )
-"""A task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
+"""Matches a task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Most residuals of an answer: each is compared with the tensions of its lineage."""
+"""Most residuals of an answer. Each is compared with the tensions of its lineage."""
 _FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 _TITLE_UNITS = 20
-"""Units of its transition that are the title of a residual without one."""
+"""Units of the transition that become the title of a residual without a title."""
 
 
 def settle_plan(
@@ -55,20 +55,21 @@ def settle_plan(
     hidden: bool = False,
     reduced: bool = False,
 ) -> Plan:
-    """The plan in `draft`, as far as the record in `request` bears it out.
+    """Return the plan in `draft`, as far as the record in `request` supports it.
 
-    - Ids in sentences become sources. A source is a line of the tension, an item or statement that holds, or a source of a
-      child's plan. Others are struck. A claim left without one is kept and marked unsupported.
-    - Roles of unknown aliases are dropped. A contributor without one gets an empty one.
-    - Tasks are numbered. Those of unknown assignees belong to nobody. Prerequisites that are unknown or would close a cycle
-      are dropped. `agreed` needs the assignee's own word and somebody else's among the sources.
+    - Ids in sentences become sources. A source is a line of the tension, a valid item or statement, or a source of a
+      child's plan. Others are struck. A claim left without a source is kept and marked unsupported.
+    - Roles of unknown aliases are dropped. A contributor without a role gets an empty one.
+    - Tasks are numbered. Tasks of unknown assignees have no assignee. Prerequisites that are unknown or would close a
+      cycle are dropped. `agreed` needs sources of the assignee and of another speaker.
     - Residuals without a transition are dropped.
     - An open gap that no task and no residual cites becomes a question to the person whom it asks, or a residual.
 
     Args:
         lineage: of the residual tensions, without their ids.
-        hidden: readers may not see what others said (`open_record` off): the plan repeats the tension only.
-        reduced: the draft was assembled from the record.
+        hidden: whether readers may not see the words of others (`open_record` off). The plan then repeats only the
+        tension.
+        reduced: whether the draft was assembled from the record.
     """
     state = standing(request.exchange)
     claims = _Claims(request, state)
@@ -141,11 +142,11 @@ PLAN_CHECKS: Final[Checks[PlanDraft, PlannerRequest]] = (
     _residuals_are_no_longer_than_a_tension,
     _the_body_is_short,
 )
-"""The second answer replaces the first as a whole. A fault that stays is marked by `settle_plan` or counted."""
+"""The second answer replaces the first completely. Faults that remain are marked by `settle_plan` or counted."""
 
 
 class _Claims:
-    """Claims out of drafts. `known`: every id that a source may name, with its text."""
+    """Makes claims from drafts. `known`: the text of every id that may be a source."""
 
     def __init__(self, request: PlannerRequest, state: Standing) -> None:
         self.language = request.language
@@ -159,7 +160,7 @@ class _Claims:
         return named_ids(named, self.known)
 
     def words(self, text: str) -> str:
-        """`text` without ids."""
+        """Return `text` without ids."""
         return without_ids(text, self.language, self.steps)[0]
 
     def all(self, drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
@@ -176,7 +177,7 @@ class _Claims:
 
 
 def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft]:
-    """Tasks with a title by the ids of the draft, of two with one id the first."""
+    """Return the tasks that have a title, by the draft's id. Of several tasks with one id, the first is kept."""
     unique: dict[str, TaskDraft] = {}
     for draft in drafts:
         if draft.id.strip() and claims.words(draft.title):
@@ -185,7 +186,7 @@ def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft
 
 
 def _tasks(unique: Mapping[str, TaskDraft], people: Collection[str], claims: _Claims) -> tuple[Task, ...]:
-    """The tasks under ids of their own: those of the draft may be any words, and nobody would anonymise them."""
+    """Return the tasks with new ids. The draft's ids are free words, which nothing would anonymise."""
     own = {draft_id: f"t{number}" for number, draft_id in enumerate(unique, 1)}
     wanted = {
         own[id]: [own[before.strip()] for before in draft.prerequisites if before.strip() in own]
@@ -223,7 +224,7 @@ def _task(
 
 
 def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The prerequisites of each task without those that lead back to it. Linear: the way from each task is gone once."""
+    """Return the prerequisites of each task without those that close a cycle. A depth-first search in linear time."""
     kept: dict[str, list[str]] = {}
     for start in wanted:
         way = {} if start in kept else {start: iter(wanted[start])}
@@ -245,7 +246,7 @@ def _question(gap: Note, number: int) -> Task:
 
 
 def _residual_of(gap: Note, tension: Tension) -> ResidualDraft:
-    """A gap that nobody here can close, with what else the tension of the process says."""
+    """Return a residual for a gap that nobody here can close, with the other lines of the process's tension."""
     lines = tension.targets()
     barriers = [lines[line] for line in gap.about if line.startswith("B") and line in lines]
     return ResidualDraft(
@@ -259,7 +260,7 @@ def _residual_of(gap: Note, tension: Tension) -> ResidualDraft:
 
 
 def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: Lineage | None) -> Residual:
-    """The residual, its tension shortened in proportion only where it is longer than a tension may be."""
+    """Return the residual. Its tension is shortened in proportion only if it exceeds the limits of a tension."""
     words = TensionDraft(
         transition=claims.words(draft.transition),
         initial_state=claims.words(draft.initial_state),
@@ -277,7 +278,8 @@ def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: 
 
 
 def _unused(state: Standing, people: Collection[str], cited: Collection[str]) -> tuple[Source, ...]:
-    """The items of `people` that hold, are not inferred and that nothing cites, of those with one text the first."""
+    """Return the valid, not inferred items of `people` that nothing cites. Of several with one text, the first is
+    kept."""
     told = {state.items[id].text for id in cited if id in state.items}
     found: dict[str, Source] = {}
     for item in state.valid_items:

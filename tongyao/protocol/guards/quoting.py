@@ -1,8 +1,8 @@
-"""Search for a quote in its source (docs/protocol.md §4.4). Pure, and linear in the source's length.
+"""Search for a quote in its source (docs/protocol.md §4.4). Pure, in time linear in the source's length.
 
-Verbatim means the same characters. What a pen changes without meaning to is forgiven: white space and line breaks,
-the shape of quotation marks and dashes, full and half width, upper case, Markdown's marks; and the span that is kept
-is always the source's own.
+A quote is verbatim if its characters are the same. Unintended differences are ignored: white space and line breaks, the
+form of quotation marks and dashes, full and half width, upper case, Markdown marks. The stored span always comes from
+the source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from tongyao.protocol.model.sizes import units
 
 LEAST_UNITS: Final = 2
-"""A quote of one word or one character stands in any text, and shows nothing."""
+"""Least units of a quote. A single word or character occurs in any text and is no evidence."""
 
 _SPACE: Final = re.compile(r"\s+")
 _FAINT: Final = re.compile(r"[\s*_`]+")
@@ -24,7 +24,7 @@ REPLACED: Final = re.compile(r"\bP\d{2,3}\b|\[somebody\]|\[某人\]|\[…\]|\[(?
 """A mark in place of a name or a contact."""
 _LONGEST_NAME: Final = 100
 _BETWEEN_SHOWN: Final = "\x00"
-"""A character that no text contains, so that no quote extends over it."""
+"""A separator that no text contains, so no quote can span it."""
 
 _ELISION: Final = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _AROUND: Final = " \t\r\n\"'“”‘’「」『』…。，,.;；"
@@ -44,7 +44,7 @@ _SAME: Final = str.maketrans(
 
 
 def find_quote(text: str, quote: str) -> tuple[int, int] | None:
-    """Return the place of `quote` in `text` as (start, end) in characters; None if it is not there."""
+    """Return the span (start, end) of `quote` in `text`, in characters; None if it does not occur."""
     wanted = quote.strip()
     if not wanted:
         return None
@@ -55,9 +55,9 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def find_pieces(text: str, quote: str) -> tuple[tuple[int, int], ...]:
-    """The spans of `quote`: one, or one for each part of it where it leaves something out (`…`), in any order.
+    """Return the span of `quote`, or the spans of its parts if `…` marks an omission. The parts may occur in any order.
 
-    Empty when any part is not in `text`, or the whole is too short to show anything.
+    Empty if a part does not occur in `text`, or if the quote is too short to be evidence.
     """
     if units(quote) < LEAST_UNITS:
         return ()
@@ -74,9 +74,9 @@ def find_pieces(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 class Shown:
-    """The spans of a text that somebody was shown, joined; without spans the whole text.
+    """The shown spans of a text, joined; without spans, the whole text.
 
-    What they quote is searched for here: a profile may be a hundred times as long as what is shown of it.
+    Quotes are searched in it, because a profile may be a hundred times longer than its shown part.
     """
 
     def __init__(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> None:
@@ -85,7 +85,7 @@ class Shown:
         self._begins = [0, *accumulate(end - start + len(_BETWEEN_SHOWN) for start, end in self._spans)]
 
     def in_source(self, found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """Spans of `text` as spans of the source; none if any reaches from one piece into the next."""
+        """Convert spans of `text` to spans of the source. Empty if any span crosses a border between pieces."""
         spans = []
         for begin, stop in found:
             number = bisect_right(self._begins, begin) - 1
@@ -96,19 +96,21 @@ class Shown:
         return tuple(spans)
 
     def find_pieces(self, quote: str) -> tuple[tuple[int, int], ...]:
-        """As the function `find_pieces`, in the source."""
+        """Like the function `find_pieces`, with spans of the source."""
         return self.in_source(find_pieces(self.text, quote))
 
     def passages(self, quote: str) -> tuple[str, ...]:
-        """The passages of the source that `quote` names, verbatim; none if it does not stand there."""
+        """Return the verbatim passages of the source that `quote` names; empty if it does not occur."""
         found = find_pieces(self.text, quote)
         return tuple(self.text[start:end] for start, end in found) if self.in_source(found) else ()
 
 
 def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
-    """Where a quote stands that was copied from a text with names replaced: from what is before the first mark to what is behind
-    the last. Its parts follow each other in the source, with no more between them than a name. The longest part is searched for;
-    the others, which may be single words, stand beside it."""
+    """Return the span of a quote copied from a text with marks in place of names.
+
+    The parts between the marks follow each other in the source, with no more than a name between them. The longest part
+    is searched first. The other parts, which may be single words, must be next to it.
+    """
     parts = [part for part in (piece.strip() for piece in REPLACED.split(quote)) if part.strip(_AROUND)]
     if not REPLACED.search(quote) or not parts:
         return None
@@ -131,7 +133,7 @@ def _around_marks(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _last(text: str, part: str) -> tuple[int, int] | None:
-    """Return the last place of `part` in a short `text`; the first one if only white space or marks were changed in it."""
+    """Return the last span of `part` in a short `text`, or else the span that `find_quote` returns."""
     at = _plain(text).rfind(_plain(part)) if len(_plain(text)) == len(text) else text.rfind(part)
     return (at, at + len(part)) if at >= 0 else find_quote(text, part)
 
@@ -141,12 +143,12 @@ def _find(text: str, wanted: str) -> tuple[int, int] | None:
     if at >= 0:
         return at, at + len(wanted)
     same, sought = _plain(text), _plain(wanted)
-    if len(same) != len(text):  # a character that lower-cases to two: offsets would no longer be the source's
+    if len(same) != len(text):  # a character whose lower case has two characters would shift the offsets
         same, sought = text.translate(_SAME), wanted.translate(_SAME)
     at = same.find(sought)
     if at >= 0:
         return at, at + len(sought)
-    # Plain searches instead of one pattern: a pattern of many words and `\s+` backtracks for hours on a long text.
+    # Plain searches, because a pattern of many words with `\s+` backtracks for hours on a long text.
     for runs, left in ((_SPACE, " "), (_FAINT, "")):
         folded = runs.sub(left, sought)
         if folded and (at := runs.sub(left, same).find(folded)) >= 0:

@@ -1,7 +1,7 @@
-"""Whether a cited text can bear the claim that cites it, as far as code can tell (docs/protocol.md §7.3). Pure.
+"""Checks whether cited texts can support a claim (docs/protocol.md §7.3). Pure.
 
-Code cannot judge meaning. It notices two things that are wrong more often than not: a claim that shares no term at all
-with what it cites, and a number in the claim that stands in none of the cited texts.
+Code cannot judge meaning. It detects two frequent faults: a claim that shares no term with the cited texts, and a
+number in the claim that occurs in none of them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _WORDS: Final = table("protocol", "sources")
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
-    """Why code doubts that `cited` says `claim`, in `language`; empty when it does not. The year of a date is not checked: a plan
-    writes whole dates, and people seldom say the year. Aliases and ids are not counted as terms,
-    nor the number of a mark in the place of a name.
+    """Return the reason in `language` why code doubts that `cited` supports `claim`; empty if it does not.
+
+    Years of dates are not checked, because plans write whole dates and people seldom state the year. Aliases, ids and
+    the numbers of marks are not counted as terms.
     """
     sources = "\n".join(cited)
     own = _YEAR_OF_DATE.sub(r"\g<date> ", MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim)))
@@ -58,9 +59,9 @@ def claim_of(
     steps: Mapping[str, int] | None = None,
     compared: bool = True,
 ) -> Claim:
-    """The claim in `draft`: ids in its sentence become sources, and of these those that are `known` stay, by id with their texts.
+    """Return the claim in `draft`. Ids in its sentence become sources. Only ids in `known` (text by id) are kept.
 
-    `steps`: as in `without_ids`. `compared`: whether the texts are in the language of the claim, so that they can be compared.
+    `steps`: as in `without_ids`. `compared`: whether the texts are in the language of the claim and can be compared.
     """
     text, found = without_ids(draft.text, language, steps)
     sources = named_ids([*draft.sources, *found], known)
@@ -75,12 +76,12 @@ def claim_of(
 
 
 def _digits(text: str) -> set[str]:
-    """Numbers in digits; `2,800` is `2800`."""
+    """Return the numbers in digits, without thousands separators (`2,800` → `2800`)."""
     return {number.replace(",", "") for number in _NUMBER.findall(text)}
 
 
 def terms(text: str) -> frozenset[str]:
-    """Content terms: stemmed-by-prefix Latin words, and pairs of neighbouring CJK characters."""
+    """Return the content terms: the first six letters of Latin words, and pairs of neighbouring CJK characters."""
     lowered = ALIAS_OR_ID.sub(" ", text).casefold()
     words = {word[:6] for word in WORD.findall(lowered) if word not in _FUNCTION_WORDS}
     pairs = {run[at : at + 2] for run in CJK_RUN.findall(lowered) for at in range(len(run) - 1)}
@@ -103,7 +104,7 @@ _UNIT: Final = {"十": 10, "百": 100, "千": 1_000}
 
 
 def spelled_numbers(text: str) -> frozenset[str]:
-    """The whole numbers that a text writes in words (`two hundred and twelve`, `二百一十二`), each in digits."""
+    """Return the whole numbers that a text writes in words (`two hundred and twelve`, `二百一十二`), in digits."""
     english = (_read(_BETWEEN.split(found.group().casefold())) for found in _ENGLISH.finditer(text))
     chinese = (_read_chinese(found.group()) for found in _CHINESE.finditer(text))
     return frozenset(str(word) for word in (*english, *chinese))
@@ -124,7 +125,7 @@ def _read(words: list[str]) -> int:
 
 
 def _read_chinese(signs: str) -> int:
-    """二百一十二; a run of digits alone, such as 二〇二六, is read sign by sign."""
+    """Read a Chinese number such as 二百一十二. A sequence of digits, such as 二〇二六, is read digit by digit."""
     if len(signs) > 1 and all(sign in _DIGIT for sign in signs):
         return int("".join(str(_DIGIT[sign]) for sign in signs))
     total = section = digit = 0

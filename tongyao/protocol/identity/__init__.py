@@ -1,5 +1,5 @@
-"""Names of persons and contacts, and the marks in their place (docs/protocol.md §6.3). Pure.
+"""Names of persons and contacts, and the marks that replace them (docs/protocol.md §6.3). Pure.
 
-Public: `proposer` (which words may be names), `names` (the forms of a name), `marks` (puts marks into a text),
-`listed` (words that somebody listed) and `contacts`.
+Public: `proposer` (finds possible names), `names` (the forms of a name), `marks` (puts marks into a text), `listed`
+(names that a person listed) and `contacts`.
 """

@@ -1,4 +1,5 @@
-"""What a Chinese text may have as names of persons: family names, titles, and what stands beside. No segmentation, no dictionary."""
+"""Finds possible names of persons in Chinese text by family names, titles and neighbouring words. No segmentation, no
+dictionary."""
 
 from __future__ import annotations
 
@@ -36,13 +37,13 @@ _DOES: Final = re.compile(
 _TITLES: Final = "|".join(sorted(HONORIFICS, key=len, reverse=True))
 _TITLED: Final = re.compile(rf"{_SURNAME}[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES})(?![们师])")
 _BEGINS: Final = r"(?:(?<=[，。！？；：、,.!?;:“”\"（）()《》\s—…@])|(?<=[找请问跟给帮谢同])|^)"
-"""Before the first word of a clause, or after a word that stands before people."""
+"""The start of a clause, or a word that precedes people."""
 _CALLED: Final = re.compile(
     rf"{_BEGINS}(?P<name>[\u4e00-\u9fff·]{{1,5}}?)(?P<title>{_TITLES})(?![们师长])", re.MULTILINE
 )
 _KIN: Final = "哥姐叔婶嫂姨伯"
 _FOREIGN: Final = re.compile(rf"[{FOREIGN_CHARS}]{{1,6}}(?:[·•][{FOREIGN_CHARS}]{{1,8}})+")
-"""A foreign name as it is written with characters."""
+"""A foreign name in Chinese characters."""
 _TRADITIONAL: Final = str.maketrans(
     "張陳劉黃趙吳孫馬羅鄭許韓馮鄧蕭葉蘇呂盧鐘譚陸範賈韋鄒閻龍陶賀顧龔萬錢嚴賴倪莊樂蔣餘師嬸爺說問會講謝請給幫國麗華偉業東麥愛蘭藝榮鳳賢寧達強興嬌瓊瑩潔靜慶貴寶鵬飛豔軍傑學",
     "张陈刘黄赵吴孙马罗郑许韩冯邓萧叶苏吕卢钟谭陆范贾韦邹阎龙陶贺顾龚万钱严赖倪庄乐蒋余师婶爷说问会讲谢请给帮国丽华伟业东麦爱兰艺荣凤贤宁达强兴娇琼莹洁静庆贵宝鹏飞艳军杰学",
@@ -50,7 +51,7 @@ _TRADITIONAL: Final = str.maketrans(
 _NOBODY: Final = re.compile(
     rf"(?:{_ROLES}|人|家|者|员|师|工|生|长|们|友|居|户|方|会|队|班|组|店|司|厂|校|院|部|区|楼|院|书|文|学|语|休|术|育|乐|医|警|厨|台|站|群|老|小|大|谢)$|^(?:[一二两三四五六七八九十几这那某各每全所本该哪谁什如因但所虽而且就才都也不没很更最今明昨当后前听据先后]|{_ROLES})"
 )
-"""What is no name before a title or as a subject: a role, a subject of school, a number or a word of sentences."""
+"""Words that are no name before a title or as a subject: roles, school subjects, numbers, words of sentences."""
 _FULL: Final = re.compile(_SURNAME)
 _FAMILIAR: Final = re.compile(rf"(?:[老小][{_ONE}]|大[刘李张王陈赵周吴孙胡朱林何郭罗梁宋郑]|阿[\u4e00-\u9fff])")
 _FAMILIAR_GIVEN: Final = re.compile(r"[大老小][\u4e00-\u9fff]|阿[\u4e00-\u9fff]{1,3}")
@@ -60,7 +61,7 @@ _WORD_BEFORE: Final = re.compile(r"[一二两三四五六七八九十百千几�
 
 
 def may_be_named(name: str) -> bool:
-    """Whether somebody may be called so: a full name, one with a title, or 老宋, 阿芳."""
+    """Whether a person can have this name: a full name, a name with a title, or a form such as 老宋 or 阿芳."""
     if name in CHINESE or name in NO_FAMILIAR or any(char in NOT_GIVEN for char in name):
         return False
     if _FAMILIAR.fullmatch(name) or _FAMILIAR_GIVEN.fullmatch(name):
@@ -75,12 +76,13 @@ def may_be_named(name: str) -> bool:
 
 
 def is_phrase(words: str) -> bool:
-    """Whether it has a character that stands in sentences and in no name."""
+    """Whether the words contain a character that occurs in sentences but not in names."""
     return any(char in NOT_GIVEN for char in words)
 
 
 def chinese_names(text: str) -> Iterator[tuple[int, str]]:
-    """Each name that is proposed, with its start; the same name may come several times. Traditional characters are read as simplified ones."""
+    """Yield each proposed name with its start, possibly several times. Traditional characters are read as simplified
+    ones."""
     for start, name in _names(text.translate(_TRADITIONAL)):
         yield start, text[start : start + len(name)]
 
@@ -112,14 +114,14 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_called(word: str) -> bool:
-    """Whether a word that stands where people stand may be a name, rather than a role."""
+    """Whether a word in the position of a person may be a name rather than a role."""
     return not (
         any(char in NOT_GIVEN for char in word) or word in CHINESE or word in HONORIFICS or _NOBODY.search(word)
     )
 
 
 def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
-    """A family name, a full or a given name, with a title: 周师傅, 李建国老师, 建国哥."""
+    """Yield a family name, full name or given name with a title: 周师傅, 李建国老师, 建国哥."""
     name, before = hit.group(), text[max(0, hit.start() - 6) : hit.start()]
     title = next(title for title in sorted(HONORIFICS, key=len, reverse=True) if name.endswith(title))
     called = name.removesuffix(title)
@@ -139,7 +141,8 @@ def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
 
 
 def _full(text: str, start: int, surname: str) -> str | None:
-    """The full name that begins here, if one does: of the two lengths the one that has more for it."""
+    """Return the full name that begins here, or None. Of the two possible lengths, the one with more points is
+    chosen."""
     before = text[max(0, start - 6) : start]
     told, beside = bool(_TOLD.search(before)), bool(_WITH.search(before))
     best, most = None, 0

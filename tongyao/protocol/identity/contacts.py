@@ -1,7 +1,7 @@
-"""Addresses and telephone numbers in a text, also in the disguises that people use for them (docs/protocol.md §6.3). Pure.
+"""Finds addresses and telephone numbers in a text, also in the usual disguises (docs/protocol.md §6.3). Pure.
 
-Patterns are matched against the folded text (`unicode_text.folded`): lower case, no accents, no invisible characters, full-width
-signs as ASCII. Every repetition is bounded or begins at the start of a run only, so matching is linear.
+Patterns are matched against the folded text (`unicode_text.folded`): lower case, no accents, no invisible characters,
+full-width signs as ASCII. Every repetition is bounded or starts only at the beginning of a run, so matching is linear.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from tongyao.protocol.model.unicode_text import UNSPACED
 
 _L: Final = rf"[^\W{UNSPACED}]"
-"""A letter, a digit or `_` of a script with spaces between words."""
+"""A letter, a digit or `_`, of a script with spaces between words."""
 _AT: Final = r"(?:\s?@\s?|\s?[(\[{<]\s?(?:at|@|艾特)\s?[)\]}>]\s?)"
 _DOT: Final = r"(?:[.。]|\s[.]\s|\s?[(\[{<]\s?(?:dot|[.]|点)\s?[)\]}>]\s?|\s(?:dot|点)\s|点)"
 _LABEL: Final = rf"(?:{_L}|-){{1,63}}"
@@ -36,7 +36,8 @@ _PAGE: Final = re.compile(
 _HANDLE: Final = re.compile(rf"(?<!{_L})(?<![@.])@(?!p\d{{2,3}}\b){_L}(?:{_L}|[.-]){{2,60}}")
 _MESSENGERS: Final = r"微信|薇信|威信|v信|vx|wx|wechat|weixin|qq|telegram|tg|whatsapp|skype|instagram|twitter|微博|小红书|抖音|快手|钉钉|飞书|linkedin|facebook|discord|telefon"
 _ORDINARY: Final = r"signal|line"
-"""Messengers whose names are ordinary words ("the line is short"). What follows is an account if it has a digit or `_`, or comes after "id"."""
+"""Messengers whose names are ordinary words ("the line is short"). The next word is an account if it has a digit or
+`_`, or follows "id"."""
 _ACCOUNT: Final = re.compile(
     rf"(?:(?<![a-z])(?:{_MESSENGERS})(?![a-z])\s?(?:号码|号|id|account|handle|user)?\s?(?:[:=@是为]|is\s)[\s:@]{{0,3}}"
     r"[a-z0-9][a-z0-9_.-]{3,40}"
@@ -53,12 +54,12 @@ _TELEPHONE: Final = re.compile(
     r"|(?<![一二三四五六七八九〇零幺])[一幺](?:[\s-]?[一二三四五六七八九〇零幺]){10}(?![一二三四五六七八九〇零幺])"
 )
 _DIGIT: Final = re.compile(r"[\d一幺]")
-"""Without one of these there is no telephone number."""
+"""Every telephone number has one of these."""
 _SOME_MESSENGER: Final = (*_MESSENGERS.split("|"), *_ORDINARY.split("|"))
 
 
 def contacts(text: str) -> Iterator[tuple[int, int]]:
-    """Where addresses and numbers stand in a folded text, kind by kind. Most texts hold none, which is seen at once."""
+    """Yield the spans of addresses and numbers in a folded text, by kind. Cheap tests skip texts without any."""
     if (
         "@" in text
         or "艾特" in text

@@ -1,7 +1,7 @@
-"""What an English text may have as names of persons: capitalised words, given names, titles, and what stands beside.
+"""Finds possible names of persons in English text by capitals, given names, titles and neighbouring words.
 
-What a word is, is decided once for a text: a word that stands after "in" or before "Road" is a place there, and one that is also
-written in lower case is an ordinary word.
+Each word has one reading in the whole text. A word after "in" or before "Road" is a place everywhere in it. A word that
+also occurs in lower case is an ordinary word.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LIST: Final = re.compile(r"^[^\n]*(?:[|·｜][^\n|·｜]*){3,}$", re.MULTILINE)
 _OWNS: Final = re.compile(r"['’]s [A-Z]")
 
 _READ_BACK: Final = 16
-"""Characters before the place that are looked at."""
+"""Characters that are read before a position."""
 _OPENING: Final = r"[ \t“”\"‘(\[*_#>|·•–—-]{0,16}"
 _START: Final = re.compile(
     rf"(?:[.!?…:。！？：；;][’”\"')\]*_]{{0,16}}\s{{0,16}}|\n[ \t]{{0,16}}\n\s{{0,16}}|\n[ \t]{{0,16}}(?=[*#>|·•–—-])){_OPENING}$"
@@ -103,11 +103,11 @@ _SPEAKS: Final = re.compile(
     r"(?![a-z])"
 )
 _STANDS_ON: Final = re.compile(r"\b(?:on|onto|off|along)\s$", re.IGNORECASE)
-"""Before an island or a street: of "the nurse on Tarsk gave notice" the verb tells about the nurse."""
+"""A preposition before an island or a street. In "the nurse on Tarsk gave notice" the verb refers to the nurse."""
 _SAYS: Final = re.compile(
     r"^\s(?:says?|said|asks?|asked|lends?|lent|taught|teaches|told|tells|thinks?|thought|promised|rang|swears?|swore|agreed|refuses|refused|married|retired)\b|^(?:,? and I| and me)\b"
 )
-"""After a word at the beginning of a sentence: what only persons do."""
+"""Verbs after the first word of a sentence whose subject is a person."""
 _VERB_LIKE: Final = re.compile(r"^\s(?:[a-z]{2,}(?:ed|s|ing)|is|was|had|did|can|could|will|would|went|came|got|put)\b")
 _ORDINARY_END: Final = re.compile(
     r"(?:tions?|sions?|ments?|ness|ity|ities|ive|ous|ance|ances|ence|ences|ship|ics|able|ible|ology|ings?|ists?|isms?|ized|ised|ful|less|ery|ure|ures|ward|wards|als|ers|ors|ism|(?<=[a-z]{3})ages?|ated|ator|ators|ians|ies)$"
@@ -126,7 +126,7 @@ def begins_sentence(text: str, at: int) -> bool:
 
 _KNOWN: Final = LANGUAGES | TIMES | PLACES | ROLE_WORDS | (ENGLISH - ALSO_NAMES)
 _SURE: Final = GIVEN - ALSO_NAMES - ENGLISH - PLACES - LANGUAGES - TIMES
-"""Given names that are nothing else: of a text without capitals they alone are proposed."""
+"""Given names with no other meaning. In a text without capitals, only these are proposed."""
 
 
 @dataclass
@@ -150,7 +150,7 @@ class _Hit:
 
 
 def english_names(text: str) -> Iterator[tuple[int, str]]:
-    """Each name that is proposed, with its start; the same name may come several times."""
+    """Yield each proposed name with its start, possibly several times."""
     spans = [one.span() for one in _WORK.finditer(text)]
     if not any(char.isupper() for char in text):
         yield from ((one.start(), one.group()) for one in _LOWER.finditer(text) if one.group() in _SURE)
@@ -171,7 +171,7 @@ def english_names(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_part(hit: _Hit, ordinary: set[str], places: set[str]) -> bool:
-    """Whether a single word is a part of a person's name that stands elsewhere in the text: Wilf, of Wilf Arkwright."""
+    """Whether a single word is a part of a person's name elsewhere in the text: Wilf, of Wilf Arkwright."""
     word = hit.name.lower()
     if (
         len(hit.words) > 1
@@ -214,7 +214,8 @@ def _hits(text: str) -> Iterator[_Hit]:
 
 
 def _drops_first(words: list[str], begins: bool) -> bool:
-    """Whether the first of several words is no part of the name: an ordinary word at the beginning, a month, a language."""
+    """Whether the first of several words is not part of the name: an ordinary word at the beginning, a month, a
+    language."""
     first = words[0].lower().rstrip(",.")
     if TITLE.match(words[0]):
         return False
@@ -232,7 +233,8 @@ def _drops_first(words: list[str], begins: bool) -> bool:
 
 
 def _parts(words: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The names in a sequence joined by "and" or commas, each with its offset; a firm is one: Crumb and Daughter."""
+    """Yield the names in a sequence joined by "and" or commas, each with its offset. A firm is one name: Crumb and
+    Daughter."""
     if not words:
         return
     joined = [number for number, word in enumerate(words) if word in ("and", "&")]
@@ -254,7 +256,7 @@ def _parts(words: list[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _is_place(hit: _Hit) -> bool:
-    """Whether this says that the words are a place: Tannery Row, in Marlock, Fenner's Hill."""
+    """Whether this occurrence shows that the words are a place: Tannery Row, in Marlock, Fenner's Hill."""
     if hit.person_name and len(hit.words) > 1 and not _PLACE.fullmatch(hit.words[-1]):
         return False
     if len(hit.words) > 1 and _FIRM.fullmatch(hit.words[-1]) is not None:

@@ -1,7 +1,8 @@
-"""Which names a person may have hidden (docs/protocol.md §6.3). Pure.
+"""Checks names that a person wants to hide (docs/protocol.md §6.3). Pure.
 
-A name that is hidden is replaced in everything that others say. So that nobody hides ordinary words of others by it, it must stand in
-what its author wrote or was shown; and what does not look like a name is hidden in texts of whoever confirmed it (`names.confirmed_forms_of`).
+A hidden name is replaced in all texts of others. So that nobody can hide ordinary words of others, the name must occur
+in a text that its author wrote or was shown. A word that does not look like a name is hidden mainly in the texts of the
+person who confirmed it (`names.confirmed_forms_of`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SENTENCE_WORDS: Final = frozenset(
     "no not never nobody none nothing without only must cannot can may want wants need needs have has is are was were do does did "
     "when if but because on at for with from by we you they he she it i my our your".split()
 )
-"""Words that stand in sentences and not in the name of a firm."""
+"""Words that occur in sentences but not in names of firms."""
 _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _CHINESE_FIRM: Final = re.compile(
     r".(?:公司|集团|工作室|事务所|商行|饭店|酒店|餐厅|餐馆|面馆|茶馆|超市|书店|药店|商店|小店|店|铺|厂|银行|诊所|医院|学校|幼儿园|大学|中学|小学|剧团|剧院|"
@@ -33,7 +34,8 @@ _CHINESE_FIRM: Final = re.compile(
 
 
 def names_of(listed: Sequence[str], *texts: str) -> tuple[NameFound, ...]:
-    """Names that a model listed: those that stand in `texts` and may be hidden, without repeats. Of ordinary words those that are names too."""
+    """Return the names that a model listed, occur in `texts` and may be hidden, without repeats. Ordinary words are
+    kept only if they are also names."""
     there = "\n".join(texts)
     names = dict.fromkeys(name.strip() for name in listed)
     return tuple(
@@ -48,7 +50,8 @@ def _is_also_name(name: str) -> bool:
 
 
 def problem_with_listed(name: NameFound, text: str) -> str:
-    """Why `name` cannot be hidden, and what to do about it; empty when it can. `text`: where it must stand."""
+    """Return the reason why `name` cannot be hidden, with the remedy; empty if it can. `text`: the text that must
+    contain it."""
     whole = " ".join(normalized("NFC", name.name).split())
     if problem := unfit(whole):
         return problem
@@ -70,13 +73,13 @@ def problem_with_listed(name: NameFound, text: str) -> str:
 
 
 def parts_of_line(line: str) -> dict[str, str]:
-    """`name` and `kind` of a name as people write it in a list; `(firm)` or `（单位）` behind it says that it is a firm's."""
+    """Return `name` and `kind` of a line in a list of names. `(firm)` or `（单位）` at its end marks a firm."""
     bare = line.strip().removesuffix("(firm)").removesuffix("（单位）").strip()
     return {"name": bare, "kind": "person" if bare == line.strip() else "firm"}
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Whether `name` stands in `text`, as whole words where its script has words."""
+    """Whether `name` occurs in `text`; as whole words in scripts that separate words."""
     inside = rf"[^\W_{UNSPACED}]"
     begins, ends = (
         rf"(?<!{inside})" if re.match(inside, name) else "",

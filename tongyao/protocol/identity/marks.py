@@ -1,7 +1,7 @@
-"""Marks in the place of names, contacts and markup, in every text that others read (docs/protocol.md §6.3). Pure.
+"""Replaces names, contacts and markup in every text that others read (docs/protocol.md §6.3). Pure.
 
-The forms of the names that are hidden in a tree of processes are kept as keyed digests, each with its mark. A digest names
-nobody, so it outlives the erasure of whoever it stands for: what was hidden once is never shown again.
+The forms of the names that are hidden in a tree of processes are kept as keyed digests, each with its mark. A digest
+reveals no name, so it is kept when the person is erased. A name that was hidden once is never shown again.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 Kind = Literal["person", "firm"]
 
 HIDDEN: Final = "[…]"
-"""Replaces an address or a telephone number, and a whole text of which nothing is left."""
+"""Replaces an address or a telephone number, and a text of which nothing is left."""
 MARKED: Final = re.compile(r"\[(?:person|firm|某人|某单位) (\d+)\]")
-"""What a text has in the place of a name."""
+"""A mark in place of a name."""
 _WORDS: Final = {"person": ("person", "某人"), "firm": ("firm", "某单位")}
 
 _LONGEST_GAP: Final = 3
-"""Characters between two words of a name."""
+"""Most characters between two words of a name."""
 _LONGEST_PART: Final = 6
-"""Characters of a run without spaces that belong to a name in two scripts."""
+"""Most characters of a run without spaces that belong to a name in two scripts."""
 
 
 class HiddenForm(NamedTuple):
-    """One form of a hidden name. `words`: how many it has; 0 of a run of `length` characters of a script without spaces.
+    """One form of a hidden name. `words`: the number of its words; 0 for a run of `length` characters of a script
+    without spaces.
 
-    `whole`: the whole name rather than a part of it. `number`, `kind`: of its mark. `capital`, `cased`, `ordinary`: as in `names.Form`.
-    `authors`: of an ordinary one the seats that confirmed it (`seat`), with spaces between.
+    `whole`: whether it is the whole name. `number`, `kind`: of its mark. `capital`, `cased`, `ordinary`: as in
+    `names.Form`. `authors`: for an ordinary form the seats that confirmed it (`seat`), separated by spaces.
     """
 
     digest: bytes
@@ -59,34 +60,35 @@ class HiddenForm(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """Every form that is hidden in a tree of processes, and the key of the digests."""
+    """All hidden forms in a tree of processes, and the key of the digests."""
 
     key: bytes = b"-"
     forms: tuple[HiddenForm, ...] = ()
 
     def with_forms(self, added: Iterable[HiddenForm]) -> Hidden:
-        """With further forms; one that is there already is replaced."""
+        """Return a copy with more forms. A form with the same digest is replaced."""
         return self._replace(forms=tuple({form.digest: form for form in (*self.forms, *added)}.values()))
 
 
 def seat(process_id: str, alias: str) -> str:
-    """Whoever has this alias in a process, as `HiddenForm.authors` names them."""
+    """Return the seat of this alias in a process, as it is written in `HiddenForm.authors`."""
     return f"{process_id}/{alias}"
 
 
 def mark(number: int, kind: Kind, *, chinese: bool) -> str:
-    """`[person 3]`, `[某单位 3]`."""
+    """Return the mark: `[person 3]`, `[某单位 3]`."""
     return f"[{_WORDS[kind][chinese]} {number}]"
 
 
 def forms_to_hide(
     hidden: Hidden, names: Iterable[Sequence[NameFound]], *, identities: bool = False, authors: Iterable[str] = ()
 ) -> tuple[HiddenForm, ...]:
-    """The forms that are new, and those that were ordinary words only so far. Names of one group are of one person, and get one number.
+    """Return new forms, and changed forms that were ordinary words before. The names of one group belong to one person
+    and get one number.
 
-    `identities`: these people joined under these names (`names.forms_of`). Else `authors` (see `seat`) confirmed them (`names.confirmed_forms_of`).
-    A group takes the number of a hidden name that is one of its names or a part of one, or has one as a part; else the next
-    after all others.
+    `identities`: whether people joined under these names (`names.forms_of`). Otherwise `authors` (see `seat`) confirmed
+    them (`names.confirmed_forms_of`). A group takes the number of a hidden name that it shares, contains, or is a part
+    of; otherwise the next free number.
     """
     known = {form.digest: form for form in hidden.forms}
     highest = max((form.number for form in hidden.forms), default=0)
@@ -129,7 +131,7 @@ def _hidden_forms(key: bytes, name: NameFound, *, identity: bool) -> Iterator[Hi
 
 
 def _is_phrase(words: Sequence[str]) -> bool:
-    """Whether several words have an everyday one among them: so that nobody is called "lend two oxen"."""
+    """Whether several words include an everyday one, such as "lend two oxen"."""
     return len(words) > 1 and any(word not in CONNECTORS and is_everyday(word) for word in words)
 
 
@@ -138,7 +140,7 @@ def _digest(key: bytes, words: Sequence[str]) -> bytes:
 
 
 class Marker:
-    """Makes of a text what others may read of it."""
+    """Makes the text that others may read."""
 
     def __init__(
         self,
@@ -148,9 +150,9 @@ class Marker:
     ) -> None:
         """
         Args:
-            hidden: what is hidden in the process.
-            own: alias → the strings that name its owner: names, addresses, handles. In a text of their own these become the alias.
-                A string that may not be a name (`names.problem_with`) is left alone.
+            hidden: the hidden names of the process.
+            own: alias → strings that identify its owner: names, addresses, handles. In the owner's texts these become
+            the alias. A string that is not permitted as a name (`names.problem_with`) is ignored.
             process_id: of the texts.
         """
         hidden = hidden or Hidden()
@@ -172,7 +174,8 @@ class Marker:
         self._initials = any(form.words == 1 for form in forms)
 
     def text(self, text: str, *, author: str = "") -> str:
-        """`text` without names, addresses, HTML, images and link targets. `author`: the alias of whoever wrote it, if anybody."""
+        """Return `text` without names, addresses, HTML, images and link targets. `author`: the alias of its author, if
+        any."""
         bare = for_others(text)
         form = folded(bare)
         found = [(start, end, HIDDEN) for start, end in contacts(form.text)]
@@ -183,7 +186,7 @@ class Marker:
         return bare if bare.strip() or not text.strip() else HIDDEN
 
     def with_marks(self, text: str, *, author: str = "") -> str:
-        """`text` as its author's proxy reads it: as it is, but for the names of others."""
+        """Return `text` as its author's proxy reads it: unchanged except for the names of others."""
         if not self._known:
             return text
         form = folded(text)
@@ -191,14 +194,14 @@ class Marker:
         return _replaced(form, found) if found else text
 
     def marked(self, material: Material, *, author: str = "") -> Material:
-        """`material` as its owner's proxy reads it."""
+        """Return `material` as its owner's proxy reads it."""
         pieces = tuple(
             piece.model_copy(update={"text": self.with_marks(piece.text, author=author)}) for piece in material.pieces
         )
         return _with_pieces(material, pieces)
 
     def model(self, model: ModelT, *, author: str = "") -> ModelT:
-        """`model` with every free text in it passed through `text`; the same object where nothing changes."""
+        """Return `model` with `text` applied to each free text; the same object if nothing changes."""
         new = map_texts(model, lambda text: self.text(text, author=author))
         if isinstance(model, Material) and isinstance(new, Material) and new is not model:
             return _with_pieces(model, new.pieces)  # type: ignore[return-value]  # ModelT is Material here
@@ -258,7 +261,7 @@ class Marker:
     def _mixed_in(
         self, form: Folded, words: Sequence[tuple[str, int, int]], author: str, known: Any
     ) -> Iterator[tuple[int, int, str]]:
-        """A name of words of which the first or the last is a part of a run: 阿May, Lisa姐."""
+        """Yield a name of several words whose first or last word is part of a run: 阿May, Lisa姐."""
         (first, start, end), *middle, (last, last_start, last_end) = words
         heads = range(max(start, end - _LONGEST_PART), end) if _is_unspaced(first) else (start,)
         tails = range(min(last_end, last_start + _LONGEST_PART), last_start, -1) if _is_unspaced(last) else (last_end,)
@@ -270,7 +273,7 @@ class Marker:
                     return
 
     def _is_written(self, form: Folded, start: int, name: HiddenForm, author: str) -> bool:
-        """Whether the word at `start` is written as the name wants it, with a capital or without."""
+        """Whether the word at `start` has the capitals that the name requires."""
         if name.ordinary and seat(self._process, author) in name.authors.split():
             return not name.cased or _begins_capital(form, start)
         if name.ordinary:
@@ -288,14 +291,14 @@ class Marker:
 
 
 def _with_pieces(material: Material, pieces: tuple[Piece, ...]) -> Material:
-    """`material` with other pieces. Whether the whole is shown must not depend on the names in it."""
+    """Return `material` with other pieces. The difference between total and shown characters stays the same."""
     shown = sum(len(piece.text) for piece in pieces)
     total = material.total_chars + shown - material.shown_chars
     return material.model_copy(update={"pieces": pieces, "total_chars": total})
 
 
 def _capital_at(form: Folded, start: int) -> int | None:
-    """Where the capital letter at `start` stands in the source; None where none is there."""
+    """Return the position in the source of the capital letter at `start`; None if there is none."""
     (first, _), *_ = form.spans([(start, start + 1)])
     return first if form.source[first].isupper() else None
 
@@ -309,7 +312,8 @@ def _is_unspaced(word: str) -> bool:
 
 
 def _replaced(form: Folded, found: list[tuple[int, int, str]]) -> str:
-    """The source with these spans of the folded text replaced; of two that overlap the one that begins first, then the longer."""
+    """Return the source with these spans of the folded text replaced. Of overlapping spans, the first counts, then the
+    longer."""
     chosen: list[tuple[int, int, str]] = []
     for start, end, put in sorted(found, key=lambda one: (one[0], -one[1])):
         if not chosen or start >= chosen[-1][1]:

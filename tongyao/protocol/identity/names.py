@@ -1,4 +1,5 @@
-"""Which strings may name a person, and the forms in which such a name is recognised in a text (docs/protocol.md §6.3). Pure."""
+"""Strings that may be a person's name, and the forms in which such a name is recognised (docs/protocol.md §6.3).
+Pure."""
 
 from __future__ import annotations
 
@@ -32,10 +33,12 @@ from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
 MOST_CHARACTERS: Final = 80
 _LONGEST_GIVEN: Final = 3
 _MOST_PARTS: Final = 4
-"""Of a name of more words the first and the last are recognised alone: a sentence for a name would blank what others say."""
+"""Most words of a name whose every word is recognised alone. Of a longer name, only the first and last are, so that a
+sentence as a name does not hide words of others."""
 
 TOKEN: Final = re.compile(rf"[{UNSPACED}]+(?:[·•][{UNSPACED}]+)*|[^\W_{UNSPACED}]+")
-"""One word: of letters and digits, or an unbroken run of a script without spaces, with the points inside foreign names."""
+"""One word: letters and digits, or an unbroken run of a script without spaces, including the points of foreign
+names."""
 _UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}·]+")
 _PROTOCOL_ID: Final = re.compile(
     r"[prbt]\d+|[tieb]|(?:plan|residual|task|child)[-/ ]?\d*|(?:t|r\d+|plan|residual|task|child)/\S*", re.IGNORECASE
@@ -50,7 +53,7 @@ _CLOSED: Final = frozenset(
 
 
 def problem_with(name: str) -> str:
-    """Why `name` cannot be somebody's name in everything that others say, and what to do about it; empty when it can."""
+    """Return the reason why `name` cannot be a person's name in all texts, with the remedy; empty if it can."""
     if problem := unfit(name):
         return problem
     if sum(char.isalpha() for char in _bare(name)) < 2:
@@ -61,7 +64,7 @@ def problem_with(name: str) -> str:
 
 
 def unfit(name: str) -> str:
-    """Why nobody can be called `name`, and what to do about it; empty where it may be a name, an ordinary word or not."""
+    """Return the reason why `name` cannot be a name, with the remedy; empty if it can. Ordinary words are permitted."""
     bare = _bare(name)
     plain = folded(bare).text
     if len(bare) > MOST_CHARACTERS:
@@ -78,13 +81,13 @@ def unfit(name: str) -> str:
 
 
 def _is_common_name(name: str) -> bool:
-    """Whether it is of ordinary words only."""
+    """Whether the name consists of ordinary words only."""
     words = _words(name)
     return bool(words) and all(_is_common(word) for word in words)
 
 
 def is_everyday(word: str) -> bool:
-    """Whether a folded Latin word, or what it is a form of, is an everyday English one and no name as well."""
+    """Whether a folded Latin word, or its stem, is an everyday English word that is not also a name."""
     if word in ALSO_NAMES or len(word) < 3:
         return False
     endings = ("s", "es", "ed", "d", "ing", "er", "ly")
@@ -93,18 +96,20 @@ def is_everyday(word: str) -> bool:
 
 
 def name_in_heading(text: str) -> str:
-    """The name in the first heading (`# …`) of a profile, without what follows a dash, comma or bracket; empty without one."""
+    """Return the name in the first heading (`# …`) of a profile, up to a dash, comma or bracket; empty without a
+    heading."""
     found = _HEADING.search(text)
     return _TITLE_FOLLOWS.split(found.group(1).strip(), maxsplit=1)[0].strip(" #*_`") if found else ""
 
 
 def identities_of(display_name: str, contact: object) -> tuple[str, ...]:
-    """What names a person: the display name, if there is one, then every string in their contact, without repeats."""
+    """Return the strings that identify a person: the display name, if any, then every string in their contact, without
+    repeats."""
     return tuple(dict.fromkeys(one for one in (display_name, *_strings(contact)) if one.strip()))
 
 
 def is_address(identity: str) -> bool:
-    """Whether an identity is an address, a number or a handle rather than a name. Such have no parts."""
+    """Whether an identity is an address, a number or a handle. These have no parts."""
     return any(sign in identity for sign in ("@", "/")) or any(char.isdigit() for char in identity)
 
 
@@ -114,13 +119,13 @@ class Form:
 
     words: tuple[str, ...]
     capital: bool = False
-    """Recognised only where the source has a capital letter: it is an ordinary word, too, or very short."""
+    """Recognised only with a capital letter in the source, because the word is also an ordinary word, or very short."""
     cased: bool = False
-    """A single word of a script with capitals, which may be an ordinary word as well, whatever language it is of. Without a capital it is
-    recognised only in a text that has none at all."""
+    """A single word of a script with capitals, which may be an ordinary word in some language. Without a capital it is
+    recognised only in a text without any capital."""
     ordinary: bool = False
-    """An ordinary word that somebody confirmed as a name. In texts of theirs it is recognised (`cased`: with a capital). In those of others
-    it is recognised inside a sentence with a capital (`capital`), or not at all."""
+    """An ordinary word that a person confirmed as a name. In that person's texts it is recognised (with `cased`: with a
+    capital). In other texts it is recognised with a capital inside a sentence (`capital`), or not at all."""
 
 
 INITIALS: Final = re.compile(r"(?<![^\W_])([^\W\d_])\.\s?([^\W\d_])\.")
@@ -132,7 +137,8 @@ def _alone(word: str, *, capital: bool = False) -> Form:
 
 
 def confirmed_forms_of(name: str) -> Iterator[Form]:
-    """The forms of a name that somebody confirmed in a text of theirs. With a word that does not look like a name, it is `ordinary`."""
+    """Yield the forms of a name that a person confirmed in their text. If a word does not look like a name, the forms
+    are `ordinary`."""
     bare = _bare(name)
     written = [word for word in TOKEN.findall(normalized("NFKC", bare)) if word.casefold() not in CONNECTORS]
     words, own = _words(name), _words(" ".join(written))
@@ -151,12 +157,13 @@ def confirmed_forms_of(name: str) -> Iterator[Form]:
 
 
 def _looks_like_name(word: str) -> bool:
-    """Whether a word is hidden in all texts when somebody confirms it. Of a script without spaces it is found inside words."""
+    """Whether a confirmed word is hidden in all texts. In a script without spaces it is also found inside words."""
     return "·" in word or may_be_named(word) if _UNSPACED_RUN.fullmatch(word) else not is_everyday(word)
 
 
 def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
-    """The forms in which `name` is recognised; none where it may not be a name. `alone`: also its parts by themselves."""
+    """Yield the forms in which `name` is recognised; none if it is not permitted. `alone`: whether its parts are
+    recognised alone."""
     if problem_with(name):
         return
     words = _words(name)
@@ -183,7 +190,7 @@ def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
 
 
 def _with_initials(first: str, last: str) -> Iterator[Form]:
-    """J. Weber, Jana W., J.W.; nothing for a title in the place of a given name."""
+    """Yield J. Weber, Jana W., J.W.; nothing if the first word is a title."""
     if first in ENGLISH and first not in ALSO_NAMES:
         return
     if len(last) > 1:
@@ -193,7 +200,8 @@ def _with_initials(first: str, last: str) -> Iterator[Form]:
 
 
 def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
-    """The given name of a full name, the surname with a title or as people call each other; of a name in several words each word."""
+    """Yield the given name of a full name, and the surname with titles or prefixes. For a name of several words, yield
+    each word."""
     if "·" in word:
         parts = word.split("·")
         yield Form(("".join(parts),))

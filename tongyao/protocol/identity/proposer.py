@@ -1,6 +1,6 @@
 """Proposes which words of a text are names of persons, for its author to confirm (docs/protocol.md §6.3). Pure.
 
-It reads the text alone: it has no dictionary and does not know who is in the room.
+It reads only the text. It has no dictionary and does not know who is in the room.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARK: Final = re.compile(rf"{MARKED.pattern}|\[[^\]\n]{{1,30}}\]")
 
 
 def proposed_names(text: str) -> tuple[NameFound, ...]:
-    """The first `MOST_FOUND` expressions that look like names of persons, each once, in the order of `text`."""
+    """Return the first `MOST_FOUND` expressions that look like names of persons, each once, in the order of `text`."""
     read = _MARK.sub(lambda mark: " " * len(mark.group()), text[:MOST_READ])
     found: dict[str, int] = {}
     for start, name in (*chinese_names(read), *english_names(read)):
@@ -30,6 +30,6 @@ def proposed_names(text: str) -> tuple[NameFound, ...]:
 
 
 def without_proposed(text: str) -> str:
-    """`text` with each of its `proposed_names` replaced by `[…]`, for cases in which nobody can confirm whether they are names."""
+    """Return `text` with its `proposed_names` replaced by `[…]`, for cases in which nobody can confirm the names."""
     names = sorted((name.name for name in proposed_names(text)), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, names))).sub(HIDDEN, text) if names else text

@@ -1,4 +1,4 @@
-"""Words by which names are told from other words, out of `words.toml`, which says what each list is for."""
+"""Word lists that distinguish names from other words, read from `words.toml`, which explains each list."""
 
 from __future__ import annotations
 

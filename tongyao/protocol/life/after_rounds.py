@@ -1,6 +1,6 @@
-"""What follows the rounds: the plan, each participant's part of it, their answers, and a child process for each residual tension that
-goes back to the field (docs/protocol.md §3.6, §7). In a room of proxies the demander is asked about residuals alone.
-"""
+"""The phases after the rounds: the plan, the deliveries, the answers, and a child process for each residual tension
+that is searched for in the field (docs/protocol.md §3.6, §7). In a room of proxies, only the demander is asked, about
+residuals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plan(state: State) -> dict[str, WantedStep]:
 
 
 def _filled(state: State) -> set[str]:
-    """Those whose hole in the plan a child has filled."""
+    """Return the aliases whose hole in the plan a child has filled."""
     holes = [hole_of(residual) for residual, one in state.residuals.items() if one.outcome == Phase.COMPLETED]
     return {hole[1] for hole in holes if hole is not None}
 
@@ -66,15 +66,15 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
     figures = output.model_dump(include={"claims", "supported", "reduced"})
     figures |= {"revision": state.plan_revision, "residuals": len(output.residuals)}
     note(state, EventKind.PLAN_READY, now, **figures)
-    if not state.folded:  # what came back from children is not sent there again
+    if not state.folded:  # residuals of the folded plan start no more children
         _leave_open(state, output.residuals, now)
     return Phase.DELIVERING
 
 
 def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
-    """A plan left these unresolved: ask the demander, or approve them all, as the settings say.
+    """Open the residuals of a new plan: ask the demander, or approve them all, as the settings require.
 
-    What an earlier plan left open and nobody decided on is superseded.
+    Residuals of an earlier plan without a decision are superseded.
     """
     state.residuals = {name: one for name, one in state.residuals.items() if one.status != "open"}
     auto = state.start.settings.residuals is Residuals.AUTO
@@ -85,7 +85,7 @@ def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
 
 
 def open_delivering(state: State, now: datetime) -> Phase | None:
-    """The plan of a fork is delivered to nobody."""
+    """Skip delivery in a fork, whose plan is delivered to nobody."""
     return Phase.COMPLETED if state.start.fork is not None else None
 
 
@@ -112,15 +112,14 @@ def answer(state: State, message: AnswerPlan, now: datetime) -> None:
     data = message.model_dump(include={"alias", "revision", "text_id"})
     note(state, EventKind.ANSWER_RECEIVED, now, **data, decision=message.answer)
     if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
-        hole = hole_id(message.revision, message.alias)  # what they leave in the plan is a residual like every other
+        hole = hole_id(message.revision, message.alias)  # the hole in the plan is a residual like every other
         state.residuals[hole] = ResidualOutcome()
         note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
 
 
 def replan(state: State, message: Replan, now: datetime) -> Phase:
-    """Rewrite the plan, at most once: leave out the people in `without`, who declined, and include the changes that the people in
-    `proposals` proposed. A person who is left out is not asked again.
-    """
+    """Request a new plan, at most once. It leaves out the people in `without`, who declined, and includes the changes
+    that the people in `proposals` proposed. A person who is left out is not asked again."""
     state.proposals, state.left_out = message.proposals, message.without
     state.replanned = True
     note(state, EventKind.DECIDED, now, decision="replan", by="person", without=list(message.without))
@@ -133,12 +132,12 @@ def answers_complete(state: State, now: datetime) -> Phase | None:
 
 
 def _after_answers(state: State) -> Phase:
-    """Approved children are started before the process is complete."""
+    """Return the next phase. Approved children are started before the process is complete."""
     return Phase.AWAITING_CHILDREN if _awaits_children(state) or _child_starting(state) else Phase.COMPLETED
 
 
 def wait_no_longer(state: State, now: datetime) -> None:
-    """Answers, or children, are waited for no longer."""
+    """Stop waiting for answers or children."""
     state.concluded = True
 
 
@@ -146,7 +145,7 @@ def wait_no_longer(state: State, now: datetime) -> None:
 
 
 def branches(state: State) -> dict[str, WantedStep]:
-    """Children to start: in every phase that is open."""
+    """Return the steps that start approved children, in every open phase."""
     steps = {}
     for residual, one in state.residuals.items():
         if one.status == "approved":
@@ -165,7 +164,7 @@ def approve(state: State, message: ApproveResidual, now: datetime) -> None:
 
 
 def _branched(residual: str, state: State, output: BranchOutput, now: datetime) -> None:
-    """The child has started, or there is none, for the reason given."""
+    """Record that the child was announced, or the reason why there is none."""
     if output.child is None:
         _refuse(state, residual, output.reason, now)
         return
@@ -175,13 +174,13 @@ def _branched(residual: str, state: State, output: BranchOutput, now: datetime) 
 
 
 def _refuse(state: State, residual: str, reason: str, now: datetime) -> None:
-    """`reason`: `declined` by the demander, or one of `BranchOutput`."""
+    """`reason`: `declined` by the demander, or a reason of `BranchOutput`."""
     state.residuals[residual].status = "refused"
     note(state, EventKind.CHILD_REFUSED, now, residual=residual, reason=reason)
 
 
 def residual_of(state: State, child: str) -> str | None:
-    """The residual whose child this is, started or just being started; None: it is no child of this process."""
+    """Return the residual of this child, started or approved; None if it is no child of this process."""
     for residual, one in state.residuals.items():
         if one.status in ("approved", "started") and child_id(state.process_id, residual) == child:
             return residual
@@ -190,7 +189,7 @@ def residual_of(state: State, child: str) -> str | None:
 
 def child_ended(state: State, message: ChildEnded, now: datetime) -> None:
     residual = residual_of(state, message.child)
-    assert residual is not None  # refused otherwise
+    assert residual is not None  # otherwise the message was refused
     one = state.residuals[residual]
     one.status, one.child, one.outcome = "ended", message.child, message.outcome
     note(state, EventKind.CHILD_FINISHED, now, child=message.child, residual=residual, outcome=message.outcome)
@@ -201,13 +200,13 @@ def _child_starting(state: State) -> bool:
 
 
 def _awaits_children(state: State) -> bool:
-    """Whether children are waited for, and their plans folded into one more plan: once."""
+    """Whether the process waits for children, whose plans are folded into one more plan, once."""
     waits = state.start.settings.wait_for_children and not state.folded
     return waits and (state.children_open or bool(state.completed_children))
 
 
 def children_seconds(state: State) -> int | None:
-    """Approved children are only started where they are not waited for."""
+    """Return the time to wait for children. None if approved children are only started."""
     return state.start.settings.children_seconds if _awaits_children(state) else None
 
 
@@ -226,7 +225,7 @@ def children_ended(state: State, now: datetime) -> Phase | None:
 
 
 def remembering(state: State) -> dict[str, WantedStep]:
-    """After a plan: what was used strengthens the memories of long profiles."""
+    """Return the step after a plan that strengthens the used passages in the indexes of long profiles."""
     long = tuple(alias for alias, seat in sorted(state.seats.items()) if seat.long and state.start.remember)
     what = RememberInput(process_id=state.process_id, aliases=long)
     return _closing(state, REMEMBER, what, "strengthen what was used", optional=True) if long else {}
@@ -240,7 +239,7 @@ def cancelling(state: State) -> dict[str, WantedStep]:
 def _closing(
     state: State, contract: ActivityContract[Any, Any], what: ActivityInput, summary: str, *, optional: bool = False
 ) -> dict[str, WantedStep]:
-    """A step that is taken once after the end."""
+    """Return a step that runs once after the end."""
 
     def close(state: State, output: Any, now: datetime) -> None:
         state.closed.append(contract.name)

@@ -1,7 +1,8 @@
-"""What a process asks of somebody: one table of the kinds of asks (docs/protocol.md §8.3).
+"""The asks of a process: one table of the kinds of asks (docs/protocol.md §8.3).
 
-A row says whom an ask is for, which messages answer it, and when it is open. Its sentences are in `tongyao/texts/protocol/asks.toml`. The inbox, `why`,
-`show`, pages, MCP, mails and the API are renderings of this table. `life.phases` says in which phase which asks are open.
+A row states for whom an ask is, which messages answer it, and when it is open. Its sentences are in
+`tongyao/texts/protocol/asks.toml`. The inbox, `why`, `show`, pages, MCP, mails and the API are renderings of this
+table. `life.phases` has the asks that may be open in each phase.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.texts.catalogue import catalogue, worded
 
 Body = dict[str, Any]
-"""A message as a program sends it: `kind` and the fields to fill in. The texts in angle brackets are the sender's."""
+"""A message as a program sends it: `kind` and the fields to fill in. The sender writes the texts in angle brackets."""
 
 Open = tuple[Waiting, Deadline | None]
-"""An open ask, and until when it is waited for."""
+"""An open ask and its deadline."""
 
 TEXT: Final = "<text>"
 PROFILE: Final = "<profile id>"
 NEVER_OPEN: Final = "none/0"
-"""The id that no ask has: what somebody answers who was shown nothing."""
+"""An id that no ask has. It is set in messages whose sender was shown no ask."""
 
 _TEXTS: Final = catalogue("protocol")
-"""Read when this module is imported: a workflow may not read files."""
+"""Read at import, because a workflow may not read files."""
 
 
 @dataclass(frozen=True)
 class AskKind:
     """One kind of ask.
 
-    `open`: the asks of this kind that are open, where the phase has them. `answers`: the messages that
-    answer it, the usual one first, without the fields that name it.
+    `open`: returns the open asks of this kind in a phase that has them. `answers`: the messages that answer it, the
+    usual one first, without the fields that identify the ask.
     """
 
     kind: Ask
@@ -48,15 +49,17 @@ class AskKind:
 
 
 def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str = "") -> str:
-    """What a message names that answers no ask: `conclude/crystallizing/2`, `extend_deadline/deciding/3/P00`.
+    """Return the id that a message names if it answers no ask: `conclude/crystallizing/2`,
+    `extend_deadline/deciding/3/P00`.
 
-    The number is the revision of the plan while its answers or children are waited for, before that the round. `alias`: of whom.
+    The number is the revision of the plan in `answering` and `awaiting_children`, and the round before that. `alias`:
+    whose deadline.
     """
     number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
     return ids.ask_id(kind, phase.value, number, *([alias] if alias else []))
 
 
-# ---- when they are open
+# ---- the open asks of each kind
 
 
 def _confirm(state: State) -> Iterator[Open]:
@@ -132,7 +135,7 @@ def _residuals(kind: Ask, state: State) -> Iterator[Open]:
 
 
 def _of_no_workflow(state: State) -> Iterable[Open]:
-    """The records open these themselves (`records.process.standing`)."""
+    """Return nothing: the records open these asks themselves (`records.process.standing`)."""
     return ()
 
 
@@ -142,7 +145,7 @@ def _resume(state: State) -> Iterator[Open]:
 
 
 def _calls(state: State) -> Iterator[Open]:
-    """One for all model calls that wait: the aliases of single ones would tell for whom a proxy speaks."""
+    """Yield one ask for all waiting model calls. Aliases of single calls would reveal for whom a proxy speaks."""
     if calls := sorted(call for parked in state.parked.values() for call in parked.calls):
         running = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
         first = min(running, key=lambda deadline: deadline.due, default=None)
@@ -183,7 +186,7 @@ KINDS: Final[Mapping[Ask, AskKind]] = {row.kind: row for row in _TABLE}
 """Every kind of ask by its name."""
 
 FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom == "participant")
-"""Asks of whoever has a seat. All others are for the demander, the invited or operators."""
+"""Asks of people with a seat. All other asks are for the demander, invited people, operators or answerers."""
 
 
 def answers(
@@ -195,14 +198,15 @@ def answers(
     options: Sequence[str] = (),
     given: Mapping[str, str] | None = None,
 ) -> list[Body]:
-    """The messages that answer an ask, complete but for the texts in angle brackets; the usual one first.
+    """Return the messages that answer an ask, complete except for the texts in angle brackets, the usual one first.
 
     Args:
         id: of the ask.
-        number: the round, of `answer` and `replan` the revision of the plan, of `consent` the number of the invitation.
-        subject: of `residual`, `hole` and `candidate`, the residual.
-        options: what may be chosen; empty: everything.
-        given: of `replan`, how the plan was answered, by alias.
+        number: the round; for `answer` and `replan` the revision of the plan; for `consent` the number of the
+        invitation.
+        subject: the residual of `residual`, `hole` and `candidate`.
+        options: the permitted choices; empty: all.
+        given: for `replan`, the answers to the plan by alias.
     """
     possible = KINDS[kind].answers
     offered = [body for body in possible if not options or body.get("decision", body["kind"]) in options]
@@ -222,20 +226,21 @@ def answers(
 
 
 def answered_by(message_kind: str) -> frozenset[str]:
-    """The kinds of asks that a message of this kind answers."""
+    """Return the kinds of asks that a message of this kind answers."""
     return frozenset(row.kind.value for row in _TABLE if any(body["kind"] == message_kind for body in row.answers))
 
 
-# ---- their sentences
+# ---- the sentences of asks
 
 
 def words(key: str, language: str, /, **values: Any) -> str:
-    """A text of `tongyao/texts/protocol`, in English for every language but `zh`."""
+    """Return a text of `tongyao/texts/protocol`, in English for every language except `zh`."""
     return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
 
 
 def whom(ask: str, alias: str, language: str) -> str:
-    """Whom an ask is for, in a sentence: an alias, somebody who is invited, or, without an alias, who answers model calls or operates."""
+    """Return for whom an ask is, for a sentence: an alias, an invited person, or, without an alias, the answerers or
+    operators."""
     if not alias:
         return words("asks.answerer" if ask == Ask.CALLS else "asks.operator", language)
     number = ids.invitation_of(alias)
@@ -243,7 +248,7 @@ def whom(ask: str, alias: str, language: str) -> str:
 
 
 class Told(Protocol):
-    """An ask, as the state, the records or an inbox have it."""
+    """An ask in the form of the state, the records or an inbox."""
 
     @property
     def ask(self) -> str: ...
@@ -258,17 +263,18 @@ class Told(Protocol):
 
 
 def does(ask: Told, language: str) -> str:
-    """What an ask asks, as a sentence without a subject and without a stop: `confirm the tension, or revise it`."""
+    """Return the request of an ask, as a sentence without subject and full stop: `confirm the tension, or revise
+    it`."""
     return _text(ask, language, "does")
 
 
 def helps(ask: Told, language: str) -> str:
-    """What somebody who answers has to know, in whole sentences."""
+    """Return the advice for the person who answers, in whole sentences."""
     return _text(ask, language, "help")
 
 
 def _text(ask: Told, language: str, part: str) -> str:
-    """A text of the ask; of its variant where that has one."""
+    """Return a text of the ask, or of its variant if there is one."""
     last = ask.ends_answers or (ask.ask == Ask.ANSWER and ask.round > 1)
     named = ask.ask == Ask.CONFIRM_TENSION and ask.others
     variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
