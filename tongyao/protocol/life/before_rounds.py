@@ -1,6 +1,5 @@
-"""What comes before the rounds: the raw intent becomes a confirmed tension; participants are found, selected, asked for consent
-and seated (docs/protocol.md §3.1, §3.11).
-"""
+"""The phases before the rounds: the intent becomes a confirmed tension; participants are found, selected, asked for
+consent and seated (docs/protocol.md §3.1, §3.11)."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def _formulated(state: State, output: FormulateOutput, now: datetime) -> Phase:
 
 
 def confirm_seconds(state: State) -> int | None:
-    """The tension confirms itself in time; of grade C it waits for an explicit yes."""
+    """Return the time after which the tension confirms itself. None for grade C, which needs an explicit yes."""
     waits = not _by_itself(state) and not _grade_c(state)
     return state.start.settings.confirm_seconds if waits else None
 
@@ -61,16 +60,17 @@ def open_confirming(state: State, now: datetime) -> Phase | None:
 
 
 def confirm(state: State, by: str, now: datetime) -> Phase:
-    """Ask those who were named at the start, or let the field find somebody. `by`: `person`, `timer` or `setting`."""
+    """Confirm the tension. Next are the people named at the start, or the field. `by`: `person`, `timer` or
+    `setting`."""
     note(state, EventKind.TENSION_CONFIRMED, now, by=by)
     state.selected = state.start.participants
     return Phase.CONSENTING if state.selected else Phase.DISCOVERING
 
 
 def revise(state: State, message: ReviseTension, now: datetime) -> None:
-    """The revised tension has the whole time to be confirmed. A deadline that was extended beyond that stays.
+    """Replace the tension. The time for its confirmation starts again, unless it was extended to a later deadline.
 
-    The bound on messages of a lane and the deadline of the process bound how often that may happen.
+    The limit on messages of a lane and the deadline of the process limit the number of revisions.
     """
     state.tension = message.tension
     state.revisions += 1
@@ -83,8 +83,8 @@ def revise(state: State, message: ReviseTension, now: datetime) -> None:
 
 
 def _by_itself(state: State) -> bool:
-    """With `auto_confirm`, which is a yes beforehand, every grade is confirmed at once; a child's tension too, but of grade C or with
-    `confirm_children`."""
+    """Whether the tension is confirmed at once: with `auto_confirm` in every grade, and in a child unless it has grade
+    C or `confirm_children` is set."""
     settings = state.start.settings
     quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
     return settings.auto_confirm or quick_child
@@ -99,7 +99,7 @@ def _grade_c(state: State) -> bool:
 
 def discovery(state: State) -> dict[str, WantedStep]:
     start, tension = state.start, state.tension
-    assert tension is not None  # confirmed before anybody is looked for
+    assert tension is not None  # people are searched for only after the confirmation
     find = DiscoverInput(
         process_id=start.process_id,
         scene=start.scene,
@@ -112,7 +112,8 @@ def discovery(state: State) -> dict[str, WantedStep]:
 
 
 def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
-    """The demander selects among those found; with `auto_start` the nearest are taken, where there are enough."""
+    """Let the demander select among the people found. With `auto_start`, the nearest people are chosen if they reach
+    the quorum."""
     note_found(state, output, now)
     settings = state.start.settings
     found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
@@ -129,17 +130,17 @@ def select(state: State, message: SelectParticipants, now: datetime) -> Phase:
 
 
 def open_consenting(state: State, now: datetime) -> None:
-    """A seat exists only after a yes: of whoever has not allowed a proxy to speak for them, it is asked. `state.selected`: who was chosen."""
+    """Start to ask for consents. A seat exists only after a yes. `state.selected`: the chosen people."""
     state.seatings += 1
     state.invitations = []
-    state.consents_known = state.start.fork is not None  # the step that seats people leaves out who no longer allows it
+    state.consents_known = state.start.fork is not None  # the step that seats people of a fork checks consents
     state.others_expected = len(state.others) + len(state.selected)
     state.refused = 0
     state.without_proxy = ()
 
 
 def seating(state: State) -> dict[str, WantedStep]:
-    """The consents are looked up, then, once everybody has answered, those who said yes are seated."""
+    """Return the step that looks up the consents, and then, when everybody has answered, the step that seats people."""
     start = state.start
     if not state.consents_known:
         ask = ConsentInput(process_id=start.process_id, choices=state.selected, others_expected=state.others_expected)
@@ -186,9 +187,9 @@ def consent(state: State, message: ConsentAnswer, now: datetime) -> Phase | None
 
 
 def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, now: datetime) -> Phase | None:
-    """A yes gives a seat with the endpoint that the person names; another one than a proxy is no consent to a proxy.
+    """Record an answer. A yes accepts the seat with `endpoint`. Only the endpoint `proxy` is consent to a proxy.
 
-    None: it is a no. No answer in time is a no.
+    `endpoint` None: a no, or no answer before the deadline.
     """
     invitation = next(one for one in state.invitations if invited_alias(one.number) == whose)
     invitation.allowed = endpoint is not None
@@ -202,7 +203,8 @@ def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, n
 
 
 def _close_if_answered(state: State, now: datetime) -> Phase | None:
-    """When everybody has answered, those who said yes are seated; where they are too few, the demander goes on otherwise."""
+    """When everybody has answered, seat the people who said yes. If they are too few, the demander selects or decides
+    again."""
     if any(invitation.waits for invitation in state.invitations):
         return None
     asked = len(state.invitations) + state.refused
@@ -217,7 +219,7 @@ def _close_if_answered(state: State, now: datetime) -> Phase | None:
 
 
 def _too_few(state: State) -> Phase:
-    """The demander goes on otherwise. A fork, in which nobody is asked, goes on with those who are there, or ends."""
+    """Return to the demander. A fork, in which nobody is asked, continues with the present people or ends."""
     state.selected = ()
     if state.start.fork is not None:
         return Phase.CRYSTALLIZING if state.round else Phase.CANCELLED
@@ -225,12 +227,13 @@ def _too_few(state: State) -> Phase:
 
 
 def enough(state: State, newcomers: int) -> bool:
-    """Whether the demander may choose so many newcomers."""
+    """Whether the demander may choose this number of newcomers."""
     return newcomers >= fewest_seated(state.start.settings.quorum, later=state.round > 0, others=0, expected=0)
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """The chosen and their aliases. The order of aliases says nothing about the order in which people were chosen. A fork has the aliases of its origin."""
+    """Return the chosen people and their aliases. The order of aliases does not depend on the order of choice. A fork
+    has the aliases of its origin."""
     if state.start.fork is not None:
         joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
         return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
@@ -247,7 +250,8 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
-    """The rounds begin, or go on, with those who were seated. Who was erased or withdrew since they were chosen is not among them."""
+    """Begin or continue the rounds with the seated people. People who were erased or withdrew since the choice are left
+    out."""
     if not output.seats:
         return _too_few(state)
     for seat in output.seats:

@@ -11,31 +11,31 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import REMINDERS
 
 RETRY_AFTER: Final = tuple(timedelta(seconds=seconds) for seconds in (10, 30, 60, 120, 300, 600))
-"""After how long a step that infrastructure failed is tried again, by the number of tries; the last one repeats."""
+"""Delay before a step that failed for infrastructure is retried, by the number of attempts. The last value repeats."""
 
 CHECK_AGAIN: Final = timedelta(seconds=60)
-"""How long a passed deadline waits for messages that were handed in before it and have not arrived."""
+"""Delay before a passed deadline is checked again for undelivered messages."""
 
 
 def process_time(state: State, now: datetime) -> timedelta:
-    """The time since the start, without the time in which the process was suspended."""
+    """Return the time since the start, without suspensions."""
     return (state.stopped_at or now) - state.started_at - state.stopped_for
 
 
 def wall_time(state: State, at: timedelta) -> datetime:
-    """When process time will be `at`, if the process is not suspended until then."""
+    """Return the wall time at which process time is `at`, if the process is not suspended before."""
     return state.started_at + state.stopped_for + at
 
 
 def ask_until(state: State, seconds: int, now: datetime, *, whose: str = "") -> Deadline:
-    """A deadline of `seconds` from now on. `whose`: as in `Deadline`."""
+    """Set a deadline `seconds` from now. `whose`: as in `Deadline`."""
     state.deadlines_set += 1
     asked, term = process_time(state, now), timedelta(seconds=seconds)
     return Deadline(number=state.deadlines_set, whose=whose, asked_at=now, asked=asked, term=term)
 
 
 def deadlines(state: State) -> list[Deadline]:
-    """Every deadline that runs: of the phase, of turns, of invitations, of model calls that wait."""
+    """Return all running deadlines: of the phase, of turns, of invitations, of waiting model calls."""
     turns = [turn.deadline for turn in state.turns.values() if turn.waits and turn.deadline is not None]
     invitations = [one.deadline for one in state.invitations if one.waits and one.deadline is not None]
     calls = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
@@ -43,7 +43,7 @@ def deadlines(state: State) -> list[Deadline]:
 
 
 def next_event(deadline: Deadline) -> timedelta | None:
-    """Process time at which the deadline needs attention: a reminder, or its end; None while it is being checked."""
+    """Return the process time of the deadline's next reminder or end; None while it is being checked."""
     if deadline.passed:
         return None
     if deadline.reminds and deadline.reminders < len(REMINDERS):
@@ -52,9 +52,9 @@ def next_event(deadline: Deadline) -> timedelta | None:
 
 
 def reminder_due(deadline: Deadline, at: timedelta) -> float | None:
-    """The share of its time at which a reminder is due now; it counts as given. None: no reminder is due.
+    """Return the share of the deadline at which a reminder is due, and count it as given; None if none is due.
 
-    Of several that are due at once only the last is given.
+    If several are due at once, only the last is given.
     """
     share: float | None = None
     while deadline.reminders < len(REMINDERS) and at >= _reminder(deadline, deadline.reminders):
@@ -68,14 +68,14 @@ def _reminder(deadline: Deadline, number: int) -> timedelta:
 
 
 def pass_if_over(deadline: Deadline, at: timedelta) -> None:
-    """From the end of its time on, a deadline waits for the step that checks it."""
+    """Mark a deadline as passed when its time is over. It then waits for the step that checks it."""
     if not deadline.passed and at >= deadline.next_check:
         deadline.passed = True
         deadline.checks += 1
 
 
 def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
-    """Add or renew a cause. Process time stands since `cause`, but never since before the last resumption."""
+    """Add or renew a cause. Process time stops at `cause.since`, but not before the last resumption."""
     old, since = state.causes.get(name), cause.since
     known = any((one.kind, one.code) == (cause.kind, cause.code) for one in state.causes.values())
     if old is not None:
@@ -85,7 +85,7 @@ def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
     state.causes[name] = cause
     if state.stopped_at is None:
         state.stopped_at = max(since, state.resumed_at or state.started_at, state.started_at + state.stopped_for)
-        for deadline in deadlines(state):  # process time may have gone back before their end
+        for deadline in deadlines(state):  # process time may have gone back to before their end
             deadline.passed = deadline.passed and process_time(state, now) >= deadline.due
     if old is not None:
         _note_resumed(state, old, now)
@@ -95,13 +95,14 @@ def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
 
 
 def _note_resumed(state: State, gone: Cause, now: datetime) -> None:
-    """Of several causes of one code the first that comes and the last that goes are told: their number tells how many proxies there are."""
+    """Note the end of the last cause of a code. Single causes are not noted, because their number would reveal the
+    number of proxies."""
     if all((one.kind, one.code) != (gone.kind, gone.code) for one in state.causes.values()):
         note(state, EventKind.RESUMED, now, code=gone.code)
 
 
 def clear(state: State, names: list[str], now: datetime) -> None:
-    """Remove causes. With the last one process time goes on."""
+    """Remove causes. When the last one is removed, process time continues."""
     for name in names:
         _note_resumed(state, state.causes.pop(name), now)
     if not state.causes and state.stopped_at is not None:
@@ -111,7 +112,7 @@ def clear(state: State, names: list[str], now: datetime) -> None:
 
 
 def succeeded(state: State, name: str, now: datetime) -> None:
-    """A step has succeeded: its own cause is gone, and whatever else infrastructure failed is tried again now."""
+    """Record the success of a step: remove its cause, and retry other steps that failed for infrastructure now."""
     if name in state.causes:
         clear(state, [name], now)
         for cause in state.causes.values():

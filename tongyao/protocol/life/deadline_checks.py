@@ -1,7 +1,7 @@
 """Checks of deadlines that have passed (docs/protocol.md §3.3).
 
-Before a deadline has an effect, a step looks for messages that were handed in and are not delivered yet, and for the time in
-which no message could be handed in. That time is added to the deadline.
+Before a deadline has an effect, a step looks for stored messages that are not delivered yet, and for the time in which
+no gateway ran. That time is added to the deadline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tongyao.protocol.model.process import DEMANDER, Phase
 
 
 def wanted(state: State) -> dict[str, WantedStep]:
-    """One step for each deadline that has passed."""
+    """Return one step for each passed deadline."""
     steps = {}
     for deadline in deadlines(state):
         if deadline.passed:
@@ -38,7 +38,7 @@ def wanted(state: State) -> dict[str, WantedStep]:
 
 
 def _lanes(state: State, deadline: Deadline) -> tuple[str, ...]:
-    """Lanes of everybody whose word could still change what the deadline ends."""
+    """Return the lanes of all parties whose messages could still change the effect of the deadline."""
     if deadline.whose == CALLS_LANE:
         return (CALLS_LANE,)
     if deadline.whose:
@@ -54,7 +54,7 @@ def _lanes_of(name: str) -> tuple[str, str, str]:
 
 
 def _checked(number: int, state: State, output: CheckDeadlineOutput, now: datetime) -> Phase | None:
-    """Give time back, or wait for messages on their way; where there is neither, what was to follow the deadline follows."""
+    """Give time back, or wait for undelivered messages. Otherwise apply the effect of the deadline."""
     deadline = next(one for one in deadlines(state) if one.number == number)
     deadline.given_back = max(deadline.given_back, timedelta(seconds=output.shut_seconds))
     at = process_time(state, now)
@@ -78,7 +78,7 @@ def _checked(number: int, state: State, output: CheckDeadlineOutput, now: dateti
 
 
 def remind(state: State, at: timedelta, now: datetime) -> None:
-    """Remind people who are late: at half and at nine tenths of their time."""
+    """Remind people at half and at nine tenths of their time."""
     for deadline in deadlines(state):
         if deadline.reminds and (share := reminder_due(deadline, at)) is not None:
             whom: dict[str, JsonValue] = {"alias": deadline.whose, "round": state.round}
@@ -88,7 +88,7 @@ def remind(state: State, at: timedelta, now: datetime) -> None:
 
 
 def next_due(state: State) -> timedelta:
-    """Process time at which something is due by itself: at the latest the end of the whole process."""
+    """Return the process time of the next timed event, at the latest the end of the whole process."""
     due = [at for deadline in deadlines(state) if (at := next_event(deadline)) is not None]
     corrected = [] if state.correcting_until is None else [state.correcting_until]
     return min([*due, *corrected, timedelta(seconds=state.start.settings.process_seconds)])

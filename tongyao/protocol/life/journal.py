@@ -13,7 +13,7 @@ from tongyao.protocol.model.events import Event, EventKind
 
 
 def note(state: State, kind: EventKind, now: datetime, /, **data: JsonValue) -> None:
-    """Note that something happened."""
+    """Add an event to the outbox."""
     state.seq += 1
     state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
     if kind.urgent:
@@ -21,19 +21,19 @@ def note(state: State, kind: EventKind, now: datetime, /, **data: JsonValue) -> 
 
 
 def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
-    """Note whom the field has found: before the rounds, or when somebody may be added to them."""
+    """Add the event of people whom the field found, before the rounds or as possible additions to them."""
     candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
     later: dict[str, JsonValue] = {"round": state.round} if state.round else {}
     note(state, EventKind.FIELD_ACTIVATED, now, **{"candidates": candidates, **later})
 
 
 def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:
-    """Events (by number) and signalled texts (by id) are in the records."""
+    """Remove events (by number) and signalled texts (by id) that are now in the records."""
     gone, stored = set(events), set(texts)
     state.outbox = [event for event in state.outbox if event.seq not in gone]
     state.signalled = [text for text in state.signalled if text.text_id not in stored]
 
 
 def urgent(state: State) -> bool:
-    """Whether something should be written without waiting for another step."""
+    """Whether the outbox must be written without waiting for another step."""
     return bool(state.signalled) or any(event.seq <= state.urgent for event in state.outbox)

@@ -1,8 +1,8 @@
 """The life of a process as a pure, level-triggered state machine (docs/protocol.md §3).
 
-`begin` makes the state of a new process. From then on the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and `wake`.
-`repeated` recognises messages that were applied before. No function issues commands. The workflow starts every wanted step that
-does not run, and cancels every running step that is not wanted.
+`begin` makes the state of a new process. Afterwards the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and
+`wake`. `repeated` recognises messages that were applied before. No function issues commands. The workflow starts every
+wanted step that is not running, and cancels every running step that is not wanted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ BUDGET_WARNING = 0.8
 
 
 def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> State:
-    """The state of a process that begins now. `seed`: random; it decides the order of aliases. `logic`: the rules it follows."""
+    """Return the state of a new process. `seed`: random; it determines the order of aliases. `logic`: the version of
+    its rules."""
     settings = start.settings
     root = start.lineage is None
     state = State(
@@ -38,7 +39,7 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
         logic=logic,
         tension=start.tension,
         round_limit=settings.max_rounds,
-        token_budget=settings.token_budget if root else None,  # what holds a child is the budget of its tree
+        token_budget=settings.token_budget if root else None,  # the budget of the tree applies to a child
         cost_budget=settings.cost_budget if root else None,
     )
     note(state, EventKind.PROCESS_STARTED, now, depth=start.depth)
@@ -49,12 +50,13 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
 
 
 def repeated(state: State, message: Message) -> bool:
-    """Whether a message of this number, or a later one, of the same lane was applied before."""
+    """Whether this message, or a later one of the same lane, was applied before."""
     return message.number > 0 and message.number <= state.lanes.get(message.lane, 0)
 
 
 def hear(state: State, message: Message, now: datetime) -> None:
-    """Apply a message that was accepted. The rules are not asked again: a history that accepted it stays true."""
+    """Apply an accepted message. `refuse` is not called again, so that histories with accepted messages can be
+    replayed."""
     if message.number:
         state.lanes[message.lane] = message.number
     enter(state, message_kinds.hear(state, message, now), now)
@@ -62,8 +64,8 @@ def hear(state: State, message: Message, now: datetime) -> None:
 
 
 def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) -> None:
-    """A step has ended. What is no longer wanted only counts its cost. Raises `AssertionError` for a step that is done
-    and still wanted: it would run for ever."""
+    """Apply the end of a step. For a step that is no longer wanted, only the cost counts. Raises `AssertionError` if a
+    completed step is still wanted, because it would run forever."""
     step = wanted(state).get(key)
     if isinstance(ended, StepFailure):
         if step is not None:
@@ -74,7 +76,7 @@ def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) 
             _spend(state, ended.output, now)
         clock.succeeded(state, key, now)
         if step is not None and isinstance(ended.output, Pending):
-            if not _was_split(state, key, step):  # the parts find their own calls in the ledger
+            if not _was_split(state, key, step):  # the smaller steps find their own calls in the ledger
                 parking.park(state, key, ended.output, now)
         elif step is not None:
             state.parked.pop(key, None)
@@ -86,7 +88,7 @@ def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) 
 
 
 def tick(state: State, now: datetime) -> None:
-    """Let happen what is due by `now`. Calling it more often changes nothing."""
+    """Apply everything that is due by `now`. Repeated calls change nothing."""
     for cause in state.causes.values():
         if cause.retry_at is not None and now >= cause.retry_at:
             cause.retry_at = None
@@ -102,7 +104,7 @@ def tick(state: State, now: datetime) -> None:
 
 
 def wanted(state: State) -> dict[str, WantedStep]:
-    """Every step that should be running in this state, by its key, in the order in which they are to be started."""
+    """Return all steps that should be running in this state, by key, in the order in which to start them."""
     steps = parking.runnable(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
         steps = deadline_checks.wanted(state) | steps | after_rounds.branches(state)
@@ -116,7 +118,7 @@ def wanted(state: State) -> dict[str, WantedStep]:
 
 
 def wake(state: State) -> datetime | None:
-    """When something is due by itself (wall time); None: never."""
+    """Return the wall time of the next timed event; None if there is none."""
     times = [cause.retry_at for cause in state.causes.values() if cause.retry_at is not None]
     if not state.suspended and not state.phase.ended:
         due = deadline_checks.next_due(state)
@@ -125,7 +127,8 @@ def wake(state: State) -> datetime | None:
 
 
 def _held(state: State, key: str, step: WantedStep) -> WantedStep:
-    """A suspended process starts nothing, but what is tried again; what writes its outbox waits for its own cause only."""
+    """Mark a step as held if it may not start. While the process is suspended, only retries start. The step that writes
+    the outbox is held only by its own cause."""
     cause = state.causes.get(key)
     if key == RECORD_KEY:
         held = cause is not None and cause.retry_at is not None
@@ -137,7 +140,7 @@ def _held(state: State, key: str, step: WantedStep) -> WantedStep:
 
 
 def _settle(state: State, now: datetime) -> None:
-    """Take every transition that the state itself decides, and drop causes whose step is not wanted any more."""
+    """Take all transitions that the state itself determines, and remove causes whose step is no longer wanted."""
     while (target := PHASES[state.phase].advance(state, now)) is not None:
         enter(state, target, now)
     if state.parked:
@@ -156,15 +159,15 @@ def _failed(state: State, key: str, step: WantedStep, failure: StepFailure, now:
         enter(state, step.take(state, None, now), now)
         return
     if key not in state.causes and state.resumed_at is not None and failure.began < state.resumed_at:
-        return  # it failed of what has been mended since: it is made again
+        return  # the failure is older than the resumption, so the step is retried without a suspension
     kind = "infrastructure" if key == RECORD_KEY or state.phase.ended else failure.kind
     if kind == "operator" and _was_split(state, key, step):
-        return  # each of its parts is tried alone
+        return  # each smaller step is tried alone
     clock.suspend(state, key, Cause(kind=kind, code=failure.code, reason=failure.reason, since=failure.began), now)
 
 
 def _was_split(state: State, key: str, step: WantedStep) -> bool:
-    """Whether smaller steps take the place of this one now."""
+    """Whether smaller steps replace this step now."""
     if step.split is None:
         return False
     step.split(state)
@@ -172,7 +175,7 @@ def _was_split(state: State, key: str, step: WantedStep) -> bool:
 
 
 def _spend(state: State, output: ModelOutput, now: datetime) -> None:
-    """`output` tells what the whole process has used; of several that run side by side, the latest knows most."""
+    """Update the use of the process. `output` has its total use, so the highest total of concurrent steps counts."""
     spent = state.spent
     spent.tokens = max(spent.tokens, output.spent.tokens)
     spent.cost = max(spent.cost, output.spent.cost)

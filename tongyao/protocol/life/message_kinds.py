@@ -1,6 +1,6 @@
-"""Every kind of message: who may send it, whether it may be applied now, and what it does (docs/protocol.md §8.3).
+"""Every kind of message: its permitted senders, the reasons to refuse it, and its effect (docs/protocol.md §8.3).
 
-`KINDS` is the one table of them. The workflow makes its updates and reads its signals by it.
+The table `KINDS` has all kinds. The workflow registers its updates and reads its signals from it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from tongyao.protocol.rules.refusals import Refusal
 class Kind:
     """One kind of message.
 
-    `by`: who may send it (`_sends_as`). `refuse`: why it cannot be applied now. `hear`: applies it, and returns the phase that follows.
-    `description`: for the Temporal UI.
+    `by`: the permitted senders (`_sends_as`). `refuse`: returns the reason why it cannot be applied now. `hear`:
+    applies it, and returns the next phase, or None. `description`: for the Temporal UI.
     """
 
     type: type[m.Message]
@@ -47,11 +47,12 @@ class Kind:
 
 
 _IN_A_FORK: Final = m.CONTROL_KINDS | {"upgrade", "call_answered", "set_mandate"}
-"""What a fork takes: people's words and decisions in it are those of its origin."""
+"""Kinds that a fork accepts. People's words and decisions in a fork come from its origin."""
 
 
 def refuse(state: State, message: m.Message) -> Refusal | None:
-    """Why `message` cannot be applied to `state` now; None when it can. Reads the state only, not the clock."""
+    """Return the reason why `message` cannot be applied to `state` now; None if it can. Reads only the state, not the
+    clock."""
     kind = KINDS[message.kind]
     if state.phase.ended:
         return Refusal.ENDED
@@ -66,12 +67,12 @@ def refuse(state: State, message: m.Message) -> Refusal | None:
 
 
 def hear(state: State, message: m.Message, now: datetime) -> Phase | None:
-    """Apply a message that `refuse` has nothing against. Returns the phase that follows, or None."""
+    """Apply a message that `refuse` accepts. Returns the next phase, or None."""
     return KINDS[message.kind].hear(state, message, now)
 
 
 def open_ask(state: State, message: m.Message) -> str:
-    """The id of what a message of this kind would answer now; empty where nothing is open that it answers by naming it."""
+    """Return the id of the ask that a message of this kind would answer now; empty if there is none."""
     if isinstance(message, m.Conclude | m.ExtendDeadline):
         alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
         return asks.moment(message.kind, state.phase, state.round, state.plan_revision, alias)
@@ -96,18 +97,17 @@ def _is_open(ask: str, open_now: str) -> bool:
 
 
 def _too_many(message: m.Message) -> Refusal | None:
-    """The number within its lane is the count: nobody fills a process up. Some are always heard."""
+    """Limit the messages of a lane by the message's number in it. Control messages and some roles are exempt."""
     exempt = message.author.role in m.UNBOUNDED_ROLES or message.kind in m.CONTROL_KINDS
     return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
 
 
-# ---- who may send it
+# ---- permitted senders
 
 
 def _sends_as(message: m.Message) -> frozenset[str]:
-    """In which capacities its author may send it. An operator may send what people may. `oneself`: a participant for themself, and the
-    demander likewise where they take part.
-    """
+    """Return the capacities in which its author may send the message. An operator may send the messages of people.
+    `oneself`: a participant, or a demander who takes part, for themselves."""
     author, alias = message.author, getattr(message, "alias", None)
     if author.role == "operator":
         return frozenset({"operator", "demander", "oneself"})
@@ -126,15 +126,15 @@ _DEMANDER: Final = frozenset({"demander"})
 _ONESELF: Final = frozenset({"oneself"})
 
 
-# ---- whether it may be applied now: first the phase is looked at, then whether the message is complete
+# ---- reasons to refuse: first the phase is checked, then the completeness of the message
 
 
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
-"""Where the demander may end the waiting: for more rounds, for answers, for children."""
+"""Phases in which the demander may end the waiting: for more rounds, for answers, for children."""
 
 
 def _refuse_nothing(state: State, message: m.Message) -> Refusal | None:
-    """Nothing stands in the way of it as long as the process lives."""
+    """Accept the message in every open phase."""
     return None
 
 
@@ -226,7 +226,7 @@ def _refuse_words(state: State, message: m.SubmitProjection) -> Refusal | None:
         return Refusal.PROXY_SPEAKS
     turn = state.turns.get(message.alias) if counts_in == state.round else None
     if turn is not None and turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
-        return Refusal.TURN_OVER  # what a proxy has said is not taken back
+        return Refusal.TURN_OVER  # the words of a proxy are not corrected
     often = turn.revision if turn is not None else len(state.late_words.get(message.alias, ()))
     return Refusal.CORRECTED_ENOUGH if message.text_id and often >= m.MAX_SAID else None
 
@@ -251,7 +251,8 @@ def _refuse_switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
 
 
 def _refuse_extension(state: State, message: m.ExtendDeadline) -> Refusal | None:
-    """Whether somebody is waited for is not told: it would tell a proxy from a person."""
+    """Refuse an extension. Whether the process waits for somebody has no influence, because that would distinguish a
+    proxy from a person."""
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
         if turn is None or not turn.waits:
@@ -313,11 +314,11 @@ def _refuse_replan(state: State, message: m.Replan) -> Refusal | None:
     return Refusal.NOBODY_LEFT if set(state.others) <= set(message.without) else None
 
 
-# ---- what it does
+# ---- effects
 
 
 def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
-    """Words enter the open round. Where its gate is closed they are kept for the next one. The event names the round they enter."""
+    """Add words to the open round, or keep them for the next round if the gate is closed. The event names the round."""
     said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
     if message.alias == DEMANDER:
         state.demander_asked = 0
@@ -330,9 +331,10 @@ def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
 
 
 def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
-    """Give somebody more time: in a turn, or the demander in a phase that waits for them.
+    """Give more time: to a participant in a turn, or to the demander in a phase that waits for them.
 
-    Where nobody is waited for, nothing changes: the sender cannot tell a proxy from a person by it.
+    If the process does not wait for that person, nothing changes, so the sender cannot distinguish a proxy from a
+    person.
     """
     turn = state.turns.get(message.alias)
     deadline = turn.deadline if turn is not None and turn.waits else None
@@ -354,12 +356,12 @@ def _conclude(state: State, message: m.Conclude, now: datetime) -> Phase | None:
     note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
     if state.phase is not Phase.CRYSTALLIZING or state.deciding_cause is None:
         return None
-    state.unconverged = True  # the rounds have stopped already
+    state.unconverged = True  # the rounds have already stopped
     return Phase.PLANNING
 
 
 def _resume(state: State, message: m.Resume, now: datetime) -> None:
-    """Operators' causes are gone; what infrastructure failed is tried again at once."""
+    """Remove operators' causes, and retry steps that failed for infrastructure at once."""
     clock.clear(state, [name for name, cause in state.causes.items() if cause.kind == "operator"], now)
     for cause in state.causes.values():
         cause.retry_at = None

@@ -1,7 +1,7 @@
 """Steps whose model calls wait for answers from outside (docs/protocol.md §8.5).
 
-Such a step returns `Pending` and is parked: it is not wanted, until a message says of each of its calls that it is answered. Then it
-runs again, and finds the answers in the ledger.
+Such a step returns `Pending` and is parked. The process does not want it until messages report that all its calls are
+answered. Then it runs again and finds the answers in the ledger.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 
 
 def runnable(state: State, steps: Mapping[str, WantedStep]) -> dict[str, WantedStep]:
-    """The steps that may run: those that do not wait for answers, or whose time for them is over."""
+    """Return the steps that may run: those that are not parked, and those whose time for answers is over."""
     return {key: step for key, step in steps.items() if key not in state.parked or not state.parked[key].deadline}
 
 
 def park(state: State, key: str, pending: Pending, now: datetime) -> None:
-    """A step has returned without its answers. Where all of them have come meanwhile, it runs again at once."""
+    """Park a step that returned without its answers. If all answers have arrived in the meantime, it runs again at
+    once."""
     state.parked.pop(key, None)
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
@@ -36,7 +37,8 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
 
 
 def answered(state: State, message: CallAnswered, now: datetime) -> None:
-    """A call is answered; with the last one its step is wanted again, also where its time was over and the process is suspended for it."""
+    """Record an answered call. After the last one, its step is wanted again, also if its deadline had suspended the
+    process."""
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
@@ -49,9 +51,10 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
 
 
 def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep], now: datetime) -> None:
-    """Nobody answered in time: a turn has failed; any other step suspends the process, and asks again when it is resumed.
+    """Apply a passed deadline of parked calls: a turn fails. Any other step suspends the process, and asks again after
+    `resume`.
 
-    `steps`: that are wanted in the phase.
+    `steps`: the steps wanted in the phase.
     """
     key, parked = next((key, parked) for key, parked in state.parked.items() if parked.deadline is deadline)
     parked.deadline = None
@@ -64,5 +67,5 @@ def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep],
 
 
 def drop(state: State, wanted: Mapping[str, WantedStep]) -> None:
-    """Forget steps that are not wanted any more."""
+    """Remove parked steps that are no longer wanted."""
     state.parked = {key: parked for key, parked in state.parked.items() if key in wanted}

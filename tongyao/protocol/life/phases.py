@@ -1,9 +1,10 @@
-"""The life of a process on one screen (docs/protocol.md §3, docs/phases.md): per phase how it opens, which steps are wanted in it, which asks
-are open, what happens by itself, its deadline and what follows the deadline, and which phases may follow.
+"""The table of phases (docs/protocol.md §3, docs/phases.md): for each phase its opening, wanted steps, open asks,
+automatic transitions, deadline, the effect of the deadline, and possible next phases.
 
-Every function of a phase changes the state, and returns the phase that follows, or None: the process stays where it is. Only `enter` changes
-the phase. No module of a phase knows another one. A process begins in formulating, or with a given tension in confirming (`machine.begin`).
-Rounds follow each other inside crystallizing. Before `time_over` a step checks that a deadline has passed (`deadline_checks`).
+Every function of a phase changes the state, and returns the next phase, or None if the phase stays. Only `enter`
+changes the phase. No module of a phase imports another one. A process begins in `formulating`, or with a given tension
+in `confirming` (`machine.begin`). Rounds follow each other within `crystallizing`. Before `time_over`, a step checks
+the passed deadline (`deadline_checks`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _no_steps(state: State) -> dict[str, WantedStep]:
 
 @dataclass(frozen=True)
 class PhaseRules:
-    """What holds in one phase. `advance`: what the state itself decides, asked after every input."""
+    """The rules of one phase. `advance`: the transition that the state itself determines, checked after every input."""
 
     follows: tuple[Phase, ...] = ()
     opens: Callable[[State, datetime], Phase | None] = _nothing
@@ -111,23 +112,23 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.ABANDONED: PhaseRules(),
     P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
-    P.FAILED: PhaseRules(),  # of a workflow that has failed: entered by `app/operators/reconcile.py` alone
+    P.FAILED: PhaseRules(),  # only `app/operators/reconcile.py` enters it, for a workflow that has failed
 }
-"""Every open phase may also end as cancelled or expired. Children that are approved are started in every open phase."""
+"""Every open phase may also end as cancelled or expired. Approved children are started in every open phase."""
 
 ALWAYS: Final = (Ask.RESUME, Ask.CALLS)
-"""Asks that may be open in every phase that is open."""
+"""Asks that may be open in every open phase."""
 
 
 class IllegalTransition(ValueError):
-    """A transition that the protocol does not know. The message names both phases."""
+    """A transition that the table does not permit. The message names both phases."""
 
     def __init__(self, origin: Phase, target: Phase) -> None:
         super().__init__(f"a process cannot go from {origin} to {target}")
 
 
 def enter(state: State, target: Phase | None, now: datetime) -> None:
-    """Go to `target`, and on to where that leads at once; nothing for None. Raises `IllegalTransition`."""
+    """Enter `target` and the phases that follow at once. None does nothing. Raises `IllegalTransition`."""
     while target is not None:
         origin = state.phase
         if origin.ended or target not in (*PHASES[origin].follows, Phase.CANCELLED, Phase.EXPIRED):
@@ -137,7 +138,7 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
         state.phase, state.concluded = target, False
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
-        at_once = rules.wanted is _no_steps or target.ended  # no step of its own carries the event
+        at_once = rules.wanted is _no_steps or target.ended  # no step of the phase carries the event
         note(state, EventKind.PHASE_CHANGED, now, **changed)
         if at_once:
             state.urgent = state.seq
@@ -155,6 +156,6 @@ def _end(state: State, now: datetime) -> None:
 
 
 def open_asks(state: State) -> Iterator[asks.Open]:
-    """Every ask that is open, with its deadline. Suspension adds to them and takes nothing away."""
+    """Yield every open ask with its deadline. A suspension adds asks and removes none."""
     for kind in () if state.phase.ended else (*ALWAYS, *PHASES[state.phase].asks):
         yield from asks.KINDS[kind].open(state)

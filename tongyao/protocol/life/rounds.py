@@ -1,6 +1,5 @@
-"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md §3.2). Where rounds
-cannot continue by themselves, the demander decides (§3.8).
-"""
+"""Rounds: no endpoint reads the others, a gate waits for all of them, then the catalyst observes (docs/protocol.md
+§3.2). If rounds cannot continue, the demander decides (§3.8)."""
 
 from __future__ import annotations
 
@@ -34,16 +33,16 @@ from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.rules.convergence import MORE_ROUNDS, Course, RoundResult, asks_everybody, course
 
 NOT_ANSWERED: Final = "not_answered"
-"""The reason of a turn, and the code of a suspension, when nobody answered a model call in time."""
+"""The reason of a turn, and the code of a suspension, if nobody answered a model call in time."""
 
 ENDPOINTS_FAILED = "endpoints_failed"
-"""The cause of a suspension when every endpoint of a round failed for one reason."""
+"""The cause of a suspension if every endpoint of a round failed for one reason."""
 
 
 def open(state: State, now: datetime) -> None:
-    """The first round opens, or the next one after the demander has decided: two more, unless only the budget was in the way.
+    """Open the first round, or the next one after a decision of the demander.
 
-    After too few people, one is enough.
+    A decision adds two rounds, unless it is `raise_budget`. After a decision about too few people, the quorum is 1.
     """
     if state.round:
         if state.deciding_cause is DecidingCause.QUORUM:
@@ -56,7 +55,8 @@ def open(state: State, now: datetime) -> None:
 
 
 def wanted(state: State) -> dict[str, WantedStep]:
-    """Turns while the gate is open; then the catalyst, or where the rounds have stopped people who could be added."""
+    """Return the steps of turns while the gate is open, then the catalyst's step. After the rounds stopped, return the
+    search for people."""
     if state.gate_open:
         return _projections(state)
     if state.deciding_cause is not None:
@@ -93,7 +93,7 @@ def _projections(state: State) -> dict[str, WantedStep]:
 
 
 def _members(state: State, batch: int) -> list[Turn]:
-    """The open turns of a step, in alias order."""
+    """Return the open turns of a step, in alias order."""
     return [turn for _, turn in sorted(state.turns.items()) if turn.open and turn.batch == batch]
 
 
@@ -114,14 +114,14 @@ def _proposals(state: State) -> dict[str, WantedStep]:
 
 
 def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Phase:
-    """`output`: None where the field could not be asked; that keeps nobody from deciding."""
+    """`output` is None if the search failed. The demander decides in any case."""
     if output is not None:
         note_found(state, output, now)
     return Phase.DECIDING
 
 
 def _open_round(state: State, now: datetime) -> None:
-    """Open the next round: late words are said in it, and everybody else who is asked has an open turn."""
+    """Open the next round. Late words are added to it, and everybody else who is asked has an open turn."""
     _leave_as_in_origin(state, now, closed=True)
     state.round += 1
     state.gate_open = True
@@ -140,10 +140,10 @@ def _open_round(state: State, now: datetime) -> None:
 
 
 def _asked(state: State) -> tuple[str, ...]:
-    """Aliases that have a turn in the round that opens, in order (docs/protocol.md §5.5).
+    """Return the aliases with a turn in the round that opens, in order (docs/protocol.md §5.5).
 
-    Whoever has nothing new is asked again when an observation concerns them, and in rounds that ask everybody. In a fork whoever spoke in
-    the origin in this round has a turn.
+    A participant with `nothing_new` is asked again if an observation concerns them, and in rounds that ask everybody.
+    In a fork, participants who spoke in this round of the origin have a turn.
     """
     if asks_everybody(state.results):
         return state.present
@@ -160,12 +160,13 @@ def _asked(state: State) -> tuple[str, ...]:
 
 
 def _spoke_in_origin(state: State) -> tuple[str, ...]:
-    """Aliases for whom a person or an agent spoke in this round of a fork's origin."""
+    """Return the aliases for whom a person or an agent spoke in this round of a fork's origin."""
     return state.start.fork.spoke.get(state.round, ()) if state.start.fork is not None else ()
 
 
 def _leave_as_in_origin(state: State, now: datetime, *, closed: bool) -> None:
-    """In a fork they leave who left its origin by now: in this round, or where it is `closed` also after it."""
+    """In a fork, let participants leave who left the origin in this round; if `closed`, also those who left after
+    it."""
     for seat in state.start.fork.seats if state.start.fork is not None else ():
         over = seat.left_round < state.round or closed or seat.left_in_round
         if seat.left_round and seat.left_round <= state.round and over and seat.alias in state.present:
@@ -177,10 +178,10 @@ def _last_outcome(state: State, alias: str) -> Outcome | None:
 
 
 def _ask_demander(state: State, now: datetime) -> None:
-    """Ask the demander what gaps of the last observation ask them. In a seat they are asked by their turn.
+    """Ask the demander the gaps of the last observation that ask `P00`. A demander with a seat has a turn instead.
 
-    A proxy needs a profile. A person has one ask, and the round does not wait for it. What they answered in the origin of a fork they
-    answer in the fork.
+    A proxy needs a profile. A person gets one ask, and the round does not wait for it. Answers in the origin of a fork
+    are also answers in the fork.
     """
     if DEMANDER in _spoke_in_origin(state) and DEMANDER not in state.seats:
         state.turns[DEMANDER] = Turn(alias=DEMANDER)
@@ -195,7 +196,7 @@ def _ask_demander(state: State, now: datetime) -> None:
 
 
 def advance(state: State, now: datetime) -> Phase | None:
-    """Give open turns to steps, and close the gate when every turn has an outcome."""
+    """Assign open turns to steps, and close the gate when every turn has an outcome."""
     if not state.gate_open:
         return None
     if state.correcting_until is not None and process_time(state, now) >= state.correcting_until:
@@ -213,9 +214,10 @@ def advance(state: State, now: datetime) -> Phase | None:
 
 
 def _assign(state: State, now: datetime) -> None:
-    """Proxies of a round speak in one step.
+    """Assign the turns of all proxies to one step.
 
-    What people said is brought into the record in one step too, once nobody else is waited for and the time to correct is over.
+    Words of people are also brought into the record in one step, when no other turn is waited for and the time for
+    corrections is over.
     """
     idle = [turn for _, turn in sorted(state.turns.items()) if turn.open and not turn.batch]
     proxies = [turn for turn in idle if not turn.answered and _is_proxy(state, turn.alias)]
@@ -236,7 +238,7 @@ def _give_to_step(state: State, members: list[Turn]) -> None:
 
 
 def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -> None:
-    """Outcomes of one step. A turn in which something was said meanwhile stays open."""
+    """Apply the outcomes of one step. A turn with newer words stays open."""
     for one in output.turns:
         turn = state.turns.get(one.alias)
         if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
@@ -245,7 +247,7 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
 
 
 def _split(batch: int, state: State) -> None:
-    """Give each open turn of a step a step of its own, so that one does not hold up the others."""
+    """Give each open turn of a step its own step, so that one turn does not delay the others."""
     members = _members(state, batch)
     if len(members) > 1:
         for turn in members:
@@ -253,16 +255,17 @@ def _split(batch: int, state: State) -> None:
 
 
 def _unanswered(batch: int, state: State, now: datetime) -> None:
-    """Nobody answered in time: the turn has failed."""
+    """Fail the turns of a step that nobody answered in time."""
     for turn in _members(state, batch):
         turn.reason = NOT_ANSWERED
         turns.end(state, turn, Outcome.FAILED, now)
 
 
 def _one_reason_of_failure(state: State) -> str | None:
-    """The reason, when every turn failed for the same one and somebody is there to try again.
+    """Return the reason if every turn failed for the same reason and an active participant can try again; otherwise
+    None.
 
-    A budget is for the demander to decide on. Turns that a fork took over from its origin have no reason.
+    If the budget is used up, the demander decides instead. Turns that a fork copied from its origin have no reason.
     """
     ended = [turn for turn in state.seat_turns.values() if turn.outcome is not Outcome.LEFT]
     reasons = {turn.reason for turn in ended}
@@ -272,9 +275,9 @@ def _one_reason_of_failure(state: State) -> str | None:
 
 
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
-    """Emptiness is never catalysed: the same turns are taken again after a resumption.
+    """Suspend the process instead of observing an empty round. The same turns are repeated after a resumption.
 
-    Whoever has taken over from a proxy that failed is asked in person.
+    A person who took over from a failed proxy is asked themselves.
     """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
     suspend(state, ENDPOINTS_FAILED, cause, now)
@@ -295,9 +298,10 @@ def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | Non
 
 
 def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
-    """Add the round to the results, and go on as the rule of convergence says (`course`, docs/protocol.md §5.5).
+    """Add the round to the results, and continue by the rule of convergence (`course`, docs/protocol.md §5.5).
 
-    What converged is planned; at the limit of rounds, or for want of budget or quorum, the demander decides.
+    After convergence the plan is made. At the limit of rounds, or if budget or quorum do not suffice, the demander
+    decides.
     """
     if state.start.fork is not None and state.start.fork.concluded == state.round:
         state.concluded = True
@@ -325,7 +329,7 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
 
 
 def end(state: State, now: datetime) -> None:
-    """No round follows: whoever spoke for one is told that their words were not used, and nothing is asked of the demander."""
+    """End the rounds. Report unused words to their authors, and ask the demander nothing more."""
     unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
     for alias in sorted(unused):
         note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
@@ -334,7 +338,7 @@ def end(state: State, now: datetime) -> None:
 
 
 def _why_decide(state: State) -> DecidingCause | None:
-    """What keeps rounds from going on, besides their number."""
+    """Return the reason other than the limit of rounds why rounds cannot continue, or None."""
     if state.over_budget:
         return DecidingCause.BUDGET
     quorum = 1 if state.quorum_waived else state.start.settings.quorum
@@ -344,7 +348,8 @@ def _why_decide(state: State) -> DecidingCause | None:
 
 
 def _anyone_spoke(state: State) -> bool:
-    """Whether the round has anything to observe. "Nothing new" is said, too; who lapsed, failed or left has not spoken."""
+    """Whether the round has anything to observe. `nothing_new` counts as spoken; `lapsed`, `failed` and `left` do
+    not."""
     return any(turn.outcome is not None and turn.outcome.spoken for turn in state.seat_turns.values())
 
 
@@ -356,15 +361,15 @@ def _is_proxy(state: State, alias: str) -> bool:
 
 
 def deciding_seconds(state: State) -> int:
-    """A room of proxies waits for nobody but the demander, so it waits for a shorter time."""
+    """Return the time for a decision. It is shorter if nobody but the demander is a person."""
     settings = state.start.settings
     people = any(alias != DEMANDER for alias in state.people)
     return settings.deciding_seconds if people else min(settings.deciding_seconds, settings.deciding_alone_seconds)
 
 
 def open_deciding(state: State, now: datetime) -> Phase | None:
-    """Ask the demander. In a fork it is decided at once: as in the origin after this round, else what there is is accepted."""
-    assert state.deciding_cause is not None  # set when rounds stopped
+    """Ask the demander. A fork decides at once: as its origin did after this round, or else `accept_as_is`."""
+    assert state.deciding_cause is not None  # set when the rounds stopped
     state.decisions += 1
     fork = state.start.fork
     if fork is None:
@@ -373,7 +378,7 @@ def open_deciding(state: State, now: datetime) -> Phase | None:
     decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
     raised = decision is Decision.RAISE_BUDGET
     if state.deciding_cause is DecidingCause.BUDGET or (raised and state.round >= state.round_limit):
-        decision = Decision.ACCEPT_AS_IS  # the budget of a fork is its own, and a larger one adds no rounds
+        decision = Decision.ACCEPT_AS_IS  # a fork has its own budget, and a larger budget adds no rounds
     return _decided(state, decision, "origin", now)
 
 
@@ -387,12 +392,12 @@ def decide(state: State, message: Decide, now: datetime) -> Phase | None:
 
 
 def decide_by_itself(state: State, now: datetime) -> Phase | None:
-    """Silence accepts what there is."""
+    """Accept the result when the time for a decision is over."""
     return _decided(state, Decision.ACCEPT_AS_IS, "timer", now)
 
 
 def _decided(state: State, decision: Decision, by: str, now: datetime) -> Phase | None:
-    """`by`: `person`, `timer`, or of a fork `origin`."""
+    """`by`: `person`, `timer`, or in a fork `origin`."""
     state.decision = decision
     note(state, EventKind.DECIDED, now, decision=decision.value, by=by)
     if decision is Decision.ABANDON:
@@ -405,7 +410,7 @@ def _decided(state: State, decision: Decision, by: str, now: datetime) -> Phase 
         joins = fork is None or any(seat.joined_round == state.round + 1 for seat in fork.seats)
         return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
     if decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
-        # The budget was not all that was in the way: the rounds are at their limit, and a budget adds none.
+        # The rounds are also at their limit, and a larger budget adds none.
         if state.deciding_cause is DecidingCause.BUDGET:
             state.deciding_cause = DecidingCause.LIMIT
         return open_deciding(state, now)

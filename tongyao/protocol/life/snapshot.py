@@ -13,7 +13,7 @@ from tongyao.protocol.model.process import Phase
 
 
 def snapshot(state: State, now: datetime) -> Snapshot:
-    """The row as of the last event."""
+    """Return the row of the process as of the last event."""
     deadline = state.deadline if not state.suspended else None
     return Snapshot(
         process_id=state.process_id,
@@ -33,12 +33,13 @@ def snapshot(state: State, now: datetime) -> Snapshot:
 
 
 def suspended_codes(state: State) -> tuple[str, ...]:
-    """Codes of all causes, each once, in alphabetical order."""
+    """Return the codes of all causes, each once, in alphabetical order."""
     return tuple(sorted({cause.code for cause in state.causes.values()}))
 
 
 def _suspended_reason(state: State) -> str:
-    """One reason for each code, the oldest: the number of causes of one code tells how many proxies there are."""
+    """Return one reason for each code, the oldest. The number of causes of one code would reveal the number of
+    proxies."""
     reasons: dict[str, str] = {}
     for cause in sorted(state.causes.values(), key=lambda cause: cause.since):
         reasons.setdefault(cause.code, cause.reason or cause.code)
@@ -46,17 +47,17 @@ def _suspended_reason(state: State) -> str:
 
 
 def inbox(state: State, now: datetime) -> tuple[Waiting, ...]:
-    """Everything that waits for somebody now."""
+    """Return all open asks, with their deadlines."""
     return tuple(ask.model_copy(update=_until(state, deadline, now)) for ask, deadline in open_asks(state))
 
 
 def waiting(state: State) -> bool:
-    """Whether the process waits for a person, operators included, rather than for a machine. It does not wait for answers to gaps."""
+    """Whether the process waits for a person, including operators. It does not wait for answers to gaps."""
     return state.phase is Phase.ANSWERING or any(ask.ask is not Ask.GAP for ask, _ in open_asks(state))
 
 
 def _until(state: State, deadline: Deadline | None, now: datetime) -> dict[str, Any]:
-    """While the process is suspended no date can be told, only how much time will be left."""
+    """Return the deadline as a date, or the remaining seconds while the process is suspended."""
     if deadline is None:
         return {}
     if state.suspended:

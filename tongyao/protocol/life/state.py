@@ -1,7 +1,8 @@
-"""The state of one process: everything that decides what happens next. It holds no text, except what an operator signalled.
+"""The state of one process: all data that determines its next steps. It contains no text, except texts that an operator
+signalled.
 
-Models are changed in place. Deadlines are kept in *process time*: the time since the start without the time in which the
-process was suspended. Therefore no deadline has to be moved when a process is resumed.
+Models are changed in place. Deadlines are in *process time*: the time since the start without suspensions. Therefore a
+resumption moves no deadline.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.convergence import RoundResult
 
 LOGIC: Final = 1
-"""The newest rules. A process keeps the rules it began with until it continues as new (docs/protocol.md §11.4)."""
+"""The newest version of the rules. A process keeps its version until it continues as new (docs/protocol.md §11.4)."""
 
 CARRIED_LOGIC: Final = (1,)
-"""All rules that open processes may still follow."""
+"""All versions that open processes may still follow."""
 
 
 class Cause(BaseModel):
-    """One reason why a process is suspended."""
+    """A cause of a suspension."""
 
     kind: Literal["operator", "infrastructure"]
     code: str = Field(description="A closed word, shown in the search attribute `TongyaoSuspended`.")
@@ -43,7 +44,7 @@ class Cause(BaseModel):
 
 
 class Deadline(BaseModel):
-    """Until when somebody is waited for, in process time. `due = asked + term + extended + given_back`, exactly."""
+    """A deadline in process time. `due = asked + term + extended + given_back`, exactly."""
 
     number: int = Field(description="Of this process: no two deadlines share one.")
     whose: str = Field(
@@ -67,7 +68,7 @@ class Deadline(BaseModel):
 
     @property
     def reminds(self) -> bool:
-        """Whether it is of a turn or an invitation."""
+        """Whether it is the deadline of a turn or an invitation."""
         return self.whose not in ("", CALLS_LANE)
 
     @property
@@ -76,7 +77,7 @@ class Deadline(BaseModel):
 
 
 class Words(Value):
-    """A stored text of a person or their agent. `round`: the one that its message names."""
+    """A stored text of a person or their agent. `round`: the round that its message names."""
 
     lane: str
     round: int
@@ -84,9 +85,9 @@ class Words(Value):
 
 
 class Turn(BaseModel):
-    """One turn in the present round. A participant who is not asked has none, unless they speak unasked.
+    """One turn in the current round. A participant who is not asked has none, unless they speak unasked.
 
-    The demander without a seat has one in a round in which something is said for them. It counts for nothing but the record.
+    A demander without a seat has a turn in rounds in which they answer gaps. It counts only for the record.
     """
 
     alias: str
@@ -107,17 +108,17 @@ class Turn(BaseModel):
 
     @property
     def answered(self) -> bool:
-        """Whether a person or their agent has said something in it."""
+        """Whether a person or their agent has spoken in the turn."""
         return bool(self.words) or self.nothing_new
 
     @property
     def waits(self) -> bool:
-        """Whether a person or their agent is still to say something."""
+        """Whether the turn waits for a person or their agent."""
         return self.open and self.deadline is not None and not self.answered
 
 
 class InvitedPerson(BaseModel):
-    """Somebody who is asked whether a proxy may speak for them, before they have a seat or an alias."""
+    """A person who is asked for consent, before they have a seat or an alias."""
 
     number: int
     choice: Choice
@@ -130,14 +131,15 @@ class InvitedPerson(BaseModel):
 
 
 class Parked(BaseModel):
-    """A step whose model calls wait for answers from outside. It runs again when none of them waits, or their time is over."""
+    """A step whose model calls wait for answers from outside. It runs again when all are answered, or their deadline
+    has passed."""
 
     calls: tuple[str, ...] = Field(default=(), description="Ids of the calls that wait.")
     deadline: Deadline | None = Field(default=None, description="None once it is over.")
 
 
 class ResidualOutcome(BaseModel):
-    """What becomes of one residual tension of a plan."""
+    """The state of one residual tension of a plan."""
 
     status: Literal["open", "approved", "refused", "started", "ended"] = "open"
     child: str = ""
@@ -145,7 +147,7 @@ class ResidualOutcome(BaseModel):
 
 
 class State(BaseModel):
-    """Everything the workflow owns, serialisable. The functions of `machine` read and change it."""
+    """All data of the workflow, serialisable. The functions of `machine` read and change it."""
 
     start: ProcessInput
     started_at: datetime
@@ -241,7 +243,7 @@ class State(BaseModel):
         default_factory=dict, description="Of signed signals that were taken, until they expire: seconds since 1970."
     )
 
-    # ---- what follows from it
+    # ---- derived properties
 
     @property
     def process_id(self) -> str:
@@ -253,65 +255,66 @@ class State(BaseModel):
 
     @property
     def present(self) -> tuple[str, ...]:
-        """Aliases still in the room, in order."""
+        """Aliases of people still in the room, in order."""
         return tuple(sorted(alias for alias, seat in self.seats.items() if seat.active))
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Ids of the profiles that the field leaves out: of those in the room, of the demander, and as the start names them."""
+        """Profile ids that the field leaves out: of people in the room, of the demander, and those given at the
+        start."""
         seated = tuple(seat.profile.profile_id for seat in self.seats.values() if seat.profile)
         own = (self.start.demander_profile.profile_id,) if self.start.demander_profile else ()
         return (*self.start.excluded, *seated, *own)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Aliases still in the room beside the demander, who may have a seat as well."""
+        """Aliases in the room without the demander."""
         return tuple(alias for alias in self.present if alias != DEMANDER)
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Aliases in the room that a person or their own agent speaks for."""
+        """Aliases in the room for whom a person or their own agent speaks."""
         return tuple(alias for alias in self.present if self.endpoint_of(alias) is not EndpointKind.PROXY)
 
     @property
     def seat_turns(self) -> dict[str, Turn]:
-        """The turns that count for quorum, silence and coverage: those of seats, by alias in order."""
+        """The turns of seats, by alias in order. Only they count for quorum, silence and coverage."""
         return {alias: turn for alias, turn in sorted(self.turns.items()) if alias in self.seats}
 
     def endpoint_of(self, alias: str) -> EndpointKind:
-        """What speaks for a seat, or for the demander without one."""
+        """Return the endpoint of a seat, or of a demander without a seat."""
         if self.start.fork is not None:
-            return EndpointKind.PROXY  # a step finds what people said in the origin
+            return EndpointKind.PROXY  # the step takes people's words from the origin
         return self.seats[alias].endpoint if alias in self.seats else self.start.settings.demander_endpoint
 
     @property
     def waiting_for(self) -> tuple[Turn, ...]:
-        """Turns in which people and their agents have yet to say something, in alias order."""
+        """Turns that wait for people or their agents, in alias order."""
         return tuple(turn for _, turn in sorted(self.turns.items()) if turn.waits)
 
     @property
     def may_branch(self) -> bool:
-        """Whether residual tensions may go back to the field."""
+        """Whether children may be started for residual tensions."""
         return self.start.settings.residuals != "off" and self.start.depth < self.start.settings.depth_limit
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Residual tensions of which the demander has not said whether they go back to the field."""
+        """Residual tensions on which the demander has not decided."""
         return tuple(name for name, residual in self.residuals.items() if residual.status == "open")
 
     @property
     def children_open(self) -> bool:
-        """Whether something may still come back from a child."""
+        """Whether a child is approved or running."""
         return any(residual.status in ("approved", "started") for residual in self.residuals.values())
 
     @property
     def only_residuals(self) -> bool:
-        """Whether the demander's word on residuals is all that is waited for: nobody is asked to answer the plan."""
+        """Whether the process waits only for decisions on residuals, because nobody is asked to answer the plan."""
         return bool(self.undecided) and not self.asked_for_answers
 
     @property
     def asked_for_answers(self) -> tuple[str, ...]:
-        """Aliases whose answer to the present plan is waited for or given. Nobody is asked about a plan without parts."""
+        """Aliases who are asked to answer the current plan. Nobody is asked about a plan without parts."""
         return tuple(alias for alias in self.people if alias not in self.left_out) if self.plan_has_parts else ()
 
     @property
@@ -320,7 +323,7 @@ class State(BaseModel):
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """Aliases whose decline or proposal the demander may still answer by a new plan, and has said nothing of."""
+        """Aliases whose decline or proposal the demander may still answer with a new plan, and has not reacted to."""
 
         def is_open(alias: str, given: str) -> bool:
             hole = self.residuals.get(hole_id(self.plan_revision, alias))
@@ -332,7 +335,8 @@ class State(BaseModel):
 
     @property
     def last_residual(self) -> str | None:
-        """The residual on which a decision ends the answers, because nothing else is waited for; None: there is no such residual."""
+        """The residual whose decision ends the answers, because the process waits for nothing else; None if there is
+        none."""
         if self.phase is not Phase.ANSWERING or not self.all_answered:
             return None
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
@@ -341,7 +345,7 @@ class State(BaseModel):
 
     @property
     def completed_children(self) -> tuple[str, ...]:
-        """Ids of children that completed."""
+        """Ids of completed children."""
         return tuple(sorted(one.child for one in self.residuals.values() if one.outcome == Phase.COMPLETED))
 
     @property

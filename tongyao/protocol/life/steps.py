@@ -1,4 +1,4 @@
-"""Steps: the activities that a process wants to run, and how they ended."""
+"""Steps: the activities that a process wants to run, and their results."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from tongyao.protocol.life.state import State
 
 RECORD_KEY = "record"
-"""The key of the step that writes the outbox. It may run any number of times; every other key succeeds at most once."""
+"""The key of the step that writes the outbox. It may run any number of times. Every other key succeeds at most once."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedStep:
-    """A step that should be running. `input` is complete but for the outbox, which whoever starts it adds.
+    """A step that should be running. `input` is complete except for the outbox, which the workflow adds.
 
-    `take`: brings its output into the state, and returns the phase that follows; the output is None of an optional step that was passed over.
-    `split`: called when it failed for what an operator has to mend, or waits for answers: it may want smaller steps in its place.
-    `unanswered`: called when nobody answered its model calls in time; without it the process is suspended.
-    `held`: it may go on if it runs, and may not be started now, because the process is suspended.
-    `optional`: the process can do without it; a failure is noted and passed over.
+    `take`: applies the output to the state, and returns the next phase, or None. The output is None if an optional step
+    failed.
+    `split`: called if only an operator can fix the step's failure, or if it waits for answers. It may replace the step
+    by smaller ones.
+    `unanswered`: called if nobody answered its model calls in time. Without it the process is suspended.
+    `held`: the step may continue if it runs, but may not be started, because the process is suspended.
+    `optional`: the process can continue without the step. A failure is noted and skipped.
     """
 
     contract: ActivityContract[Any, Any]
@@ -40,7 +42,7 @@ class WantedStep:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """A step's output, and what of the outbox it has written: numbers of events, ids of signalled texts."""
+    """A step's output, and the part of the outbox that it wrote: numbers of events, ids of signalled texts."""
 
     output: Any
     events: tuple[int, ...] = ()
@@ -49,7 +51,7 @@ class Success:
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """Why a step failed. `code`: a closed word; `began`: when the failed call was made (wall time)."""
+    """The failure of a step. `code`: a fixed word. `began`: the wall time at which the failed call was made."""
 
     kind: Literal["operator", "infrastructure"]
     code: str

@@ -1,4 +1,4 @@
-"""One participant's turn in a round: waiting for it, taking its words, ending it (docs/protocol.md §3.3)."""
+"""One participant's turn in a round: waiting for it, adding words, ending it (docs/protocol.md §3.3)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tongyao.protocol.model.settings import Fallback, to_proxy
 
 
 def wait_for(state: State, turn: Turn, now: datetime) -> None:
-    """Ask a person or their agent."""
+    """Ask a person or their agent, and set the deadline."""
     turn.deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=turn.alias)
     due = wall_time(state, turn.deadline.due).isoformat()
     note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
 
 
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
-    """What a person or their agent says in the open round. Without a text: that there is nothing new.
+    """Add words of a person or their agent to the open round. Words without a text mean that there is nothing new.
 
-    What one lane says again for the open round replaces what it said before. Everything else is added. Each time gives the time to
-    correct anew.
+    New words of a lane for the open round replace the lane's earlier words for it. All other words are added. The time
+    for corrections starts again.
     """
     turn = state.turns.setdefault(alias, Turn(alias=alias))
     corrected = [words for words in turn.words if words.lane == said.lane and words.round == said.round == state.round]
     turn.words = [words for words in turn.words if words not in corrected] + [said] * bool(said.text_id)
     turn.nothing_new = not turn.words
     endpoint = state.endpoint_of(alias)
-    turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # said before the proxy took over
+    turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # sent before the proxy took over
     turn.revision += 1
     turn.batch = 0
     turn.outcome = None
@@ -44,12 +44,12 @@ def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
 
 
 def counts_in(state: State) -> int:
-    """The round in which words count that are heard now: the one that is open, else the next one."""
+    """Return the round in which words count that arrive now: the open round, or else the next one."""
     return state.round + (state.phase is not Phase.CRYSTALLIZING or not state.gate_open)
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
-    """Close a turn."""
+    """Close a turn with its outcome."""
     turn.outcome = outcome
     turn.deadline = None
     data: dict[str, JsonValue] = {"outcome": outcome.value, "items": items, "struck": struck}
@@ -59,7 +59,7 @@ def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
-    """A person's time is over: what they chose for this case happens."""
+    """Apply the fallback of a person whose deadline has passed."""
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None
@@ -73,7 +73,8 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
 
 
 def leave(state: State, alias: str, now: datetime) -> None:
-    """Somebody leaves the room. What they said in the open round, or before, stays; a turn without words ends as `left`."""
+    """Let a participant leave the room. Their words of this and earlier rounds are kept. A turn without words ends as
+    `left`."""
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):
@@ -84,9 +85,9 @@ def leave(state: State, alias: str, now: datetime) -> None:
 
 
 def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
-    """Change what speaks for a seat, in this round too where nobody has spoken yet.
+    """Change the endpoint of a seat. It applies in this round if nobody has spoken yet.
 
-    A person's own switch to a proxy, now or as their fallback, is their consent to it.
+    A person's own switch to a proxy, now or as fallback, is consent to the proxy.
     """
     alias, endpoint, fallback = message.alias, message.endpoint, message.fallback
     seat = state.seats[alias]

@@ -1,4 +1,4 @@
-"""What a process waits for, since when, and how it can continue. Derived from `wanted`, `wake`, the asks and the causes of a suspension.
+"""The reasons why a process waits, since when, and how it can continue, derived from `wanted`, `wake`, asks and causes.
 
 The sentences are in `tongyao/texts/protocol/why.toml`.
 """
@@ -26,7 +26,7 @@ from tongyao.protocol.model.value import Value
 
 
 class WaitReason(Value):
-    """One thing that a process waits for, in the language in which it was asked for. It names aliases: it is for operators."""
+    """One reason, in the requested language. It names aliases, so it is for operators."""
 
     waits_for: str
     since: datetime | None = None
@@ -37,7 +37,7 @@ class WaitReason(Value):
 
     @property
     def sentence(self) -> str:
-        """All of it in one sentence."""
+        """The whole reason as one sentence."""
         parts: list[tuple[str, dict[str, Any]]] = [("waits_for", {"whom": self.waits_for})]
         parts += [("since", {"since": self.since})] * bool(self.since)
         parts += [("until_left", {"until": self.until, "left": self.left})] * bool(self.until)
@@ -50,7 +50,8 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """All reasons, those that hold up everything first; empty for a process that has ended and is written."""
+    """Return all reasons, beginning with those that stop everything; empty for an ended process whose events are
+    written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )
@@ -81,7 +82,7 @@ def _causes(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def _people(state: State, language: Language) -> list[WaitReason]:
-    """The asks of the phase; children that run; in a round that waits for nobody, the time to correct."""
+    """Return the asks of the phase, the running children, or the time for corrections if the round waits for nobody."""
     reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]
@@ -101,7 +102,8 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """What is waited for. Operators' causes have reasons of their own. Where answers to the plan are waited for, residuals are not."""
+    """Yield the asks for which the process waits. `resume` has reasons of its own. Residuals are skipped while answers
+    are waited for."""
     for ask, deadline in open_asks(state):
         beside = state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
         if ask.ask is not Ask.RESUME and not beside:
@@ -120,7 +122,7 @@ def _steps(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def waited_for(state: State) -> dict[str, WantedStep]:
-    """Steps that need a worker in this run: a process that is to continue as new starts none."""
+    """Return the steps that need a worker in this run. A process that will continue as new starts no steps."""
     running = state.draining
     return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
@@ -136,7 +138,8 @@ def _nothing(state: State, language: Language) -> list[WaitReason]:
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:
-    """One sentence for the demander or a participant. It names nobody else: who is waited for tells a person from a proxy."""
+    """Return one sentence for the demander or a participant. It names nobody else, because that would distinguish
+    people from proxies."""
     if state.phase.ended:
         return _say("ended", language)
     if any(cause.kind == "operator" for cause in state.causes.values()):
@@ -157,11 +160,12 @@ def why_for_party(state: State, alias: str, language: str) -> str:
 
 
 _GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
-"""Phases of which those are told something of whom nothing is asked."""
+"""Phases about which parties read a sentence although they are not asked anything."""
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
-    """When the last deadline of others runs out; None where the party is waited for itself, or no deadline runs. It names nobody."""
+    """Return the last deadline of others. None if the process waits for the party, or if no deadline runs. It names
+    nobody."""
     waits = [] if state.suspended else _people(state, "en")
     if any(reason.waits_for == alias for reason in waits):
         return None

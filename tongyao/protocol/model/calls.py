@@ -1,4 +1,4 @@
-"""Model calls: what identifies one, and what it used."""
+"""Model calls: their key and their use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CallKey:
-    """The key of a model call: at most one settled answer ever exists per key (docs/protocol.md §8.1).
+    """The key of a model call. At most one settled answer exists per key and input (docs/protocol.md §8.1).
 
-    `round` is 0 outside the rounds, `alias` empty where no participant is meant; `revision` counts plans and
-    corrections from 1; `reask` is 0 for the first call, 1 for the one re-ask that a guard may cause.
+    `round` is 0 outside the rounds. `alias` is empty for calls about no participant. `revision` counts plans and
+    corrections from 1. `reask` is 0 for the first call and 1 for its repair.
     """
 
     process: str
@@ -21,15 +21,15 @@ class CallKey:
     reask: int = 0
 
     def __str__(self) -> str:
-        """The name under which a call is reserved; it begins with the id of the process and a slash."""
+        """The name of the call's reservation. It begins with the id of the process and a slash."""
         return "/".join((self.process, self.step, str(self.round), self.alias, str(self.revision), str(self.reask)))
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call. `input_tokens` excludes what was written to or read from the cache, as the API reports it.
+    """Tokens of one call. `input_tokens` excludes tokens written to or read from the cache, as the API reports them.
 
-    `requests` counts what was sent to a service: 2 when a cut answer was asked for again with a larger limit.
+    `requests` counts requests to a service: 2 if a cut answer was requested again with a larger limit.
     """
 
     input_tokens: int = 0

@@ -1,6 +1,6 @@
-"""Events: their closed vocabulary, and the outbox that carries them to the records (docs/protocol.md §11).
+"""Events: their fixed kinds, and the outbox that carries them to the records (docs/protocol.md §11).
 
-An event holds ids, counts and names of states, never a text. `seq` is allotted by the process, from 1, without holes.
+An event contains ids, counts and names of states, and no text. The process assigns `seq`, from 1, without gaps.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 
 LATER: Final = False
-"""Of an event that waits for the next step, where one is wanted: the step carries it to the records."""
+"""For events that may wait for the next step, if one is wanted. That step carries them to the records."""
 
 
 class EventKind(StrEnum):
-    """The kinds of events. `keys`: of its `data`, with what is to be known of them. `urgent`: it is written without waiting for a step."""
+    """The kinds of events. `keys`: the keys of its `data`, with remarks. `urgent`: whether it is written without
+    waiting for a step."""
 
     keys: str
     urgent: bool
@@ -95,7 +96,7 @@ class Event(Value):
 
 
 class Ask(StrEnum):
-    """The kinds of asks (`life.asks`): each row of an inbox has one."""
+    """The kinds of asks (`life.asks`). Each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
     SELECT_PARTICIPANTS = "select_participants"
@@ -113,10 +114,12 @@ class Ask(StrEnum):
 
 
 class Waiting(Value):
-    """One thing that waits for one party. `id`: by which messages name it, as `confirm/1` or `say/2/P03`; of its process.
+    """An open ask to one party. `id`: the id by which messages of its process name it, such as `confirm/1` or
+    `say/2/P03`.
 
-    `round`: the round, or of an answer the revision of the plan. `subject`: the residual, the profile id of somebody who is invited, or the ids of model calls that wait for an answer. While the process is suspended `due` is unset, and
-    `remaining_seconds` says how much time will be left when it goes on.
+    `round`: the round, or for an answer the revision of the plan. `subject`: the residual, the profile id of an invited
+    person, or the ids of waiting model calls. While the process is suspended, `due` is unset, and `remaining_seconds`
+    is the time left when it continues.
     """
 
     id: str
@@ -138,7 +141,7 @@ class Waiting(Value):
 
 
 class Snapshot(Value):
-    """The row that `processes` holds of a process, as of `seq`; and everything that waits for somebody then."""
+    """The row of a process in `processes` as of `seq`, and all its open asks."""
 
     process_id: str
     seq: int
@@ -156,7 +159,7 @@ class Snapshot(Value):
 
 
 class SignalledText(Value):
-    """A text that an operator sent by a signal: the only kind of text that passes through a workflow."""
+    """A text that an operator sent by a signal. No other text passes through a workflow."""
 
     text_id: str
     owner: str
@@ -165,9 +168,11 @@ class SignalledText(Value):
 
 
 class Outbox(Value):
-    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect.
+    """Events that are not yet in the records, with the snapshot after the last of them. Written before the next side
+    effect.
 
-    It travels in every activity's input, and so into Temporal's history: there an event is a row, without the names.
+    The outbox is in every activity's input, and so in Temporal's history. To save space, an event is serialised as a
+    row without field names.
     """
 
     snapshot: Snapshot

@@ -8,14 +8,14 @@
 | `T/B1` | a line of the tension |
 | `residual/2` | the second residual tension within its plan |
 | `plan/1/residual/2` | the same, within its process |
-| `tension` | what a process itself asked, where it waits as a standing tension |
+| `tension` | the tension of a process itself, as a standing tension |
 | `plan/1/hole/P03` | the hole that P03 leaves by declining plan 1: a residual like every other |
 | `c-abc.1-2` | the child of `c-abc` for its residual `plan/1/residual/2` |
 | `P03` | a participant; `P00` is the demander |
-| `invited/4` | somebody who is asked for their consent and has no seat yet |
-| `decide/2` | what is asked of somebody (`life.asks`) |
+| `invited/4` | a person who is asked for consent and has no seat yet |
+| `decide/2` | an ask (`life.asks`) |
 
-A plan may cite items of a child process: the child's id and a slash stand before them.
+A plan may cite items of a child process. Their ids begin with the child's id and a slash.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ANY_ID: Final = rf"(?:{ITEM}|{STATEMENT}|{LINE})"
 """A regular expression for every id that a source may name, without groups."""
 
 ALIAS: Final = re.compile(r"(?<![A-Za-z0-9/])P\d{2,3}(?![\d/])")
-"""An alias in a text. The alias within an id of an item is none."""
+"""An alias in a text. An alias within the id of an item does not match."""
 
 _PARTS: Final = re.compile(
     r"(?:.*/)?R(?P<round>\d{1,4})/(?:(?P<alias>P\d{2,3})/(?P<item>\d{1,5})|(?P<kind>[rn])(?P<statement>\d{1,5}))"
@@ -56,21 +56,21 @@ _NOT_IN_FILE_ID: Final = re.compile(r"[^\w.-]+")
 
 
 OWN_TENSION: Final = "tension"
-"""In the place of a residual: the tension of the process itself."""
+"""Used in place of a residual for the tension of the process itself."""
 
 
 def next_alias(taken: int) -> str:
-    """`P01` for the first participant given an alias, and so on; never used again in the process."""
+    """Return the next alias after `taken` aliases, from `P01`. An alias is never used twice in a process."""
     return f"P{taken + 1:02d}"
 
 
 def invited_alias(number: int) -> str:
-    """Return the alias of somebody who is asked for consent; `number`: of the invitation, from 1."""
+    """Return the alias of a person who is asked for consent. `number`: of the invitation, from 1."""
     return f"{_INVITED}{number}"
 
 
 def invitation_of(alias: str) -> int:
-    """The number of the invitation; 0 for every other alias."""
+    """Return the number of the invitation; 0 for every other alias."""
     number = alias.removeprefix(_INVITED)
     return int(number) if number != alias and number.isdecimal() else 0
 
@@ -86,22 +86,23 @@ def hole_id(revision: int, alias: str) -> str:
 
 
 def hole_of(residual: str) -> tuple[int, str] | None:
-    """Revision and alias of a hole; None for any other residual."""
+    """Return revision and alias of a hole; None for any other residual."""
     found = _RESIDUAL.fullmatch(residual)
     return (int(found["revision"]), found["alias"]) if found and found["alias"] else None
 
 
 def number_of_residual(residual: str) -> int:
-    """Its number within the plan; of a hole that of the alias. Raises `ValueError` for anything else."""
+    """Return the number of a residual within the plan; for a hole, that of the alias. Raises `ValueError` for anything
+    else."""
     _, number = _parts_of_residual(residual)
     return int(number.removeprefix("P"))
 
 
 def child_id(parent: str, residual: str) -> str:
-    """The id of the process for one residual of a parent's plan: the same on every retry.
+    """Return the id of the process for one residual of a parent's plan. It is the same on every retry.
 
-    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` for what is
-    neither a residual of a plan nor the hole of somebody who declined it.
+    `plan/2/residual/1` of `c-abc` is `c-abc.2-1`, `plan/1/hole/P03` is `c-abc.1-P03`. Raises `ValueError` if `residual`
+    is neither a residual of a plan nor a hole.
     """
     return f"{parent}.{'-'.join(_parts_of_residual(residual))}"
 
@@ -116,27 +117,28 @@ def _parts_of_residual(residual: str) -> tuple[str, str]:
 
 
 def ask_id(name: str, *parts: object) -> str:
-    """The id of an ask, or of a moment that a message names: `confirm/1`, `say/2/P03`, `residual/plan/1/hole/P03`."""
+    """Return the id of an ask, or of a phase that a message names: `confirm/1`, `say/2/P03`,
+    `residual/plan/1/hole/P03`."""
     return "/".join([name, *map(str, parts)])
 
 
 def process_text_id(process_id: str, name: str) -> str:
-    """The id of a text that a process names itself: the same name is the same text, so writing it twice is harmless."""
+    """Return the id of a named text of a process. The same name gives the same id, so a text can be written twice."""
     return str(uuid5(_TEXTS, f"{process_id}/{name}"))
 
 
 def stem_id(stem: str) -> str:
-    """The name of a file, without its suffix, as the id of a profile: without characters that an id may not have."""
+    """Return the id of a profile from a file name without suffix. Characters that an id may not have are replaced."""
     return _NOT_IN_FILE_ID.sub("-", stem).strip("-.") or "person"
 
 
 def id_of_text(scene: str, text: str) -> str:
-    """The id of a profile of a scene that came without one: the same text has the same id, another text another."""
+    """Return the id of a profile that came without an id. It depends on the scene and the text."""
     return f"p-{uuid5(_PROFILES, f'{scene}/{sha256(text.encode()).hexdigest()}').hex[:20]}"
 
 
 def item_id(round_number: int, alias: str, number: int) -> str:
-    """The id of an item. Rounds and numbers start at 1."""
+    """Return the id of an item. Rounds and numbers start at 1."""
     return f"R{round_number}/{alias}/{number}"
 
 
@@ -149,7 +151,7 @@ def note_id(round_number: int, number: int) -> str:
 
 
 def round_of(any_id: str) -> int:
-    """The round of an item, a relation or a note; 0 for anything else."""
+    """Return the round of an item, a relation or a note; 0 for anything else."""
     found = _PARTS.fullmatch(any_id)
     return int(found["round"]) if found else 0
 
@@ -161,7 +163,7 @@ def speaker_of(any_id: str) -> str:
 
 
 def in_order(any_id: str) -> tuple[int, str, int]:
-    """A sort key: round, then speaker or kind of statement, then number."""
+    """Return a sort key: round, then speaker or kind of statement, then number."""
     found = _PARTS.fullmatch(any_id)
     if not found:
         return 0, any_id, 0
@@ -169,10 +171,10 @@ def in_order(any_id: str) -> tuple[int, str, int]:
 
 
 def ordered(a: str, b: str) -> Pair:
-    """The pair of two aliases, the lower one first."""
+    """Return the pair of two aliases, the lower one first."""
     return (a, b) if a <= b else (b, a)
 
 
 def all_pairs(aliases: Iterable[str]) -> tuple[Pair, ...]:
-    """Every pair of `aliases` in order, the demander left out. n aliases give n(n-1)/2 pairs."""
+    """Return every pair of `aliases` in order, without the demander. n aliases give n(n-1)/2 pairs."""
     return tuple(combinations(sorted(set(aliases) - {DEMANDER}), 2))

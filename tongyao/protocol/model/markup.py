@@ -1,6 +1,6 @@
-"""Markdown that is safe to show to others: no HTML, no images, no links to anywhere (docs/protocol.md §6.3). Pure.
+"""Makes Markdown that is safe to show to others: no HTML, no images, no link targets (docs/protocol.md §6.3). Pure.
 
-An image or a link tells its server who read the text and when, and HTML can act in the reader's name.
+An image or a link tells its server who read the text and when. HTML can act in the reader's name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ _IMAGE: Final = re.compile(r"!(?=\[)")
 
 
 def for_others(markdown: str) -> str:
-    """`markdown` without control characters, tags, comments, images and link targets; their words stay. Other `<` that could open a tag
-    become `‹`.
-    """
+    """Return `markdown` without control characters, tags, comments, images and link targets. Their words are kept.
+    Other `<` that could open a tag become `‹`."""
     markdown = without_controls(markdown)
     if "<" in markdown:
         markdown = _OPENS.sub("‹", _TAG.sub("", _COMMENT.sub("", markdown)))

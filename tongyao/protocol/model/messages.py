@@ -1,7 +1,7 @@
-"""Messages to a process (docs/protocol.md §8). `life.message_kinds` says who may send them and when.
+"""Messages to a process (docs/protocol.md §8). `life.message_kinds` states who may send them and when.
 
-A message has a key given by its sender: the same key of the same author twice is one message. Its row gives it a lane and a
-number: of one lane messages are applied in order, each at most once, also across runs of the workflow.
+The sender gives a message a key. Two messages with the same key and author are one message. The message's row has a
+lane and a number. Messages of one lane are applied in order, each at most once, also across runs of the workflow.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from tongyao.protocol.model.value import Value
 
 
 class Author(Value):
-    """The author of a message. `alias` is theirs in this process: `P00` for the demander, empty for an operator.
+    """The author of a message. `alias` is the author's alias in this process: `P00` for the demander, empty for an
+    operator.
 
-    `invited`: somebody without a seat, `invited/<number>`; `child`: a child process, by its id; `answerer`: whoever answers model
-    calls, `calls`.
+    `invited`: a person without a seat, with the alias `invited/<number>`. `child`: a child process, with its id.
+    `answerer`: a person who answers model calls, with `calls`.
     """
 
     role: Literal["demander", "participant", "operator", "invited", "child", "answerer"]
@@ -39,7 +40,7 @@ class _Message(Value):
 
 
 class AnswerToAsk(_Message):
-    """A message that answers what was open when it was composed."""
+    """A message that answers an ask that was open when the message was composed."""
 
     ask: str = Field(
         default="", max_length=200, description="What it answers (`life.asks`). Empty: what is open when it arrives."
@@ -61,7 +62,7 @@ class SelectParticipants(AnswerToAsk):
 
 
 class SubmitProjection(_Message):
-    """Words in a turn: a stored text as it came, or that there is nothing new."""
+    """Words in a turn: the id of a stored text, or `nothing_new`."""
 
     kind: Literal["submit_projection"] = "submit_projection"
     alias: str
@@ -97,7 +98,7 @@ class Decision(StrEnum):
 
 
 GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
-"""Decisions after which the same people go on with the rounds."""
+"""Decisions after which the same people continue the rounds."""
 
 
 class Decide(AnswerToAsk):
@@ -115,7 +116,7 @@ class Conclude(AnswerToAsk):
 
 
 class SetMandate(_Message):
-    """The mandate itself is kept beside the profile and applies at the next call; the process only notes the change."""
+    """The mandate is stored with the profile and applies from the next call on. The process only notes the change."""
 
     kind: Literal["set_mandate"] = "set_mandate"
     alias: str
@@ -145,7 +146,7 @@ class ApproveResidual(_Message):
 
 
 class Replan(AnswerToAsk):
-    """Make the plan anew: without people who declined, with what others proposed."""
+    """Request a new plan: without some people who declined, and with some proposals."""
 
     kind: Literal["replan"] = "replan"
     without: tuple[str, ...] = ()
@@ -153,7 +154,7 @@ class Replan(AnswerToAsk):
 
 
 class ConsentAnswer(_Message):
-    """Whether somebody who was invited takes part, and what speaks for them: a proxy, unless they say that they speak themself."""
+    """Whether an invited person takes part, and with which endpoint (by default a proxy)."""
 
     kind: Literal["consent"] = "consent"
     invitation: int = Field(ge=1)
@@ -162,7 +163,7 @@ class ConsentAnswer(_Message):
 
 
 class ChildEnded(_Message):
-    """A child process has ended. Inserted by the transaction that closes its row."""
+    """A child process has ended. The transaction that closes its row inserts this message."""
 
     kind: Literal["child_ended"] = "child_ended"
     child: str
@@ -170,7 +171,8 @@ class ChildEnded(_Message):
 
 
 class CallAnswered(_Message):
-    """A model call that waited is no longer waited for: its answer is stored, or it is to be asked anew. Inserted with that."""
+    """A waiting model call is answered, or must be asked again. The transaction that stores this inserts the
+    message."""
 
     kind: Literal["call_answered"] = "call_answered"
     call: str
@@ -214,7 +216,8 @@ KINDS: Final[dict[str, type[Message]]] = {
 
 
 def is_own(message: Message) -> bool:
-    """Whether a person sends it for themself. A signal's author is what its sender wrote, so a signal never counts as one."""
+    """Whether a person sends it for themselves. A signal never counts, because its sender can write any author into
+    it."""
     return message.author.role != "operator" and message.number > 0
 
 
@@ -223,9 +226,9 @@ CALLS_LANE: Final = "calls"
 
 
 def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
-    """The lane by which a message goes. What must never wait behind another goes by a lane of its own.
+    """Return the lane of a message. Kinds that must never wait behind another message have a control lane.
 
-    `endpoint`: `agent` where a person's own agent sends for them.
+    `endpoint`: `agent` if a person's own agent sends the message.
     """
     lane = "operator" if author.role == "operator" else author.alias
     if endpoint == "agent":
@@ -234,16 +237,18 @@ def lane_of(author: Author, kind: str, endpoint: str = "") -> str:
 
 
 CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
-"""Kinds that never wait behind another message, and are exempt from the bound on messages."""
+"""Kinds that never wait behind another message, and are exempt from the limit on messages."""
 
 MAX_SAID: Final = 10
-"""Most texts that somebody may hand in in one turn (ours). It bounds what the state keeps of a turn."""
+"""Most texts of one person in one turn (ours). It limits the size of the state."""
 
 MAX_TAKEN_BACK: Final = 3
-"""Most times that somebody may take over in one turn while their proxy's call runs (ours). Each such call is discarded and paid."""
+"""Most takeovers by one person in one turn while their proxy's call runs (ours). Each such call is discarded but
+paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
-"""Authors who are exempt from it: what they may send is bounded otherwise."""
+"""Roles that are exempt from `MAX_MESSAGES`. Their messages are limited in other ways."""
 
 MAX_MESSAGES: Final = 1_000
-"""Messages of one lane to one process (ours). The server holds 2,000 updates of a run; continuing as new makes room."""
+"""Most messages of one lane to one process (ours). The server keeps at most 2,000 updates of a run; continuing as new
+resets this count."""

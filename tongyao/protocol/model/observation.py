@@ -11,7 +11,8 @@ from tongyao.protocol.model.value import Draft, Value
 
 
 class RelationKind(StrEnum):
-    """Between two participants, or between a participant and a line of the tension. There is no fourth kind."""
+    """The kinds of relations: between two participants, or between a participant and a line. There is no fourth
+    kind."""
 
     COMPLEMENTARY = "complementary"
     ALIGNED = "aligned"
@@ -53,12 +54,12 @@ class Relation(Value):
 
     @property
     def of_participants(self) -> bool:
-        """Whether it is between two participants, and not between one and a line of the tension."""
+        """Whether it is between two participants rather than between a participant and a line."""
         return all(map(ALIAS.fullmatch, self.between))
 
 
 class Note(Value):
-    """A translation, a gap, something ignored, a framework, or the meaning of two participants for a third."""
+    """A translation, a gap, an ignored condition, a framework, or the meaning of two participants for a third."""
 
     id: str = Field(description="`R<round>/n<number>`.")
     kind: NoteKind
@@ -74,20 +75,20 @@ class Note(Value):
 
 
 Statement = Relation | Note
-"""A relation or a note: it has an id, and can be replaced or ended."""
+"""A relation or a note. It has an id, and can be replaced or ended."""
 
 
 class Ended(Value):
-    """A relation or note that no longer holds, and why."""
+    """A relation or note that is no longer valid, with the reason."""
 
     id: str
     why: str = ""
 
 
 class Observation(Value):
-    """The catalyst's answer for one round, after the checks. It holds what this round states.
+    """The catalyst's answer for one round, after the checks. It contains the statements of this round only.
 
-    `tongyao.protocol.rules.standing` computes what holds after all rounds.
+    `tongyao.protocol.rules.standing` computes which statements are valid after all rounds.
     """
 
     round: int = Field(ge=1)
@@ -109,7 +110,7 @@ class Observation(Value):
         return (*self.relations, *self.notes)
 
     def texts(self) -> dict[str, str]:
-        """The id of each relation and note with its text."""
+        """Return the text of each relation and note, by id."""
         return {statement.id: statement.text for statement in self.statements}
 
 
@@ -136,7 +137,8 @@ class EndedDraft(Draft):
 
 
 class ObservationDraft(Draft):
-    """The answer of an engine as the catalyst. The verdict comes first: the rest must not talk it round."""
+    """The answer of an engine as the catalyst. The verdict is the first field, so that the other fields do not
+    influence it."""
 
     verdict: Verdict = Verdict.MORE
     why: str = ""

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Phase(StrEnum):
-    """The phase of a process. Suspension is not a phase: a process is suspended in the phase it is in."""
+    """The phase of a process. Suspension is not a phase: a suspended process stays in its phase."""
 
     FORMULATING = "formulating"
     CONFIRMING = "confirming"

@@ -14,25 +14,26 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Draft, Value
 
 NOBODY: Final = "nobody"
-"""The assignee of a task that nobody is known for."""
+"""The assignee of a task for which nobody is known."""
 OUTSIDE: Final = "outside"
-"""The assignee of a task of somebody who is known and not in the room; `Task.outside` says who."""
+"""The assignee of a task for somebody who is known and not in the room. `Task.outside` names that person."""
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""The agreement on a task: both sides said it, the demander is to decide, it asks the doer something, the doer alone
-offered it, the doer has not offered it."""
+"""The agreement on a task. `agreed`: both sides mentioned it. `decides`: the demander decides. `asked`: it is a
+question to the assignee. `offered`: only the assignee offered it. `unasked`: the assignee has not offered it."""
 
 
 class Source(Value):
-    """One id that a plan cites, with the text behind it."""
+    """One id that a plan cites, with its text."""
 
     id: str
     text: str = Field(default="", description="Empty where readers of the plan may not see it (`open_record` off).")
 
 
 class Claim(Value):
-    """One statement of a plan with the item ids it rests on. Without a source it is `supported=False`, never dropped."""
+    """One statement of a plan with the ids of its sources. Without a source it has `supported=False`, and is not
+    dropped."""
 
     text: str
     sources: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class Role(Value):
 
 
 class Task(Value):
-    """A piece of work. `prerequisites` are ids of other tasks; together they form no cycle."""
+    """A piece of work. `prerequisites` are ids of other tasks. They form no cycle."""
 
     id: str
     title: str
@@ -72,17 +73,17 @@ class Task(Value):
 
     @property
     def has_doer(self) -> bool:
-        """Whether somebody of this process is to do it: a participant or the demander."""
+        """Whether the assignee is in this process: a participant or the demander."""
         return self.assignee not in ("", NOBODY, OUTSIDE)
 
     @property
     def offered(self) -> bool:
-        """Whether a source of it is the assignee's own word: an item of theirs; of the demander, the exchange (E)."""
+        """Whether a source is the assignee's own word: one of their items, or for the demander the exchange (E)."""
         return self.has_doer and not self.question and self.assignee in speakers(self.sources)
 
     @property
     def standing(self) -> TaskStanding:
-        """The agreement on the task; of a task that nobody here does, `unasked`."""
+        """The agreement on the task. A task without an assignee in this process is `unasked`."""
         if self.agreed:
             return "agreed"
         if self.assignee == DEMANDER:
@@ -93,7 +94,7 @@ class Task(Value):
 
 
 class Residual(Value):
-    """A residual tension: a tension like the first, sharp enough to filter people."""
+    """A residual tension: a tension of the same form, specific enough to filter people."""
 
     id: str = Field(description="`residual/<number>` within its plan.")
     title: str
@@ -102,7 +103,7 @@ class Residual(Value):
 
 
 class Plan(Value):
-    """The whole, in the order in which it is read. `documents.plan_page` lays it out for people."""
+    """The whole plan, in reading order. `documents.plan_page` makes its page."""
 
     revision: int = Field(default=1, ge=1)
     language: str = "en"
@@ -129,18 +130,18 @@ class Plan(Value):
         return claims or any(task.assignee == alias for task in self.tasks)
 
     def claims(self) -> tuple[Claim, ...]:
-        """Every claim of the plan, in reading order."""
+        """Return every claim of the plan, in reading order."""
         dates = () if self.date is None else (self.date,)
         return (*dates, *self.possible, *(claim for role in self.roles for claim in role.claims()), *self.offsets)
 
     def cited(self) -> tuple[str, ...]:
-        """Every id that a claim, a task or a residual names, each once, in reading order."""
+        """Return every id that a claim, a task or a residual cites, each once, in reading order."""
         parts: tuple[Claim | Task | Residual, ...] = (*self.claims(), *self.tasks, *self.residuals)
         return tuple(dict.fromkeys(source for part in parts for source in part.sources))
 
 
 class Delivery(Value):
-    """One participant's share of a plan, in their own language and the second person."""
+    """One participant's part of a plan, in their own language and the second person."""
 
     alias: str
     plan_revision: int = Field(ge=1)
@@ -213,5 +214,5 @@ class DeliveryDraft(Draft):
 
 
 def speakers(sources: Iterable[str]) -> frozenset[str]:
-    """The aliases whose words these ids are. The exchange (E) is the demander's: it is what they offer."""
+    """Return the aliases whose words these ids are. The exchange (E) is the demander's, as their offer."""
     return frozenset(DEMANDER if source == "T/E" else speaker_of(source) for source in sources) - {""}

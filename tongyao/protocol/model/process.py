@@ -1,4 +1,4 @@
-"""The words in which the state of a process is told: phases, seats, references (docs/protocol.md §3)."""
+"""Types for the state of a process: seats, choices, references (docs/protocol.md §3)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tongyao.protocol.model.tension import Grade
 from tongyao.protocol.model.value import Value
 
 DEMANDER: Final = "P00"
-"""The alias of whoever brought the intent."""
+"""The alias of the person who brought the intent."""
 
 ROOM_OF_OTHERS: Final = 2
-"""With fewer participants beside the demander, everything that is said is known to be one person's."""
+"""Least number of participants besides the demander with which statements cannot be attributed to one person."""
 
 
 class TensionRef(Value):
-    """A stored tension as the workflow knows it: where it is and what control needs of it; never its words."""
+    """A stored tension in the workflow: its text id and the data that control needs, without its words."""
 
     text_id: str
     grade: Grade
@@ -38,7 +38,7 @@ class ProfileRef(Value):
 
 
 class Choice(Value):
-    """A participant as chosen, before there are aliases. `endpoint` and `fallback` override the process's defaults."""
+    """A chosen participant, before there are aliases. `endpoint` and `fallback` override the process's defaults."""
 
     profile_id: str
     endpoint: EndpointKind = EndpointKind.PROXY
@@ -46,7 +46,7 @@ class Choice(Value):
 
 
 class Seat(BaseModel):
-    """A participant inside a process."""
+    """A participant of a process."""
 
     alias: str
     profile: ProfileRef | None = Field(default=None, description="None: a demander who takes part and has no profile.")
@@ -59,7 +59,7 @@ class Seat(BaseModel):
 
 
 class Spent(BaseModel):
-    """The use of a process: tokens of every kind, and US dollars."""
+    """The use of a process: tokens of every kind, US dollars, and calls."""
 
     tokens: int = 0
     cost: Decimal = Decimal(0)
@@ -67,7 +67,7 @@ class Spent(BaseModel):
 
 
 class DecidingCause(StrEnum):
-    """Why the demander is asked how to go on."""
+    """The reason why the demander is asked for a decision."""
 
     LIMIT = "limit"
     QUORUM = "quorum"

@@ -9,17 +9,17 @@ from pydantic import Field, ValidationError
 from tongyao.protocol.model.value import Draft, Value
 
 MAX_FIRST_ITEMS = 10
-"""Items of a proxy in its first turn (DESIGN of the round table, docs/protocol.md §4)."""
+"""Most items of a proxy in its first turn (docs/protocol.md §4.1)."""
 
 MAX_LATER_ITEMS = 4
-"""Items of a proxy in each later turn."""
+"""Most items of a proxy in each later turn (docs/protocol.md §4.1)."""
 
 MAX_OWN_PIECES = 40
-"""Items that the text of a person or their agent is cut into. What follows is joined to the last."""
+"""Most items into which a text of a person or their agent is split. The remaining text belongs to the last item."""
 
 
 class ItemKind(StrEnum):
-    """The kinds of a proxy's items. What people and their agents write has no kind."""
+    """The kinds of a proxy's items. Items of people and their agents have no kind."""
 
     CAPABILITY = "capability"
     DIRECTION = "direction"
@@ -35,7 +35,7 @@ class EndpointKind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcomes of a turn. Only `replied` and `nothing_new` were said by somebody."""
+    """The outcomes of a turn. Only in `replied` and `nothing_new` somebody spoke."""
 
     REPLIED = "replied"
     NOTHING_NEW = "nothing_new"
@@ -49,9 +49,9 @@ class Outcome(StrEnum):
 
 
 class Item(Value):
-    """One thing that was said for a participant: a fact, and what it means for the tension.
+    """One statement of a participant: a fact, and its meaning for the tension.
 
-    An item of a person, or of their agent's free text, is a piece of their own words: it has text alone.
+    An item of a person, or of their agent's free text, is a piece of their own words and has only a text.
     """
 
     id: str = Field(description="`R<round>/<alias>/<number>`, for example `R2/P03/4`.")
@@ -66,7 +66,7 @@ class Item(Value):
 
 
 class Projection(Value):
-    """One turn as it is kept in the record, under an alias."""
+    """One turn in the record, under an alias."""
 
     round: int = Field(ge=1)
     alias: str
@@ -77,12 +77,12 @@ class Projection(Value):
 
     @property
     def text(self) -> str:
-        """All its items, one paragraph each."""
+        """The texts of all items, one paragraph each."""
         return "\n\n".join(item.text for item in self.items)
 
 
 class ItemDraft(Draft):
-    """An item as an engine or an agent words it."""
+    """An item as an engine or an agent writes it."""
 
     kind: ItemKind
     text: str
@@ -93,14 +93,14 @@ class ItemDraft(Draft):
 
 
 class AgentSubmission(Draft):
-    """The JSON that a person's own agent hands in place of a text: items, and the text that their quotes are taken from."""
+    """The JSON that a person's own agent sends in place of a text: items, and the text that contains their quotes."""
 
     shown: str
     items: list[ItemDraft] = Field(min_length=1)
 
 
 def read_submission(text: str) -> AgentSubmission | None:
-    """The submission of an agent that is JSON of that shape; None for any other text."""
+    """Return the submission of an agent if the text is JSON of that form; None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -110,7 +110,8 @@ def read_submission(text: str) -> AgentSubmission | None:
 
 
 class ProjectionDraft(Draft):
-    """The answer for one endpoint in one round. No items: there is nothing new. `names`: of persons, that stand in the items."""
+    """The answer for one endpoint in one round. No items: there is nothing new. `names`: names of persons in the
+    items."""
 
     items: list[ItemDraft] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)

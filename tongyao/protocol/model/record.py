@@ -1,4 +1,5 @@
-"""The record of one process as others may read it: its texts have marks in the place of names. What any party gets of it is made by `views`."""
+"""The record of one process as others may read it: its texts have marks in place of names. `rules.read_access` makes
+the view of each party."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from tongyao.protocol.model.value import Value
 
 
 class Participant(Value):
-    """A person under an alias. `identities` are the strings that would name them: name, e-mail address, phone, handle.
+    """A person under an alias. `identities`: strings that identify them: name, e-mail address, phone, handle.
 
-    `erased`: they have themselves erased. From then on nobody is shown who they were.
+    `erased`: they were erased on request. Their name is no longer shown to anybody.
     """
 
     alias: str
@@ -31,7 +32,8 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name for others once identities are shown: the name, else the id of the profile; empty of somebody erased."""
+        """The name that others read once identities are shown: the name, or else the profile id; empty if the person
+        was erased."""
         if self.erased:
             return ""
         name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
@@ -39,7 +41,7 @@ class Participant(Value):
 
 
 class EarlierAnswer(Value):
-    """One person's answer to a plan that another one has replaced. `words`: what they wrote with it."""
+    """One person's answer to a replaced plan. `words`: the text of the answer."""
 
     revision: int
     alias: str
@@ -48,9 +50,9 @@ class EarlierAnswer(Value):
 
 
 class Record(Value):
-    """Everything that was said and made in one process so far. Projections and observations oldest first.
+    """Everything that was said and made in one process so far. Projections and observations are in order, oldest first.
 
-    Read for some of its people (`Repositories.record`, `own`), it has what these said as they said it.
+    If it is read for some people (`Repositories.record`, `own`), it has their own words unchanged.
     """
 
     process_id: str
@@ -91,33 +93,34 @@ class Record(Value):
 
     @property
     def demanders_tension(self) -> Tension | None:
-        """As the demander reads it: as they wrote it, where it is read for them and theirs."""
+        """The tension as the demander reads it: in their own words, if the record was read for them."""
         return self.own_tension if self.own_tension is not None and self.tension_is_own else self.tension
 
     def participant(self, alias: str) -> Participant:
-        """Return the person under `alias`. Raises `KeyError` naming the process when there is nobody."""
+        """Return the person under `alias`. Raises `KeyError`, which names the process, if there is none."""
         for participant in (self.demander, *self.participants):
             if participant.alias == alias:
                 return participant
         raise KeyError(f"{self.process_id} has no {alias}")
 
     def contributors(self) -> tuple[str, ...]:
-        """Aliases that have contributed at least one item so far, in order, the demander left out."""
+        """Return the aliases with at least one item so far, in order, without the demander."""
         spoke = {projection.alias for projection in self.projections if projection.items}
         return tuple(sorted(spoke - {DEMANDER}))
 
     def with_parts(self) -> tuple[str, ...]:
-        """Aliases that have a role in a plan, in order: the contributors, and the demander who has a seat and has spoken."""
+        """Return the aliases with a role in a plan, in order: the contributors, and a demander who has a seat and has
+        spoken."""
         seated = any(participant.alias == DEMANDER for participant in self.participants)
         spoke = any(projection.alias == DEMANDER and projection.items for projection in self.projections)
         return ((DEMANDER,) if seated and spoke else ()) + self.contributors()
 
     def items(self) -> tuple[Item, ...]:
-        """Everything that participants said, round by round."""
+        """Return all items of participants, round by round."""
         return tuple(item for projection in self.projections for item in projection.items)
 
     def item_ids(self) -> dict[str, str]:
-        """Every id that a source may name, with the text behind it: `T`…, `R1/P01/1`, `R1/r1`, `R1/n1`."""
+        """Return the text of every id that a source may name: `T`…, `R1/P01/1`, `R1/r1`, `R1/n1`."""
         known: dict[str, str] = {}
         if self.tension is not None:
             known |= {f"T/{name}": text for name, text in self.tension.targets().items()}

@@ -1,4 +1,5 @@
-"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.request_access` builds them (docs/protocol.md §6)."""
+"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.request_access` builds requests
+(docs/protocol.md §6)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Language = Literal["zh", "en"]
 
 
 class Piece(Value):
-    """A verbatim stretch of a source text: `source[start:start + len(text)]`."""
+    """A verbatim passage of a source text: `source[start:start + len(text)]`."""
 
     start: int = Field(ge=0)
     text: str
@@ -25,7 +26,7 @@ class Piece(Value):
 
 
 class Material(Value):
-    """The part of its owner's frozen profile that an endpoint reads: the whole, or retrieved pieces in text order."""
+    """The part of a frozen profile that an endpoint reads: the whole, or retrieved pieces in text order."""
 
     pieces: tuple[Piece, ...] = ()
     total_chars: int = Field(default=0, ge=0, description="Length of the whole profile, in characters.")
@@ -44,7 +45,7 @@ class Material(Value):
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """Return the places of the pieces in the profile, as long as no names in them are replaced."""
+        """The spans of the pieces in the profile. Valid only before names in them are replaced."""
         return tuple((piece.start, piece.start + len(piece.text)) for piece in self.pieces)
 
     @property
@@ -53,7 +54,8 @@ class Material(Value):
 
 
 class Mandate(Value):
-    """A person's orders to their proxy. Never frozen: it applies at the next call (docs/protocol.md §3.5)."""
+    """A person's orders to their proxy. It is not frozen: changes apply from the next call on (docs/protocol.md
+    §3.5)."""
 
     may_speak: bool = True
     topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
@@ -65,29 +67,29 @@ class Mandate(Value):
 
     @property
     def keeps_profile_back(self) -> bool:
-        """Whether only the proxy reads the profile: what another step writes from it would not be held to the limits."""
+        """Whether only the proxy may read the profile, because other steps would not apply these limits."""
         return not self.may_speak or bool(self.topics or self.never)
 
 
 class Request(Value):
-    """The part that all requests have: the language of the answer, and the day from which dates are to be read."""
+    """Fields of all requests: the language of the answer, and the day for the interpretation of dates."""
 
     language: Language
     began: date | None = Field(default=None, description="The day on which the process began, in UTC.")
 
 
 class FormulationRequest(Request):
-    """Raw intent and, when there is one, the demander's profile, names already replaced."""
+    """The intent and, if there is one, the demander's profile. Names are already replaced."""
 
     intent: str
     material: Material | None = None
 
 
 class EndpointRequest(Request):
-    """A proxy's turn. Of the others it holds only what the catalyst made visible and what of that holds now.
+    """A proxy's turn. About others, it contains only the valid statements of the catalyst.
 
-    `items`: this participant's own items that hold. `stands`: the relations and notes that hold, without their
-    `sources`. `asked`: ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
+    `items`: this participant's own valid items. `stands`: the valid relations and notes, without `sources`. `asked`:
+    ids of the notes that ask this participant now. `words`: the catalyst's words of the last round.
     """
 
     alias: str
@@ -107,7 +109,7 @@ class EndpointRequest(Request):
 
 
 class Exchange(Value):
-    """One round as the catalyst reads it: projections by alias in alias order, then its own observation of them."""
+    """One round as the catalyst reads it: projections in alias order, then its own observation."""
 
     round: int = Field(ge=1)
     projections: tuple[Projection, ...]
@@ -115,7 +117,7 @@ class Exchange(Value):
 
 
 class CatalystRequest(Request):
-    """The whole exchange so far. No profile and no name: the catalyst knows only what was said."""
+    """The whole exchange so far. It contains no profile and no name."""
 
     round: int = Field(ge=1)
     tension: Tension
@@ -126,7 +128,7 @@ class CatalystRequest(Request):
 
 
 class ChildPlan(Value):
-    """A finished child's plan, to be folded into its parent's."""
+    """The plan of a completed child, which is folded into its parent's plan."""
 
     process: str
     title: str
@@ -134,7 +136,7 @@ class ChildPlan(Value):
 
 
 class PlannerRequest(Request):
-    """The whole record, and profiles as far as their owners' mandates allow."""
+    """The whole record, and profiles as far as their owners' mandates permit."""
 
     tension: Tension
     exchange: tuple[Exchange, ...]
@@ -150,7 +152,8 @@ class PlannerRequest(Request):
 
 
 class DeliveryRequest(Request):
-    """One participant's part of a finished plan. The plan's references hold what its lines rest on, the tension among them."""
+    """One participant's part of a finished plan. The plan's references contain the texts of all sources, including the
+    tension."""
 
     alias: str
     plan: Plan

@@ -1,7 +1,8 @@
-"""The one walk over the strings of a tension, a projection, an observation, a plan, a delivery or a record.
+"""Walks over the strings of a tension, a projection, an observation, a plan, a delivery or a record.
 
-`texts_of` reads every text of a person or a model in it, `map_texts` rewrites each of them, and `map_ids` rewrites the ids that it cites.
-A field holds text where its name is in `FREE_TEXT`. No other string is ever touched: enumerations, ids, aliases, languages.
+`texts_of` yields every text of a person or a model. `map_texts` rewrites each text. `map_ids` rewrites the cited ids. A
+field contains text if its name is in `FREE_TEXT`. Other strings are never changed: enumerations, ids, aliases,
+languages.
 """
 
 from __future__ import annotations
@@ -19,25 +20,27 @@ FREE_TEXT: Final = frozenset(
     "transition initial_state barriers exchange markdown text quotes words why name title role doubt open_points when outside remarks "
     "intent answer_words contacts".split()
 )
-"""Names of the fields that hold words of people or of models; of a mapping, its values (tests/protocol/test_rewrite.py holds the list)."""
+"""Names of fields with words of people or of models; in a mapping, its values (tests/protocol/test_rewrite.py checks
+the list)."""
 
 CITED: Final = frozenset({"sources"})
-"""Names of the fields that hold the ids of what a statement rests on."""
+"""Names of fields with the ids of sources."""
 
 
 def texts_of(model: BaseModel) -> Iterator[str]:
-    """Every free text in `model` and in the models below it, in the order of the fields. Empty texts are left out."""
+    """Yield every free text in `model` and the models in it, in the order of the fields, without empty texts."""
     for name in _fields(type(model), FREE_TEXT):
         yield from _texts(name, getattr(model, name))
 
 
 def map_texts(model: ModelT, change: Callable[[str], str]) -> ModelT:
-    """`model` with `change` of each free text in it; the same object where nothing changes. The result is not validated."""
+    """Return `model` with `change` applied to each free text; the same object if nothing changes. The result is not
+    validated."""
     return _mapped(model, FREE_TEXT, change)
 
 
 def map_ids(model: ModelT, change: Callable[[str], str]) -> ModelT:
-    """`model` with `change` of each id that a statement in it rests on (`sources`); the same object where nothing changes."""
+    """Return `model` with `change` applied to each cited id (`sources`); the same object if nothing changes."""
     return _mapped(model, CITED, change)
 
 
@@ -76,7 +79,7 @@ def _new(name: str, value: Any, names: frozenset[str], change: Callable[[str], s
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
-    """Yield the parts of a value; of a mapping its values."""
+    """Return the parts of a value; for a mapping, its values."""
     if isinstance(value, Mapping):
         return tuple(value.values())
     return tuple(value) if isinstance(value, tuple | list) else ()
@@ -84,13 +87,13 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 @cache
 def _fields(kind: type[BaseModel], names: frozenset[str]) -> tuple[str, ...]:
-    """The fields of a model that have one of `names`, or that may hold a model."""
+    """Return the fields of a model that have one of `names`, or that may contain a model."""
     fields = kind.model_fields.items()
     return tuple(name for name, field in fields if name in names or not _holds_no_model(field.annotation))
 
 
 def _holds_no_model(annotation: Any) -> bool:
-    """Whether values of this type are sure to hold no model."""
+    """Whether values of this type can contain no model."""
     if get_origin(annotation) is Literal or annotation is Ellipsis:
         return True
     if parts := get_args(annotation):

@@ -16,13 +16,13 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 
 MAX_ROUNDS: Final = 7
-"""Rounds before the demander is asked (seed 000, property 5: five sufficed in every measured run)."""
+"""Rounds before the demander decides (000, property 5: five were enough in every measured run)."""
 
 MAX_PARTICIPANTS: Final = 8
-"""28 pairs: beyond it the catalyst's attention is unmeasured (seeds 000 and 002)."""
+"""8 participants make 28 pairs. The catalyst was not measured with more (000 and 002)."""
 
 REMINDERS: Final = (0.5, 0.9)
-"""A late person is reminded at these shares of their time."""
+"""Shares of a person's time at which reminders are sent."""
 
 
 class Fallback(StrEnum):
@@ -34,7 +34,7 @@ class Fallback(StrEnum):
 
 
 def to_proxy(endpoint: EndpointKind, fallback: Fallback | None) -> bool:
-    """Whether such a switch lets a proxy speak, at once or after a deadline."""
+    """Whether this switch lets a proxy speak, at once or after a deadline."""
     return endpoint is EndpointKind.PROXY or fallback is Fallback.PROXY
 
 
@@ -47,7 +47,7 @@ class Residuals(StrEnum):
 
 
 class ProcessSettings(Value):
-    """Everything that may differ between two processes. The defaults are those of the protocol."""
+    """The settings of a process. The defaults are those of the protocol."""
 
     language: Literal["zh", "en"] = Field(default="en", description="Unless a start names one, that of the intent.")
     auto_confirm: bool = Field(default=False, description="Confirm at once, grade C included (`--yes`).")
@@ -129,7 +129,7 @@ class ProcessSettings(Value):
 
     @property
     def max_others(self) -> int:
-        """The most participants beside a demander who takes part: that seat is one of the eight."""
+        """Most participants besides the demander. A demander who takes part occupies one of the eight seats."""
         return self.max_participants - self.demander_takes_part
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
-"""The five model steps, defined once: what an engine is asked, what it answers with, and how long that may take.
+"""The five model steps, defined in one place: request, answer and timeouts of each.
 
-Time-outs, budgets, prompts, recordings, metrics and settings read from here. Workflows may import this module.
+Timeouts, budgets, prompts, recordings, metrics and settings use these definitions. Workflows may import this module.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ DraftT = TypeVar("DraftT", bound=Draft)
 StepName = Literal["formulate", "project", "observe", "plan", "deliver"]
 
 OVERHEAD_SECONDS: Final = 30
-"""Seconds of an activity besides its model calls, to read from the records and to write to them."""
+"""Seconds of an activity besides its model calls, for reading and writing the records."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[RequestT, DraftT]):
     """One kind of question to a model.
 
-    `time_factor`: one call may take so many times the setting `proxy_seconds`.
-    `calls`: so many model calls one activity may make in a row: an answer and its one repair, times the groups of
-    answers that wait for each other.
-    `units`: what an answer to the request grows with, for token limits: pairs (observe) or participants (plan).
-    `concludes`: it belongs to the end of a process, so that no budget is kept back for a plan after it.
+    `time_factor`: timeout of one call, as a multiple of the setting `proxy_seconds`.
+    `calls`: most model calls in a row in one activity: an answer and its repair, times the groups of answers that wait
+    for each other.
+    `units`: the number on which the length of an answer depends, for token limits: pairs (observe) or participants
+    (plan).
+    `concludes`: whether the step belongs to the end of a process, so that no budget is kept for a later plan.
     """
 
     name: StepName
@@ -52,13 +53,13 @@ class Step(Generic[RequestT, DraftT]):
     concludes: bool = False
 
     def call_seconds(self, proxy_seconds: int) -> int:
-        """The time-out of one call."""
+        """Return the timeout of one call, in seconds."""
         return self.time_factor * proxy_seconds
 
     def activity_seconds(self, proxy_seconds: int) -> int:
-        """The start-to-close time-out of the step's activity: all calls in a row, and the overhead.
+        """Return the start-to-close timeout of the step's activity, in seconds: all calls in a row, and the overhead.
 
-        Each call may first wait for as long as it may take: until calls made side by side release budget.
+        Each call may first wait as long as its own timeout, until concurrent calls release budget.
         """
         return 2 * self.calls * self.call_seconds(proxy_seconds) + OVERHEAD_SECONDS
 
@@ -76,6 +77,6 @@ PROJECT: Final = Step("project", EndpointRequest, ProjectionDraft)
 OBSERVE: Final = Step("observe", CatalystRequest, ObservationDraft, time_factor=4, units=_pairs)
 PLAN: Final = Step("plan", PlannerRequest, PlanDraft, time_factor=5, units=_participants, concludes=True)
 DELIVER: Final = Step("deliver", DeliveryRequest, DeliveryDraft, calls=4, concludes=True)
-"""The first delivery goes ahead and the others follow side by side: two groups of an answer and its repair."""
+"""The first delivery runs alone and the others follow concurrently: two groups of an answer and its repair."""
 
 STEPS: Final[Mapping[str, Step[Any, Any]]] = {step.name: step for step in (FORMULATE, PROJECT, OBSERVE, PLAN, DELIVER)}

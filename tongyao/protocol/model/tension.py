@@ -1,4 +1,4 @@
-"""The tension: what a process is about (docs/protocol.md §2)."""
+"""The tension: the subject of a process (docs/protocol.md §2)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ TENSION_UNITS: Final = 450
 """Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
 
 TENSION_CHARS: Final = 9_000
-"""What people and engines write as a tension has at most so many characters, twenty for each unit: signs are no units, and a word may be
-of any length."""
+"""Limit of a tension in characters, twenty for each unit. It is needed because signs are no units, and a word may have
+any length."""
 
 MISSING: Final = "[data_insufficient]"
-"""The mark for missing material. It is never filled with a story (docs/protocol.md §2.2)."""
+"""The mark for missing material. Nothing is invented in its place (docs/protocol.md §2.2)."""
 
 MAX_BARRIERS: Final = 6
-"""More barriers than this cannot each be stated within `TENSION_UNITS`."""
+"""Most barriers. More could not each be stated within `TENSION_UNITS`."""
 
 
 Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
-"""The four parameters of a tension, in the protocol's own letters."""
+"""The four lenses of a tension, in the protocol's own letters."""
 
 
 class Grade(StrEnum):
-    """A: all four lenses sufficient. B: T and I are, B or E is not. C: T or I is not."""
+    """A: all four lenses sufficient. B: T and I are, but B or E is not. C: T or I is not."""
 
     A = "A"
     B = "B"
@@ -38,7 +38,8 @@ class Grade(StrEnum):
 
 
 class Audit(Value):
-    """The audit: lenses for which the material was sufficient. By code, never by an engine's opinion of itself alone."""
+    """The lenses for which the material was sufficient. Code computes it; an engine's own opinion does not count
+    alone."""
 
     transition: bool
     initial_state: bool
@@ -52,7 +53,7 @@ class Audit(Value):
         return Grade.A if self.barriers and self.exchange else Grade.B
 
     def missing(self) -> tuple[Lens, ...]:
-        """The lenses without sufficient material, in the order T, I, B, E."""
+        """Return the lenses without sufficient material, in the order T, I, B, E."""
         flags = (self.transition, self.initial_state, self.barriers, self.exchange)
         return tuple(lens for lens, sufficient in zip(Lens, flags, strict=True) if not sufficient)
 
@@ -71,7 +72,8 @@ Source = Literal["intent", "profile"]
 
 
 class LineSpan(Value):
-    """The source of a line of a tension: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
+    """The source of a line of a tension: `text[start:end]` of the intent, or of the demander's frozen profile, as they
+    wrote it."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -80,29 +82,30 @@ class LineSpan(Value):
 
 
 MOST_NAMES: Final = 60
-"""Most names of one text: more are not kept."""
+"""Most names of one text. Further names are dropped."""
 
 
 MOST_NAME_CHARS: Final = 80
-"""Characters of one name."""
+"""Most characters of one name."""
 
 
 class NameFound(Value):
-    """A name in a text of the process. Others read one mark in its place, the same in every text."""
+    """A name in a text of the process. Others read the same mark in its place in every text."""
 
     name: str = Field(min_length=1, max_length=MOST_NAME_CHARS)
     kind: Literal["person", "firm"] = "person"
 
 
 _MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]")
-"""What stands in the place of a name or a contact. It may be longer than the name, and counts for nothing."""
+"""A mark in place of a name or a contact. It may be longer than the name, so its units are not counted."""
 
 
 class Tension(Value):
-    """A formulated need. At most `TENSION_UNITS` units over all four lenses; `[data_insufficient]` where nothing is known.
+    """A formulated need. At most `TENSION_UNITS` units in all four lenses. A lens without material is
+    `[data_insufficient]`.
 
-    Raises `ValueError` when it is longer, when there is no transition at all, or when a barrier is blank. A stored tension
-    is not checked again: with marks in the place of names it may be longer than the limit.
+    Raises `ValueError` if it is too long, has no transition, or has a blank barrier. A `Tension` object is not checked
+    again, because with marks in place of names it may exceed the limit.
     """
 
     transition: str = Field(min_length=1)
@@ -157,14 +160,15 @@ class Tension(Value):
         return self.audit.grade
 
     def targets(self) -> dict[str, str]:
-        """Every target an item can point at: `T`, `I`, `B1`…, `E`, with its text; those without material left out."""
+        """Return the text of every line to which an item can refer: `T`, `I`, `B1`…, `E`; without lines that have no
+        material."""
         named = {"T": self.transition, "I": self.initial_state}
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange
         return {name: text for name, text in named.items() if _known(text)}
 
     def lines(self) -> tuple[str, ...]:
-        """All its lines, those without material included."""
+        """Return all lines, including those without material."""
         return (self.transition, self.initial_state, *self.barriers, self.exchange)
 
     def target_names(self) -> tuple[str, ...]:
@@ -175,21 +179,21 @@ _LABELS: Final[list[JsonValue]] = ["T", "I", *(f"B{number}" for number in range(
 
 
 class LineQuoteDraft(Draft):
-    """A schema names the labels that `line` can have; another word is no error, and the quote then belongs to no line."""
+    """The schema lists the possible labels of `line`. Another word is no error; the quote then belongs to no line."""
 
     line: str = Field(json_schema_extra={"enum": _LABELS})
     quote: str = ""
 
 
 class NameDraft(Draft):
-    """A schema names the two kinds; any other word is read as a person."""
+    """The schema lists the two kinds. Any other word is read as `person`."""
 
     name: str
     kind: str = Field(default="person", json_schema_extra={"enum": ["person", "firm"]})
 
 
 class TensionDraft(Draft):
-    """A formulation of an engine. Blank lenses mean that there was nothing to say. Each line has quotes that it rests on."""
+    """A formulation of an engine. A blank lens has no material. Each line has quotes as evidence."""
 
     transition: str = ""
     initial_state: str = ""
@@ -206,9 +210,9 @@ def from_draft(
     spans: tuple[LineSpan, ...] = (),
     names: tuple[NameFound, ...] = (),
 ) -> Tension:
-    """The tension in `draft`: blanks become `[data_insufficient]`.
+    """Return the tension in `draft`. Blank parts become `[data_insufficient]`.
 
-    Raises `ValueError` as `Tension` does; a draft that is too long is sent back by the caller, never cut silently.
+    Raises `ValueError` as `Tension` does. The caller sends a draft that is too long back; it is not cut here.
     """
     barriers = tuple(barrier.strip() for barrier in draft.barriers if barrier.strip()) or (MISSING,)
     return Tension(
@@ -223,9 +227,9 @@ def from_draft(
 
 
 def within_limits(draft: TensionDraft) -> TensionDraft:
-    """`draft` with each lens shortened in proportion until all fit, and the barriers beyond the last allowed left out.
+    """Return `draft` with each lens shortened in proportion to the limits, and without barriers above the limit.
 
-    For a draft that was sent back once and is still too long: a shortened need is nearer to it than the raw intent.
+    For a draft that was sent back once and is still too long. A shortened draft is closer to the need than the intent.
     """
     barriers = [barrier for barrier in draft.barriers if barrier.strip()][:MAX_BARRIERS]
     total = sum(units(part) for part in (draft.transition, draft.initial_state, *barriers, draft.exchange))
@@ -249,9 +253,10 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
 
 
 def from_raw(intent: str, *, language: Literal["zh", "en"], names: tuple[NameFound, ...] = ()) -> Tension:
-    """Return the tension if nothing could be formulated (docs/protocol.md §2): the raw intent as T, cut to the limit, the rest unknown.
+    """Return the tension if formulation failed (docs/protocol.md §2.1): the intent as T, cut to the limit, without
+    other lenses.
 
-    Its grade is C by construction: I has no material. Raises `ValueError` for a blank intent.
+    Its grade is always C, because I has no material. Raises `ValueError` for a blank intent.
     """
     return Tension(transition=cut(intent.strip(), TENSION_UNITS - 3 * units(MISSING)), language=language, names=names)
 

@@ -1,4 +1,5 @@
-"""Unicode normalisation in linear time, a folded form in which names and addresses are recognised, and files that are no text. Pure."""
+"""Unicode normalisation in linear time, a folded form for the recognition of names and addresses, and detection of
+files that are no text. Pure."""
 
 from __future__ import annotations
 
@@ -9,34 +10,36 @@ from functools import cached_property
 from typing import Final, Literal
 
 MOST_MARKS: Final = 30
-"""Combining marks kept in a row, as the Stream-Safe Text Format has it (Unicode Standard Annex 15, section 13).
+"""Most combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section
+13).
 
 Normalisation sorts the marks of one base character by insertion, so 100,000 of them take minutes.
 """
 
 UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
-"""Scripts written without spaces between words, as the inside of a character class."""
+"""Scripts written without spaces between words, for use inside a character class."""
 
 _MAY_BE_MARKS: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
 _TABLE_SIZE: Final = 20_000
 _LONGEST_FOLD: Final = 6
-"""Characters that one character becomes: `㌖` has six. Longer ones are whole phrases (`ﷺ` has 18), and no part of a name."""
+"""Most characters to which one character is folded: `㌖` has six. Longer foldings are whole phrases (`ﷺ` has 18) and in
+no name."""
 
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""Characters that order a terminal about, turn round the text that follows them, or write letters that models read and people do not see.
+"""Characters that control a terminal, change the direction of text, or are read by models and invisible to people.
 
-Tabs and ends of lines are none.
+Tabs and line ends are not included.
 """
 
 
 def without_controls(text: str) -> str:
-    """`text` as it reads: without what acts where it is shown."""
+    """Return `text` without control characters."""
     return text if text.isprintable() else _CONTROLS.sub("", text)
 
 
 def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """`text` in a normal form. Of more than `MOST_MARKS` combining marks in a row the rest is left out."""
+    """Return `text` in a normal form. Combining marks after the first `MOST_MARKS` in a row are removed."""
     return unicodedata.normalize(form, text if text.isascii() else _MAY_BE_MARKS.sub(_bounded, text))
 
 
@@ -50,11 +53,11 @@ def _bounded(found: re.Match[str]) -> str:
 
 
 _FILLERS: Final = "\u115f\u1160\u3164\uffa0"
-"""Letters of Hangul that nobody sees."""
+"""Hangul letters that are invisible."""
 
 
 class _Folds(dict[int, str]):
-    """Code point → its folded form, made at first use. Bounded, so that no text can fill the memory."""
+    """Code point → its folded form, made at first use. The size is limited, so that no text can fill the memory."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold(chr(code))
@@ -81,7 +84,7 @@ _BEGINNINGS: Final = {"%PDF-": "pdf", "PK\x03\x04": "office", "\xd0\xcf\x11\xe0"
 
 
 def kind_of_file(given: str | bytes) -> str:
-    """`pdf`, `office` or `rtf` for what begins like such a file, although it was pasted or sent as text; else empty."""
+    """Return `pdf`, `office` or `rtf` if text or bytes begin like such a file; otherwise empty."""
     start = given[:1_024].decode("latin-1") if isinstance(given, bytes) else given[:1_024]
     start = start.lstrip("\ufeff\xef\xbb\xbf \t\r\n")
     return next((kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning)), "")
@@ -89,13 +92,14 @@ def kind_of_file(given: str | bytes) -> str:
 
 @dataclass(frozen=True)
 class Folded:
-    """A text as it reads: case, width, accents and invisible characters make no difference in `text`."""
+    """A text and its folded form `text`, in which case, width, accents and invisible characters make no difference."""
 
     source: str
     text: str
 
     def spans(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the places in `source` of these spans of `text`, in ascending order, with the marks that follow them."""
+        """Return the spans in `source` of these spans of `text` (ascending), including combining marks that follow
+        them."""
         if not found:
             return []
         if len(self.text) == len(self.source) and self.source.isascii():
@@ -105,15 +109,16 @@ class Folded:
 
     @cached_property
     def has_capitals(self) -> bool:
-        """Whether there is any capital letter in `source`."""
+        """Whether `source` has any capital letter."""
         return self.source != self.source.lower()
 
     @cached_property
     def _in_source(self) -> list[int]:
-        """Return for each character of `text` the index in `source` of the character that it comes from."""
+        """For each character of `text`, the index in `source` of the character from which it was made."""
         return [index for index, char in enumerate(self.source) for _ in _FOLDS[ord(char)]]
 
 
 def folded(text: str) -> Folded:
-    """The folded form of `text`: compatibility forms resolved, lower case, no accents, no invisible characters."""
+    """Return the folded form of `text`: compatibility forms resolved, lower case, no accents, no invisible
+    characters."""
     return Folded(text, text.lower() if text.isascii() else text.translate(_FOLDS))
