@@ -1,4 +1,5 @@
-"""The product. Rooms import in one direction: `protocol`, `records`, `llm` and `field`, `app`, `gateway`, `runtime`, `commands`.
+"""The product. Packages import in one direction: `protocol`, `records`, `llm` and `field`, `app`, `gateway`, `runtime`,
+`commands`.
 
-Public for extensions: `extension_points`. For programs: `cli`, the command line, and `worker.py` beside this package.
+Public for extensions: `extension_points`. Programs: `cli`, the command line, and `worker.py` beside this package.
 """

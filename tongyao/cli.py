@@ -1,6 +1,6 @@
 """`tongyao`: every command of an installation. Each group of commands is a module of `tongyao.commands`.
 
-The module of a command is imported when the command is called: importing all of them takes a second.
+The module of a command is imported when the command is called, because importing all of them takes a second.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MODULES: Final = {
     "standing": ("standing",),
     "keys": ("keys",),
 }  # fmt: skip
-"""Module → its commands, in the order of the help. A test compares them with what the modules add."""
+"""Module → its commands, in the order of the help. A test compares them with the commands that the modules add."""
 
 _FORKS: Final = MODULES["forks"]
 _PANELS: Final = {
@@ -52,13 +52,13 @@ _PANELS: Final = {
     "people": ("field", "standing", "token", "gateway", "mcp"),
     "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),
 }
-"""Panels of the help and their commands; all others are for operators."""
+"""Panels of the help and their commands. All other commands are for operators."""
 
 _MODULE_OF: Final = {command: module for module, commands in MODULES.items() for command in commands}
 
 
 class _Commands(TyperGroup):
-    """Imports the module of a command when the command is asked for."""
+    """Imports the module of a command when the command is requested."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(
@@ -111,7 +111,7 @@ class _Commands(TyperGroup):
 
 @contextmanager
 def _errors_in_language() -> Iterator[None]:
-    """In this `with` block an error about typed input is raised in the language of the terminal."""
+    """Raise errors about typed input in the language of the terminal."""
     try:
         yield
     except TyperException as error:
@@ -129,7 +129,7 @@ def _errors_in_language() -> Iterator[None]:
 
 
 def _in_language(command: Any) -> Any:
-    """The command itself, or a copy with its help in Chinese, by the language of the terminal."""
+    """Return the command, or a copy with Chinese help if the terminal's language is Chinese."""
     from tongyao.commands.words import language
 
     if language() == "en":
@@ -177,8 +177,8 @@ def _options(
 
 
 def main() -> NoReturn:
-    """The entry point: an expected error becomes one sentence and an exit code, never a traceback."""
-    os.umask(0o077)  # logs, keys and exports hold people's words
+    """Run the command line. An expected error becomes one sentence and an exit code, without a traceback."""
+    os.umask(0o077)  # logs, keys and exports contain people's words
     code = 0
     try:
         _run()

@@ -1,4 +1,5 @@
-"""The extension points: interfaces with implementations of one's own (docs/extending.md), with the types that an implementation uses.
+"""The extension points: interfaces for custom implementations (docs/extending.md), with the types that an
+implementation uses.
 
 Each of the five is a `typing.Protocol`: a class with the right methods is enough.
 """

@@ -1,6 +1,7 @@
-"""`python -m tongyao.healthcheck`: whether the worker or gateway of this container is ready; its health check.
+"""`python -m tongyao.healthcheck`: the health check of a container. It tests whether the worker or gateway in it is
+ready.
 
-Run every few seconds, so it loads nothing but the standard library.
+It runs every few seconds, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ TIMEOUT_SECONDS = 4.0
 
 
 def main() -> int:
-    """0: ready. 1: not, with the reason on standard output."""
+    """Return 0 if ready; otherwise 1, with the reason on standard output."""
     port = os.environ.get("TONGYAO_METRICS_PORT", "")
     if not port.isdigit():
         print("set TONGYAO_METRICS_PORT: without it nothing answers for its health")

@@ -1,10 +1,10 @@
-"""Functions that read people's texts, in processes of their own with a limit of processor time and memory.
+"""Runs functions that read people's texts in separate processes, with limits of processor time and memory.
 
-A regular expression or a parser of a library holds Python's interpreter lock until it is done. In a thread it would stop everything
-else of the process, and no time-out could end it. A process can be killed: the system does so when it has used its processor time, also
-when whoever waits for it is gone.
+A regular expression or a parser of a library holds Python's interpreter lock until it is done. In a thread it would
+stop all other work of the process, and no timeout could end it. A process can be killed: the system kills it when its
+processor time is used up, also if its caller is gone.
 
-Functions and what they take and return are pickled. They must stand at the top level of a module.
+Functions, arguments and results are pickled. Functions must be at the top level of a module.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 PROCESSES: Final = 2
-"""Processes of each process that calls `run`. They start with its first call, and stay."""
+"""Number of child processes of each process that calls `run`. They start with the first call, and are kept."""
 
 MOST_BYTES: Final = 1024**3
-"""Limit of the data of one process, in bytes: its heap and what it maps for itself. Linux only."""
+"""Limit of the data of one process, in bytes: its heap and private mappings. Linux only."""
 
 _TRIES: Final = 3
-"""A call is begun again after the processes were killed while they had no work. One that is killed at its work has reached its limit."""
+"""Most attempts of a call whose processes were killed while idle. A process that is killed during work has reached its
+limit."""
 
 
 class LimitReached(Exception):
-    """A call used more processor time or memory than it may, and was ended."""
+    """A call exceeded its processor time or memory, and was ended."""
 
 
 _TURNS: Final = HeavyWork(PROCESSES, "limited")
@@ -47,16 +48,17 @@ _lock = threading.Lock()
 
 
 async def run(function: Callable[[*Arguments], T], *arguments: *Arguments, seconds: float) -> T:
-    """Return the result of `function`. A call waits while another one for the same person runs. If it is cancelled, its process ends.
+    """Return the result of `function`. A call waits while another one for the same person runs. If it is cancelled, its
+    process ends.
 
-    `seconds`: of processor time. Raises `LimitReached`, and what `function` raises.
+    `seconds`: limit of processor time. Raises `LimitReached`, and the errors of `function`.
     """
     begun: list[ProcessFuture[T]] = []
 
     def work() -> T:
         for _ in range(_TRIES):
             begun.append(_running_pool().schedule(_limited, args=[function, seconds, *arguments]))
-            with suppress(BrokenProcessPool):  # a process was killed from outside while it had no work
+            with suppress(BrokenProcessPool):  # the process was killed from outside while idle
                 return begun[-1].result()
         raise LimitReached("the processes that read texts are killed again and again")
 
@@ -72,11 +74,12 @@ async def run(function: Callable[[*Arguments], T], *arguments: *Arguments, secon
 
 
 def _running_pool() -> ProcessPool:
-    """The pool of this process. A pool whose processes could not be started or ended while idle is replaced."""
+    """Return the pool of this process. A pool whose processes could not be started, or were killed while idle, is
+    replaced."""
     global _pool
     with _lock:
         if _pool is None or not _pool.active:
-            # Spawned: a fork would copy threads' locks in whatever state they are.
+            # Spawned, because a fork would copy the locks of threads in any state.
             _pool = ProcessPool(max_workers=PROCESSES, initializer=_limit_memory, context=get_context("spawn"))
         return _pool
 
@@ -93,6 +96,6 @@ def _limited(function: Callable[[*Arguments], T], seconds: float, *arguments: *A
 
 
 def _limit(what: int, most: int) -> None:
-    """Set the limit that the system enforces. A lower one, which cannot be raised, stays."""
+    """Set a limit that the system enforces. A lower limit, which cannot be raised, is kept."""
     _, highest = resource.getrlimit(what)
     resource.setrlimit(what, (most if highest == resource.RLIM_INFINITY else min(most, highest), highest))

@@ -1,4 +1,4 @@
-"""Work that many ask for at the same time is done once for all of them (single flight), and its results may be kept for a while."""
+"""Single flight: concurrent callers of the same work share one execution. Results may be cached for a time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Results by key. A caller who is cancelled does not end the work for the others: a step that is tried again finds its result.
+    """Results by key. A cancelled caller does not end the work for the others, so a retried step finds its result.
 
-    `keep`: results that are kept when they are there, the last ones; `seconds`: how long each counts, from when its work began.
+    `keep`: number of most recently used results that are cached. `seconds`: validity of a result, from the start of its
+    work.
     """
 
     def __init__(self, *, keep: int = 0, seconds: float = math.inf) -> None:
@@ -32,7 +33,8 @@ class SingleFlight(Generic[T]):
         self._next: dict[Hashable, asyncio.Task[T]] = {}
 
     async def get(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """The kept result of `key`, or that of the work under way; else `work` is begun. Raises as `work`, to everybody who waits."""
+        """Return the cached result of `key`, or that of the running work; otherwise start `work`. All waiting callers
+        get its errors."""
         flight = self._kept.get(key) or self._under_way.get(key)
         if flight is None or time.monotonic() - flight.began_at > self._seconds:
             flight = self._begin(key, work)
@@ -41,7 +43,8 @@ class SingleFlight(Generic[T]):
         return await asyncio.shield(flight.result)
 
     async def get_later(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work that begins after this call, shared with those who call meanwhile. Nothing that was read earlier is returned."""
+        """Return the result of work that starts after this call, shared with callers in the meantime. It is never older
+        than the call."""
         if key not in self._next:
             self._next[key] = asyncio.ensure_future(self._after_this(key, work))
         return await asyncio.shield(self._next[key])

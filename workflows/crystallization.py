@@ -47,7 +47,7 @@ MAX_UPDATES = 1_500
 
 @dataclass
 class Running:
-    """A step that runs: its task, the queue where it waits for a worker, when it was started, and what of the outbox it carries."""
+    """A running step: its task, its task queue, its start time, and the part of the outbox that it carries."""
 
     task: asyncio.Task[Any]
     queue: str
@@ -63,7 +63,8 @@ _SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 
 class ShownState:
-    """What the UI shows of a process: search attributes are sent when they change, details are kept up to date."""
+    """The data of a process in the Temporal UI. Search attributes are sent when they change; details are always
+    current."""
 
     def __init__(self) -> None:
         self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}
@@ -90,7 +91,7 @@ def _set(key: SearchAttributeKey[Any], value: object) -> SearchAttributeUpdate[A
 
 @workflow.defn(name=CRYSTALLIZATION)
 class Crystallization(MessageHandlers):
-    """Owns control; the records own content."""
+    """The workflow of a process. It has the control state; all texts are in the records."""
 
     @workflow.init
     def __init__(self, start: ProcessInput | State) -> None:
@@ -132,12 +133,13 @@ class Crystallization(MessageHandlers):
                 if self.heard_at < workflow.info().get_current_history_length():
                     self.state.draining = None
                     workflow.continue_as_new(self.state)
-                wake = workflow.now() + timedelta(seconds=1)  # not in the task that answered an update
+                wake = workflow.now() + timedelta(seconds=1)  # not in the workflow task that answered an update
             if wake is not None:
                 self._set_alarm(wake)
 
     async def _wait(self) -> None:
-        """Until a message was applied, a step has ended, or the alarm went off."""
+        """Wait until a message was applied, a step has ended, or the alarm is due. A cancellation is the message
+        `cancel`."""
         try:
             await workflow.wait_condition(
                 lambda: (
@@ -151,9 +153,9 @@ class Crystallization(MessageHandlers):
                 machine.hear(self.state, Cancel(author=Author(role="operator")), workflow.now())
 
     def _reconcile(self) -> None:
-        """Cancel what runs and is not wanted, start what is wanted and missing.
+        """Cancel running steps that are not wanted, and start wanted steps that are not running.
 
-        The step that writes the outbox comes last: where another step starts, that one takes the events along.
+        The step that writes the outbox comes last, because any other new step carries the events.
         """
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
@@ -171,7 +173,7 @@ class Crystallization(MessageHandlers):
         if events or texts:
             outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events, texts=texts)
         update: dict[str, object] = {"outbox": outbox}
-        if isinstance(step.contract, ModelActivity):  # a child has none: the root of its tree sets the limits
+        if isinstance(step.contract, ModelActivity):  # None in a child: the root of its tree sets the limits
             update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
         self._running[key] = Running(
             task=asyncio.create_task(self._run(step, step.input.model_copy(update=update))),
@@ -204,7 +206,8 @@ class Crystallization(MessageHandlers):
         machine.finish(self.state, key, ended, workflow.now())
 
     def _set_alarm(self, at: datetime) -> None:
-        """Wake at `at`. A later alarm than the present one is not set: waking once too often changes nothing."""
+        """Wake at `at`. An alarm that is set for an earlier time is kept, because an additional wake changes
+        nothing."""
         if self._alarm is not None:
             if self._alarm_at <= at:
                 return
@@ -215,7 +218,7 @@ class Crystallization(MessageHandlers):
 
     @property
     def _all_carried(self) -> bool:
-        """Whether steps that run are writing everything that is urgent."""
+        """Whether running steps carry the whole outbox."""
         events = {number for running in self._running.values() for number in running.events}
         texts = {text for running in self._running.values() for text in running.texts}
         return all(event.seq in events for event in self.state.outbox) and all(
@@ -224,7 +227,7 @@ class Crystallization(MessageHandlers):
 
     @property
     def _draining(self) -> bool:
-        """Whether the process is to continue as new: then steps that run may end, and none is started."""
+        """Whether the process is about to continue as new. Running steps may then end, and none is started."""
         info = workflow.info()
         long = info.is_continue_as_new_suggested() or info.get_current_history_length() > MAX_HISTORY
         return not self.state.phase.ended and (long or self.updates > MAX_UPDATES or self.state.upgrade_wanted)
@@ -241,10 +244,12 @@ class Crystallization(MessageHandlers):
 
 
 def _rules_of_this_run(carried: int) -> int:
-    """The newest rules of the build that made the first workflow task of this run, also when a newer build replays it.
+    """Return the newest rules of the build that ran the first workflow task of this run, also during a replay by a
+    newer build.
 
-    A marker in history names them (`logic-2`, …); the first rules have none. `carried`: the rules of the run before.
-    Raises `RuntimeError`, which fails the workflow task until another worker takes it, where this build does not know them.
+    A marker in history names them (`logic-2`, …). The first rules have no marker. `carried`: the rules of the run
+    before. Raises `RuntimeError` if this build does not know them. The workflow task then fails until another worker
+    takes it.
     """
     if carried > LOGIC:
         raise RuntimeError(f"the process follows rules {carried}, and this build knows rules up to {LOGIC}")
@@ -256,6 +261,6 @@ def _rules_of_this_run(carried: int) -> int:
 
 
 def _give_up(task: asyncio.Task[Any]) -> None:
-    """Cancel a step that is not wanted any more; however it ends, nobody asks."""
+    """Cancel a step that is no longer wanted, and ignore its result."""
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

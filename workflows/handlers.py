@@ -1,8 +1,10 @@
-"""The message handlers of a process: an update for each kind of message, and one signal handler for all of them (docs/protocol.md §8).
+"""The message handlers of a process: an update for each kind of message, and one dynamic signal handler
+(docs/protocol.md §8).
 
-The relay sends updates, which carry typed messages; their texts are stored already. Validators refuse, and handlers apply.
-Operators send signals (command line, Temporal UI): untyped JSON, which may carry a text. A refused signal becomes an event. If the
-start input has a key, both must be signed: the relay signs updates, and `tongyao signal` signs payloads.
+The relay sends updates with typed messages, whose texts are already stored. Validators refuse messages, and handlers
+apply them. Operators send signals (command line, Temporal UI): untyped JSON, which may contain a text. A refused signal
+becomes an event. If the start input has a key, both must be signed: the relay signs updates, and `tongyao signal` signs
+payloads.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
-with workflow.unsafe.imports_passed_through():  # compiled code, which the sandbox cannot load anew
+with workflow.unsafe.imports_passed_through():  # compiled code, which the sandbox cannot reload
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -38,23 +40,24 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
 
 SIGNALS_KEPT: Final = 200
-"""Number of signals with a key that are remembered, so that the same signal twice is one message."""
+"""Number of recent signals with a key that are remembered, so that a repeated signal is applied once."""
 
 RESUME: Final = "resume"
-"""The only signal that is taken without a signature; its payload is not read."""
+"""The only signal that is accepted without a signature. Its payload is then not read."""
 
 FROM_RELAY: Final = frozenset({"lane", "number", "signature"})
 """Fields of a message that only the relay sets."""
 
 Payload = dict[str, JsonValue]
-"""What a signal carries: loose JSON, which may hold a text."""
+"""The JSON object in a signal, which may contain a text."""
 
 UNKNOWN: Final = "unknown"
-"""The kind in the event of a refused signal whose name is no kind of message. The name itself may be anything."""
+"""The kind in the event of a refused signal whose name is no kind of message. The name itself is not recorded."""
 
 
 class MessageHandlers:
-    """Handlers record and return at once. The workflow sets `state` before the first message arrives."""
+    """Message handlers that change the state and return at once. The workflow sets `state` before the first message
+    arrives."""
 
     state: State
     changed: bool
@@ -62,7 +65,8 @@ class MessageHandlers:
     updates: int
 
     def _refuse(self, message: m.Message) -> None:
-        """Raise the refusal of a message, with its verdict; nothing for one that may be applied or was applied before."""
+        """Raise the refusal of a message, with its verdict. Does nothing if the message may be applied, or was applied
+        before."""
         key = self.state.start.signal_key
         if key and not _message_is_signed(key, self.state.process_id, message):
             raise ApplicationError(
@@ -75,7 +79,8 @@ class MessageHandlers:
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
     def _apply(self, message: m.Message) -> Verdict:
-        """Apply a message that its validator let pass. The rules are not asked again: history has accepted it."""
+        """Apply a message that its validator accepted. The rules are not checked again, because history contains the
+        acceptance."""
         self.updates += 1
         self.heard_at = workflow.info().get_current_history_length()
         if machine.repeated(self.state, message):
@@ -88,7 +93,7 @@ class MessageHandlers:
 
     @workflow.signal(dynamic=True)
     def signal(self, kind: str, payloads: Sequence[RawValue]) -> None:
-        """Apply the signal, or note why it is refused. It raises for no shape, number or encoding of payloads."""
+        """Apply the signal, or note the reason of its refusal. It raises for no form of payload."""
         self.changed = True
         if (code := self._hear_signal(kind, payloads)) is not None:
             known = kind if kind in KINDS else UNKNOWN
@@ -105,7 +110,7 @@ class MessageHandlers:
                 payload = {name: value for name, value in payload.items() if name != SIGNED} if signed else {}
             message, texts = read_signal(state, kind, payload)
             digest = hashlib.sha256(json.dumps([kind, payload], sort_keys=True).encode()).hexdigest()[:16]
-        except Exception:  # whatever a payload makes a parser raise, it cannot be read
+        except Exception:  # any error of a parser means that the payload cannot be read
             return Refusal.NOT_TRUSTED
         if message.key and digest in state.signals:
             return None
@@ -118,7 +123,7 @@ class MessageHandlers:
         return None
 
     def _is_signed(self, kind: str, payload: Payload) -> bool:
-        """Whether a signal carries a valid signature that was not used before; it is used up by this."""
+        """Whether a signal has a valid signature that was not used before. The signature then counts as used."""
         now, nonces = workflow.now(), self.state.nonces
         signed = _signature_of_signal(self.state.start.signal_key, self.state.process_id, kind, payload)
         if signed is None or signed.nonce in nonces or not signed.stands_at(now):
@@ -129,9 +134,10 @@ class MessageHandlers:
 
 
 def read_signal(state: State, kind: str, payload: Payload) -> tuple[m.Message, list[SignalledText]]:
-    """A signal as a message, and the texts it carries. Raises for a payload that is no message of this kind.
+    """Return a signal as a message, with the texts that it contains. Raises if the payload is no message of this kind.
 
-    What only the relay sets (`FROM_RELAY`) is refused: by it a signal would pass for the person's own message.
+    Fields that only the relay sets (`FROM_RELAY`) are refused, because with them a signal could pass as a person's own
+    message.
     """
     if FROM_RELAY & payload.keys():
         raise ValueError(f"a signal does not carry {', '.join(sorted(FROM_RELAY))}")
@@ -159,7 +165,7 @@ def read_signal(state: State, kind: str, payload: Payload) -> tuple[m.Message, l
 
 
 def _strings(value: JsonValue) -> str:
-    """Every string in a JSON value, keys included, in one."""
+    """Return all strings in a JSON value, including keys, joined."""
     if isinstance(value, dict):
         return "".join(key + _strings(inner) for key, inner in value.items())
     if isinstance(value, list):
@@ -168,7 +174,8 @@ def _strings(value: JsonValue) -> str:
 
 
 def _only(payloads: Sequence[RawValue]) -> Payload:
-    """The one JSON object that a signal carries. Raises `ValueError` for anything else, and what the payload converter raises."""
+    """Return the single JSON object of a signal. Raises `ValueError` for anything else, and the errors of the payload
+    converter."""
     [raw] = payloads
     payload = workflow.payload_converter().from_payload(raw.payload)
     if not isinstance(payload, dict):
@@ -177,12 +184,13 @@ def _only(payloads: Sequence[RawValue]) -> Payload:
 
 
 def _message_is_signed(public_key: str, process_id: str, message: m.Message) -> bool:
-    """`public_key`: base64, of the process's start."""
+    """`public_key`: base64, from the start input of the process."""
     return _is_by(public_key, message.signature, message_bytes(process_id, message))
 
 
 def _signature_of_signal(public_key: str, process_id: str, kind: str, payload: Payload) -> SignalSignature | None:
-    """The signature that a signal carries, if it is valid for this process, kind and payload; else None. Expiry is not looked at."""
+    """Return the signature of a signal if it is valid for this process, kind and payload; otherwise None. Expiry is not
+    checked."""
     try:
         signed = SignalSignature.model_validate(payload.get(SIGNED))
         data = signal_bytes(process_id, kind, payload, signed.nonce, signed.expires)
@@ -201,7 +209,7 @@ def _is_by(public_key: str, signature: str, data: bytes) -> bool:
 
 
 def _add_update(name: str, kind: Kind) -> None:
-    """Give `MessageHandlers` the update of one kind, with its validator."""
+    """Add the update of one kind, with its validator, to `MessageHandlers`."""
 
     def handle(self: MessageHandlers, message: m.Message) -> Verdict:
         return self._apply(message)

@@ -1,4 +1,5 @@
-"""Runs one duty of maintenance, started by the duty's schedule (docs/operations.md §11). It runs one step and ends."""
+"""Runs one duty of maintenance (docs/operations.md §11). The duty's schedule starts the workflow, which runs one step
+and ends."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ with workflow.unsafe.imports_passed_through():
     from tongyao.protocol.contracts.process import Readable
 
 BOUND = timedelta(minutes=30)
-"""Time-out of one try. The next run finds what is left."""
+"""Timeout of one attempt. The next run does the remaining work."""
 
 
 @workflow.defn(name=MAINTENANCE)
 class Maintenance:
-    """The id of the workflow names the duty."""
+    """The workflow of all duties. Its id names the duty."""
 
     @workflow.run
     async def run(self) -> DutyReport:

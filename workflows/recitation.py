@@ -1,4 +1,5 @@
-"""Builds the Highway index of one profile version in the background, level by level. A retry continues where the last try stopped."""
+"""Builds the Highway index of one profile version in the background, level by level. A retry continues where the last
+attempt stopped."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ with workflow.unsafe.imports_passed_through():
     )
 
 MOST_LEVELS = 12
-"""More than twice the levels (a turn that could not wait may have put what was done aside): none is recited for ever."""
+"""Limit of executed levels, more than twice the number of levels, because a retry can repeat levels."""
 
 
 @workflow.defn(name=RECITATION)
 class Recitation:
-    """Start it with `RecitationInput.workflow_id`, so that there is one for each profile version."""
+    """Start it with the id `RecitationInput.workflow_id`, so that there is one workflow per profile version."""
 
     def __init__(self) -> None:
         self._progress = RecitationProgress()
@@ -35,7 +36,7 @@ class Recitation:
                 RECITE_LEVEL,
                 what,
                 result_type=RecitationProgress,
-                start_to_close_timeout=timedelta(hours=1),  # the vectors of a long profile, on one core
+                start_to_close_timeout=timedelta(hours=1),  # time for the vectors of a long profile, on one core
                 heartbeat_timeout=timedelta(seconds=30),
                 retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=20),
                 summary=Readable(f"after {self._progress.level.lower() or 'nothing'}"),

@@ -1,4 +1,5 @@
-"""Builds a new index of a scene in the background: opens it, fills it in batches, switches to it. Continues where it was stopped."""
+"""Builds a new index of a scene in the background: opens it, fills it in batches, makes it live. Continues after an
+interruption."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn(name=REINDEX)
 class Reindex:
-    """Start it with `ReindexInput.workflow_id`. What is filled is in the records: a new run finds it there."""
+    """Start it with the id `ReindexInput.workflow_id`. The progress is in the records, so a new run continues from
+    it."""
 
     def __init__(self) -> None:
         self._progress = ReindexProgress()
@@ -35,7 +37,7 @@ class Reindex:
         batch = FillInput(index=self._progress.index, most=BATCH[what.kind])
         await self._fill(what, batch)
         await self._do(SWITCH_INDEX, batch)
-        await self._fill(what, batch)  # who came while it was switched
+        await self._fill(what, batch)  # people who were added during the switch
         return self._progress
 
     async def _fill(self, what: ReindexInput, batch: FillInput) -> None:

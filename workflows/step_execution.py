@@ -1,7 +1,8 @@
-"""How steps are run: queues, time-outs and retries, what becomes of a failure, and the start of a child (docs/operations.md §4).
+"""Execution of steps: queues, timeouts, retries, conversion of failures, and the start of a child (docs/operations.md
+§4).
 
-An activity is retried for about a minute. Then the failure is passed to the state machine, which suspends the process, and
-retries failures of infrastructure later. An error that must not be retried is raised as non-retryable.
+An activity is retried for about a minute. Then the failure is passed to the state machine. The state machine suspends
+the process, and retries failures of infrastructure later. Errors that must not be retried are raised as non-retryable.
 """
 
 from __future__ import annotations
@@ -52,18 +53,19 @@ from tongyao.protocol.life.steps import StepFailure, WantedStep
 from tongyao.protocol.model.settings import ProcessSettings
 
 HEARTBEAT: Final = timedelta(seconds=15)
-"""A dead worker is noticed after this long; model activities beat every few seconds."""
+"""Time after which a dead worker is noticed. Model activities send heartbeats every few seconds."""
 
 
 SOMEBODY_WAITS: Final = 2
 ROUND: Final = 3
-"""Temporal's default too."""
+"""The same as Temporal's default."""
 PROXIES: Final = 4
 
 
 def _priority(contract: ActivityContract[Any, Any], given: ActivityInput) -> int:
-    """The priority, from 1 (first) to 5 (docs/operations.md §8). First come steps that somebody waits for at this moment: a tension made of
-    their words, words taken down, a delivery. Then what a round waits for. Last the calls of proxies, which nobody waits for by name."""
+    """Return the priority, from 1 (first) to 5 (docs/operations.md §8). Steps for which a person waits now are first:
+    formulation, search, words of people, delivery. Then come steps for which a round waits. The calls of proxies are
+    last."""
     if contract in (FORMULATE, DISCOVER, DELIVER):
         return SOMEBODY_WAITS
     if isinstance(given, ProjectInput):
@@ -72,12 +74,12 @@ def _priority(contract: ActivityContract[Any, Any], given: ActivityInput) -> int
 
 
 def options_of(step: WantedStep, settings: ProcessSettings) -> dict[str, Any]:
-    """Keyword arguments of `workflow.execute_activity` for a step. Each names its role's queue."""
+    """Return keyword arguments of `workflow.execute_activity` for a step, including the task queue of its role."""
     contract = step.contract
     queue = queue_of(contract)
     shared: dict[str, Any] = {
         "task_queue": queue,
-        "priority": Priority(priority_key=_priority(contract, step.input)),  # the fairness key is the process's
+        "priority": Priority(priority_key=_priority(contract, step.input)),  # the fairness key is that of the process
         "schedule_to_start_timeout": None if queue == PROCESS_QUEUE else QUEUE_PATIENCE,
     }
     if isinstance(contract, ModelActivity):
@@ -97,7 +99,8 @@ def options_of(step: WantedStep, settings: ProcessSettings) -> dict[str, Any]:
 
 
 def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> StepFailure:
-    """`queue`: where the step waited for a worker. `error.cause` says why the last attempt failed. Its texts are ours: they hold no words of people."""
+    """Convert the failure of an activity. `queue`: the task queue of the step. The reason contains no words of people,
+    because all messages of `error.cause` are from this code."""
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.type in (OPERATOR_NEEDED, STEP_FAILED):
         code = str(cause.details[0]) if cause.details else "operator_needed"
@@ -114,7 +117,8 @@ def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> S
 
 
 async def start_child(child: ProcessInput) -> None:
-    """Start the workflow of an announced child. One that runs, or has ended, was started by an earlier try, by the sweep, or before a reset."""
+    """Start the workflow of an announced child. If it runs or has ended, an earlier attempt, the sweep, or a run before
+    a reset started it."""
     try:
         await workflow.start_child_workflow(
             CRYSTALLIZATION,

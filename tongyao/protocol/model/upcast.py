@@ -1,7 +1,8 @@
-"""Stored texts of the shape before the round table, read as the present shape. Pure.
+"""Reads stored texts of the old format as the current types. Pure.
 
-Records that were written before this version can be exported and erased. The old shape had a premise and a claim for each item, one verdict for each pair, and lists for
-contributions, translations, gaps, ignored information, frameworks and value to third parties.
+It makes records of the old format exportable and erasable. The old format had a premise and a claim for each item, one
+verdict for each pair, and lists for contributions, translations, gaps, ignored information, frameworks and value to
+third parties.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ Stored = dict[str, Any]
 
 
 def read_projection(text: str) -> Projection:
-    """The projection in a stored text of either shape. Offsets of quotes and answers by old ids are not carried over."""
+    """Return the projection in a stored text of either format. Offsets of quotes and answers by old ids are dropped."""
     stored = json.loads(text)
     return Projection.model_validate(_projection(stored) if "markdown" in stored else stored)
 
 
 def read_observation(text: str) -> Observation:
-    """The observation in a stored text of either shape."""
+    """Return the observation in a stored text of either format."""
     stored = json.loads(text)
     return Observation.model_validate(_observation(stored) if "pairs" in stored else stored)
 
 
 def read_plan(text: str) -> Plan:
-    """The plan in a stored text of either shape. Ids of old observations stay in its sources."""
+    """Return the plan in a stored text of either format. Its sources keep ids of old observations."""
     stored = json.loads(text)
     return Plan.model_validate(_plan(stored) if "panorama" in stored else stored)
 
@@ -80,7 +81,7 @@ def _stated_now(pair: Stored, number: int) -> bool:
 
 
 def _relations(pair: Stored, number: int) -> list[Stored]:
-    """The relations that a pair was stated to have in this round."""
+    """Return the relations that were stated for a pair in this round."""
     stated = [part for part in (pair, pair.get("second")) if part and part["relation"] in _KINDS]
     return [
         {

@@ -1,6 +1,7 @@
-"""The two kinds of models the protocol is made of.
+"""The base classes of the protocol's models.
 
-What a validation error says of their values is left out (`hide_input_in_errors`): values are people's texts, and errors end in logs.
+Validation errors do not contain the input (`hide_input_in_errors`), because values are people's texts and errors are
+logged.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Value(BaseModel):
-    """Something true: immutable, and nothing in it that was not declared."""
+    """An immutable model without undeclared fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 

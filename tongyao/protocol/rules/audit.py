@@ -1,6 +1,6 @@
-"""The measured properties of the protocol that one record can show or refute (docs/protocol.md §13). Pure.
+"""Measures the properties of the protocol that one record can show or refute (docs/protocol.md §13). Pure.
 
-The numbers are those of seed 000. Properties that need several runs, or that hold by construction, are not among them.
+The numbers are those of 000. Properties that need several runs, or that are always true by construction, are left out.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ class Result(StrEnum):
     HOLDS = "holds"
     FALSIFIED = "falsified"
     BY_CONSTRUCTION = "true by construction"
-    """Code sees to it: that it holds says nothing of the models."""
+    """Code ensures the property, so the result is no evidence about models."""
     NO_MATERIAL = "no material"
 
 
 class AuditFinding(Value):
-    """One property held against one record. `figure`: the count, `figure_zh` in Chinese; `falsifier`: an observation that would refute it."""
+    """One property checked against one record. `figure`, `figure_zh`: the measured figure. `falsifier`: an observation
+    that would refute it."""
 
     number: int
     claim: str
@@ -43,16 +44,16 @@ Measured = tuple[Result, str, str]
 """The result, and the figure in English and in Chinese."""
 
 _COUNTED: Final = ("reasked", "struck", "struck_by_catalyst")
-"""Counts of the checks that have words. The reason of a complaint or of a failed call keeps its name."""
+"""Counts of the checks that have a translation. Other counts are shown under the name of their reason."""
 
 
 def _told(result: Result, key: str, **values: object) -> Measured:
-    """A result with its figure in the words of `tongyao/texts/protocol/audit.toml`."""
+    """Return a result with its figure in the words of `tongyao/texts/protocol/audit.toml`."""
     return result, *in_both("protocol", f"audit.{key}", **values)
 
 
 def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[AuditFinding, ...]:
-    """One finding for each property in order, then the counts of the checks (number 15)."""
+    """Return one finding for each property in order, then the counts of the checks (number 15)."""
     measured = {number: measure(record) for number, measure in _PROPERTIES.items()} | {15: _guards(record, guards)}
     return tuple(
         AuditFinding(
@@ -68,7 +69,7 @@ def audit(record: Record, *, guards: Sequence[Mapping[str, int]] = ()) -> tuple[
 
 
 def ended_by_itself(record: Record) -> bool:
-    """Whether the rounds ended because nothing new came: the last verdict, or everybody's last turn, says so."""
+    """Whether the rounds ended without new information, by the last verdict or by everybody's last turn."""
     if not record.observations:
         return False
     last = record.observations[-1]
@@ -77,7 +78,7 @@ def ended_by_itself(record: Record) -> bool:
 
 
 def _cut_short(record: Record) -> bool:
-    """Whether the rounds still run, or were ended by a decision, before they could end by themselves."""
+    """Whether the rounds are still running, or a decision ended them early."""
     return record.observations[-1].round < MAX_ROUNDS and not ended_by_itself(record)
 
 
@@ -104,7 +105,7 @@ def _rounds(record: Record) -> Measured:
 
 
 def _exhaustion_not_bandwidth(record: Record) -> Measured:
-    """From the second round on: in the first one more items are allowed, so that a fall after it is made by code."""
+    """Compare rounds from the second on, because code permits more items in the first round."""
     if len(record.observations) < 3:
         return _told(Result.NO_MATERIAL, "few_rounds")
     items = [len(_said_in(record, seen.round)) for seen in record.observations]
@@ -147,7 +148,7 @@ def _reactivated(record: Record) -> Measured:
 
 
 def _tension_holds(record: Record) -> Measured:
-    """By words: the share of items that have a word in common with the tension or the host's statements, early and late."""
+    """Compare the share of items, early and late, that share a word with the tension or the catalyst's statements."""
     if record.tension is None:
         return _told(Result.NO_MATERIAL, "no_tension")
     room = terms("\n".join(record.tension.targets().values()))
@@ -217,4 +218,4 @@ _PROPERTIES: Final[Mapping[int, Callable[[Record], Measured]]] = {
     12: _covered_in_first_round,
     13: _traceable,
 }
-"""By the number of seed 000. Their claims are in `tongyao/texts/console/words/audit.toml`."""
+"""Measures by the number of 000. Their claims are in `tongyao/texts/console/words/audit.toml`."""

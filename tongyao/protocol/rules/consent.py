@@ -1,4 +1,4 @@
-"""When a proxy may speak for a person: what they decided for a scene, and what holds where they decided nothing
+"""When a proxy may speak for a person: the person's decision for a scene, and the default without a decision
 (docs/protocol.md §3.11).
 """
 
@@ -17,15 +17,15 @@ class Consent(StrEnum):
     """A person's decision for one scene."""
 
     ASK = "ask"
-    """They are asked each time."""
+    """The person is asked in each process."""
     ALLOW = "allow"
-    """A proxy may speak for them in every process of the scene."""
+    """A proxy may speak for the person in every process of the scene."""
     NEVER = "never"
-    """No proxy speaks for them, and they are not asked."""
+    """No proxy speaks for the person, and they are not asked."""
 
 
 class Origin(StrEnum):
-    """The origin of a profile. It decides what holds until its owner decides."""
+    """The origin of a profile, which determines the default consent."""
 
     API = "api"
     MCP = "mcp"
@@ -35,14 +35,16 @@ class Origin(StrEnum):
 
 
 GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
-"""Whoever runs the machine brought these profiles, for the scene they are in. Nobody may be there to be asked."""
+"""Origins of profiles that came from the machine, for their own scene. Their owners may not be reachable for a
+question."""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""A sample is nobody's profile; a file is named by whoever runs the machine. They are not asked as the only participant either."""
+"""Origins without a question to the only participant: a sample belongs to nobody, and a file is named on the
+machine."""
 
 
 class SceneConsent(Value):
-    """The consent of one person in one scene. `own`: they decided it themself, it is no default."""
+    """The consent of one person in one scene. `own`: whether the person decided it; otherwise it is a default."""
 
     profile_id: str
     consent: Consent
@@ -51,7 +53,8 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile in a scene. `decided`: what its owner decided there; `at_home`: it is the profile's own scene."""
+    """Return the consent of a profile in a scene. `decided`: the owner's decision. `at_home`: whether it is the
+    profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 
@@ -59,11 +62,11 @@ def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_hom
 def consents_of(
     what: ConsentInput, known: Mapping[str, SceneConsent], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
-    """Return which of the chosen people are asked, and who takes no part.
+    """Return which of the chosen people are asked, and which take no part.
 
-    `known`: what holds for each of them; who is missing there has no profile any more. `over_quota`: who was asked, or named by
-    this demander, too often; `may_ask`: how many people the demander may still have asked. Who is beyond that takes no part, and
-    the demander is not told why.
+    `known`: the consent of each; people without one have no profile any more. `over_quota`: people who were asked, or
+    named by this demander, too often. `may_ask`: how many people the demander may still have asked. People beyond these
+    limits take no part, and the demander is not told the reason.
     """
     ask, refused, without_proxy = [], [], []
     for choice in what.choices:

@@ -1,4 +1,4 @@
-"""When the rounds end. The whole rule is in this file (docs/protocol.md §5.5)."""
+"""When the rounds end. The whole rule is in this module (docs/protocol.md §5.5)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tongyao.protocol.model.settings import MAX_ROUNDS
 from tongyao.protocol.model.value import Value
 
 VERDICT_FROM_ROUND: Final = 3
-"""Before this round the catalyst has not seen an answer to its own observations, so its verdict does not count."""
+"""First round whose verdict counts. Before it the catalyst has not seen an answer to its own observations."""
 
 EARLIEST_END: Final = 2
-"""No process converges before this round, not even when everyone says that there is nothing new."""
+"""First round after which a process may converge, even if everyone says `nothing_new` earlier."""
 
 MORE_ROUNDS: Final = 2
 """Rounds that `extend` and `add_participants` add."""
 
 
 class RoundResult(Value):
-    """The result of one finished round for convergence.
+    """The result of one finished round, as far as convergence needs it.
 
-    `outcomes`: how each turn ended, by alias; a participant who was not asked has none. `everybody_asked`: nobody in the room was
-    left out. `verdict`: the catalyst's; `more` where its answer failed or could not be read.
+    `outcomes`: outcome of each turn by alias; participants who were not asked have none. `everybody_asked`: whether
+    everybody in the room was asked. `verdict`: the catalyst's; `more` if its answer failed or could not be read.
     """
 
     number: int
@@ -48,15 +48,15 @@ class Course(StrEnum):
 
 
 def course(rounds: Sequence[RoundResult], *, limit: int = MAX_ROUNDS) -> Course:
-    """Return the course after the last of `rounds` (oldest first, numbered from 1 without holes).
+    """Return the course after the last of `rounds` (oldest first, numbered from 1 without gaps).
 
-    - Two verdicts `exhausted` in a row, both from round 3 on, end the rounds. The second round is the buffer in which a framework
-      could have woken somebody (seed 000, property 8).
-    - Everybody in the room was asked in the same round, not before the second, and said that there is nothing new. A turn that
-      lapsed or failed says nothing, so it never counts towards this.
+    - Two verdicts `exhausted` in a row, both from round 3 on, end the rounds. In the second of these rounds a framework
+      can still bring new information (000, property 8).
+    - The rounds also end if, from the second round on, everybody in the room was asked and said `nothing_new`. `lapsed`
+      and `failed` do not count as `nothing_new`.
     - After `limit` rounds the demander decides.
 
-    Nothing is counted: figures of a round are shown to the catalyst and to people, and decide nothing.
+    Figures of a round have no influence. They are shown to the catalyst and to people.
     """
     if not rounds:
         return Course.GO_ON

@@ -1,7 +1,8 @@
-"""Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` they may see.
+"""Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` that the role may see.
 
-Events of one's own seat are shown whole. Of others, nothing is shown that would tell a person from a proxy: not whom the
-process waits for, not who was reminded, nor who answered when. Of other people's turns one learns only that the gate has closed.
+Events of the reader's own seat are shown in full. Of other seats, nothing is shown that would distinguish a person from
+a proxy: for whom the process waits, who was reminded, or who answered when. Of other turns, the reader learns only that
+the gate has closed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.PHASE_CHANGED: _keys("from", "to"),
     K.PARTICIPANTS_SELECTED: _keys("aliases"),
     K.PARTICIPANT_JOINED: _keys("alias", "round"),
-    K.ROUND_OPENED: _keys("round"),  # not who is asked in it: who speaks unasked is a person
+    K.ROUND_OPENED: _keys("round"),  # not who is asked, because somebody who speaks unasked is a person
     K.GATE_COMPLETE: _keys("round"),
     K.OBSERVATION_READY: _keys("round", "verdict", "relations", "notes", "gaps", "items"),
     K.CONVERGED: _keys("round", "reason"),
@@ -81,16 +82,17 @@ OWN: Final = frozenset(
         K.ANSWER_RECEIVED,
     }
 )
-"""Shown whole to whoever sits under the alias they name, and to no other participant."""
+"""Shown in full to the participant with the alias that the event names, and to no other participant."""
 
 
 NOT_WHO: Final[Mapping[EventKind, frozenset[str]]] = dict.fromkeys((K.ESCALATED, K.PARTICIPANT_LEFT), _keys("round"))
-"""What a demander who sits in the room themself gets less of: who lets their time pass, or leaves at that moment, is a person
-(docs/protocol.md §3.10)."""
+"""Keys for a demander with a seat. The alias is left out, because only people let a deadline pass or leave at that
+moment (docs/protocol.md §3.10)."""
 
 
 def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: bool = False) -> Event | None:
-    """The event as this party may see it; None when it is not theirs to see. Its `seq` must not reach them (`app/party_events`).
+    """Return the event as this party may see it, or None. The caller must not show its `seq`
+    (`app/messaging/party_events`).
 
     `seated`: whether a demander takes part in the rounds.
     """
@@ -104,5 +106,5 @@ def event_for_party(event: Event, *, role: PartyRole, alias: str = "", seated: b
     if event.kind is K.FIELD_ACTIVATED and isinstance(found := shown.get("candidates"), list):
         shown["candidates"] = [
             candidate[:2] if isinstance(candidate, list) else candidate for candidate in found
-        ]  # without how well they match
+        ]  # without the scores
     return event.model_copy(update={"data": shown})

@@ -1,4 +1,5 @@
-"""Sources of a formulated tension: verbatim spans of the intent and the profile, and what was left over. Pure (docs/protocol.md §2.3)."""
+"""Sources of a formulated tension: verbatim spans of the intent and the profile, and unquoted sentences. Pure
+(docs/protocol.md §2.3)."""
 
 from __future__ import annotations
 
@@ -16,11 +17,12 @@ from tongyao.protocol.model.tension import MAX_BARRIERS, TENSION_UNITS, LineSpan
 
 SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
 _LEAST: Final = 3
-"""Units of a sentence: what is shorter says nothing that could be lost."""
+"""Least units of a sentence. A shorter sentence has no content that could be lost."""
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
-    """Yield the faults of a draft: its size, lines without a quote, quotes that are not found. A check (`guards.checks`)."""
+    """Yield the faults of a draft: its size, lines without a quote, quotes that are not found. A check
+    (`guards.checks`)."""
 
     def fault(name: str, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)
@@ -50,10 +52,11 @@ def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complai
 def spans_of(
     draft: TensionDraft, *, intent: str, profile: str = "", shown: Sequence[tuple[int, int]] = ()
 ) -> tuple[LineSpan, ...]:
-    """The quotes of a draft as offsets into the texts as their owner wrote them. What stands in neither is left out.
+    """Return the quotes of a draft as offsets into the texts as their owner wrote them. Quotes that occur in neither
+    are left out.
 
-    The model read them with names replaced. Where a quote holds such a mark, its span reaches from what stands before the mark
-    to what stands behind it. `shown`: the spans of the profile that the model read; empty: all of it.
+    The model read the texts with marks in place of names. The span of a quote with a mark reaches from the words before
+    the mark to the words after it. `shown`: the spans of the profile that the model read; empty: all of it.
     """
     texts: Mapping[Source, Shown] = {"intent": Shown(intent), "profile": Shown(profile, shown)}
     lines = _lines(draft)
@@ -68,7 +71,8 @@ def spans_of(
 
 
 def not_taken_up(intent: str, spans: Sequence[LineSpan]) -> tuple[str, ...]:
-    """The sentences of the intent that no line of the tension quotes, in order; none where the tension has no quotes at all."""
+    """Return the sentences of the intent that no line of the tension quotes, in order; none if the tension has no
+    quotes."""
     if not spans:
         return ()
     taken = [(span.start, span.end) for span in spans if span.source == "intent"]
@@ -91,7 +95,7 @@ def _in_original(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 def _lines(draft: TensionDraft) -> dict[str, str]:
-    """The lines that have words, by label. Blank barriers have no number, as in the tension made of the draft."""
+    """Return the lines with text, by label. Blank barriers are not numbered, as in the tension made from the draft."""
     barriers = [barrier for barrier in draft.barriers if barrier.strip()]
     every = {"T": draft.transition, "I": draft.initial_state}
     every |= {f"B{number}": barrier for number, barrier in enumerate(barriers, 1)}

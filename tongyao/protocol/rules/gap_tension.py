@@ -15,7 +15,7 @@ _HELPFUL: Final = (RelationKind.COMPLEMENTARY, RelationKind.ALIGNED)
 
 
 class Lack(Value):
-    """`tension`: T, I and E of the process, its barriers what is open.
+    """Open points as a tension. `tension`: T, I and E of the process; its barriers are the open points.
 
     `open` maps a barrier of `tension` to a barrier of the process or to a gap: `B1` → `B3`, `B2` → `R7/n4`.
     """
@@ -25,10 +25,10 @@ class Lack(Value):
 
 
 def lacking(record: Record) -> Lack | None:
-    """Return what nobody in the room covers, the most important first; None before there is a tension.
+    """Return the points that nobody in the room covers, the most important first; None before there is a tension.
 
-    In this order: open gaps that ask nobody here; barriers without a gap to which no participant has a complementary or aligned
-    relation; open gaps that ask somebody. Where nothing is open: the process's own barriers.
+    The order: open gaps that ask nobody; barriers without a gap and without a complementary or aligned relation to a
+    participant; open gaps that ask somebody. If nothing is open: the process's own barriers.
     """
     if record.tension is None:
         return None

@@ -1,4 +1,4 @@
-"""The grade of a profile (docs/protocol.md §2.4): the four lenses, by code."""
+"""The grade of a profile by the four lenses (docs/protocol.md §2.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tongyao.protocol.model.tension import Audit, Grade
 
 _END: Final = re.compile(r"[。！？!?；;\n]+|\.\s+")
 _SAYS_SOMETHING: Final = 8
-"""Units below which a sentence is a label ("backend engineer, Chengdu") rather than a statement."""
+"""Least units of a statement. A shorter sentence is a label ("backend engineer, Chengdu")."""
 
 _CHANGES: Final = re.compile(
     r"想|希望|打算|准备|正在|开始|学着|转|下一步|目标|"
@@ -32,15 +32,15 @@ _BEARS: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b",
     re.I,
 )
-"""A statement has somebody who says it, or a number that could be wrong. A slogan has neither."""
+"""A statement has a speaker, or a number that could be wrong. A slogan has neither."""
 
 _SPEAKS: Final = re.compile(r"我|\b(?:I|my|we|our)\b")
 _LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
 _LABEL_UNITS: Final = 5
-"""A line whose parts between separators have no more units than this on average is a list of labels."""
+"""A line is a list of labels if its parts between separators have at most this number of units on average."""
 
 _ENOUGH: Final = 5
-"""Whoever says so many things of themselves says where they are going, in whatever words."""
+"""Number of statements from which a profile counts as stating a change (T), whatever its words."""
 
 
 def _is_statement(sentence: str) -> bool:
@@ -52,7 +52,7 @@ def _is_statement(sentence: str) -> bool:
 
 
 def audit_profile(text: str) -> Audit:
-    """Return the lenses for which `text` has statements: T what changes, I facts, B needs and limits, E what can be given."""
+    """Return the lenses for which `text` has statements: T changes, I facts, B needs and limits, E offers."""
     said = [sentence for sentence in _END.split(text) if _is_statement(sentence)]
     return Audit(
         transition=len(said) >= _ENOUGH or any(_CHANGES.search(sentence) for sentence in said),
@@ -63,5 +63,5 @@ def audit_profile(text: str) -> Audit:
 
 
 def grade_profile(text: str) -> Grade:
-    """A, B or C as for a tension; labels alone are C."""
+    """Return the grade, as for a tension. A profile of labels alone has grade C."""
     return audit_profile(text).grade

@@ -1,7 +1,7 @@
-"""Who may see what, when: the only place where any party's view is made (docs/protocol.md §6).
+"""Read access of each party. Only this module makes views (docs/protocol.md §6).
 
-The table `VISIBLE` (role × item → when), which both the API and the tests read, and the view of a person or their agent. What
-engines read is in `request_access.py`.
+It has the table `VISIBLE` (role × part → phases), which the API and the tests read, and the view of a person or their
+agent. `request_access.py` makes the requests that engines read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PartyRole = Literal["demander", "participant", "invited", "operator"]
 
 
 class Part(StrEnum):
-    """The things there are to see."""
+    """The parts of a process that a party may see."""
 
     INTENT = "intent"
     TENSION = "tension"
@@ -108,12 +108,12 @@ VISIBLE: Final[Mapping[PartyRole, Mapping[Part, frozenset[Phase]]]] = {
         Part.COST: _ALWAYS,
     },
 }
-"""Two cells have a condition besides the phase: `PROJECTIONS` needs `open_record`, and `IDENTITIES` are shown only to
-those who committed, and only of those who committed."""
+"""Two cells have a condition besides the phase. `PROJECTIONS` needs `open_record`. `IDENTITIES` are shown only to
+people who committed, and only of people who committed and of the demander."""
 
 
 class TurnCount(Value):
-    """How one turn of a closed round ended, and how many lines it brought. Every silent turn reads as a lapsed one."""
+    """Outcome and number of items of one turn of a closed round. Every silent turn is shown as lapsed."""
 
     round: int
     alias: str
@@ -122,11 +122,12 @@ class TurnCount(Value):
 
 
 class Stands(Value):
-    """What holds after the last round that the catalyst has read (`rules.standing`). Of an open round it tells nothing.
+    """The valid statements after the last round that the catalyst has read (`rules.standing`). The open round is not
+    included.
 
-    `none`: pairs that were looked at and have no relation now. `not_examined`: pairs that were never looked at. `asked`: whom each
-    gap asks and what came of it, by the gap's id. `lapsed`: by round, the ids of the relations and notes that fell because all
-    items of one side were replaced.
+    `none`: pairs that were examined and have no relation now. `not_examined`: pairs that were never examined. `asked`:
+    by id of each gap, whom it asks and its outcome. `lapsed`: by round, the ids of the relations and notes that lapsed
+    because all items of one speaker were replaced.
     """
 
     relations: tuple[Relation, ...] = ()
@@ -138,17 +139,18 @@ class Stands(Value):
 
 
 class PartyView(Value):
-    """What one person or agent gets of a process. What they may not see is absent, not blank.
+    """The view of one person or agent on a process. Parts that they may not see are None.
 
-    `said_now`: what the reader said themself in the open round, which they may still correct; empty: that nothing is new.
-    `asked`: who may answer the plan that holds. `answers` and `answer_words`: what they have answered so far, by alias; `erased` of
-    somebody who was erased since.
-    `earlier_answers`: what was answered to the plans before it. `delivery_changes`: of a plan that was written anew.
-    `forked_from`: of a fork its origin, `fork_round`: the first round in which its changes hold.
-    `left`: the reader, a participant, has left the process.
-    `answered_by`: who answered model calls of it from outside, by name.
-    `own_answer`: whether the reader's own answer is waited for, possible, given or over.
-    `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: what those whose name the reader may know tell them, and what the reader tells, by alias.
+    `said_now`: the reader's own words in the open round, which may still be corrected; empty: `nothing_new`.
+    `asked`: who may answer the current plan. `answers`, `answer_words`: their answers so far, by alias; `erased` for
+    people who were erased since.
+    `earlier_answers`: answers to replaced plans. `delivery_changes`: changes since the replaced plan.
+    `forked_from`: the origin of a fork. `fork_round`: the first round in which its changes apply.
+    `left`: whether the reader, a participant, has left the process.
+    `answered_by`: names of outside answerers of its model calls.
+    `own_answer`: the state of the reader's own answer.
+    `title`: of a child, whose `intent` is that of the first process of the tree. `contacts`: by alias, the contacts of
+    people whose name the reader may know, and the reader's own.
     """
 
     id: str
@@ -189,8 +191,8 @@ def may_see(role: PartyRole, part: Part, phase: Phase) -> bool:
 
 
 def for_party(record: Record, *, role: PartyRole, alias: str = "") -> PartyView:
-    """The view of one party at the record's phase. Raises `KeyError` when a participant's alias is unknown."""
-    # a plan that is being replaced stays readable, with everything that was opened with it, until the next one is there
+    """Return the view of one party in the record's phase. Raises `KeyError` if a participant's alias is unknown."""
+    # while a plan is being replaced, it stays readable, with everything that was readable with it
     phase = Phase.DELIVERING if record.phase is Phase.PLANNING and record.plans else record.phase
 
     def sees(part: Part) -> bool:
@@ -244,22 +246,22 @@ def _of_fork(record: Record) -> dict[str, Any]:
 
 
 def own_words(record: Record, alias: str) -> tuple[Projection, ...]:
-    """What was said for whoever has this alias, as it was said. Whoever has a seat may always read it."""
+    """Return the turns of this alias with their original words. A person with a seat may always read them."""
     return tuple(projection for projection in record.projections if projection.alias == alias)
 
 
 def tension_for_invited(record: Record) -> Tension | None:
-    """What somebody is asked about before they have a seat."""
+    """Return the tension for a person who is asked for consent and has no seat yet."""
     return _tension_for(record, "invited") if may_see("invited", Part.TENSION, record.phase) else None
 
 
 def title_for_invited(record: Record) -> str:
-    """As `tension_for_invited`: of a child what stayed open in its parent; empty for others."""
+    """Return the title of a child for a person who is asked for consent; empty for other processes."""
     return record.title if may_see("invited", Part.TENSION, record.phase) else ""
 
 
 def for_export(record: Record) -> PartyView:
-    """The whole record for whoever runs the installation, under aliases, with what people wrote to their answers."""
+    """Return the whole record for operators on the machine, under aliases, with the texts of answers."""
     asked = asked_about(record)
     words, earlier, observations = record.answer_words, record.earlier_answers, record.observations
     return PartyView(
@@ -284,9 +286,10 @@ def for_export(record: Record) -> PartyView:
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
-    """Of the rounds that the catalyst has read. Of the open one nothing: who waits in it is a person.
+    """Return the turns of rounds that the catalyst has read. The open round is left out, because only people wait in
+    it.
 
-    What the demander without a seat answers to gaps is no turn.
+    Answers of a demander without a seat to gaps are no turns.
     """
     closed = {observation.round for observation in record.observations}
     seats = {one.alias for one in record.participants}
@@ -295,7 +298,7 @@ def _turns(record: Record) -> tuple[TurnCount, ...]:
 
 
 def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
-    """What holds after the last of `observations`, which are as their reader may read them."""
+    """Return the valid statements after the last of `observations`, which are as their reader may read them."""
     last = max(observation.round for observation in observations)
     said = [projection for projection in record.projections if projection.round <= last]
     rounds = rounds_of(said, observations)
@@ -313,21 +316,23 @@ def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
 
 
 def _tension_for(record: Record, reader: str) -> Tension | None:
-    """The demander reads their own tension as they wrote it: to see names in it replaced would tell who was seated."""
+    """Return the tension for a reader. The demander reads it as they wrote it, because marks in it would reveal who was
+    seated."""
     if reader == DEMANDER and (tension := record.demanders_tension) is not None and tension is record.own_tension:
         return tension
     return shown_tension(record) if record.tension is not None else None
 
 
 def _not_taken_up(record: Record) -> tuple[str, ...]:
-    """Sentences of the intent that the tension to be confirmed does not quote."""
+    """Return the sentences of the intent that the tension to be confirmed does not quote."""
     return not_taken_up(record.intent, record.own_tension.spans) if record.own_tension is not None else ()
 
 
 def _from(projection: Projection, reader: str) -> Projection:
-    """A projection of the open record. Its own author reads it as it was said.
+    """Return a projection of the open record. Its author reads it unchanged.
 
-    Others read each item as text alone: kind, quotes and `inferred` would tell a proxy from a person (docs/protocol.md §6).
+    Others read only the text of each item, because kind, quotes and `inferred` would distinguish a proxy from a person
+    (docs/protocol.md §6.2).
     """
     said = as_said(projection)
     if said.alias == reader:
@@ -337,7 +342,8 @@ def _from(projection: Projection, reader: str) -> Projection:
 
 
 def as_said(projection: Projection) -> Projection:
-    """A projection without what would tell a proxy from a person, or one silence from another."""
+    """Return a projection without fields that would distinguish a proxy from a person, or silent outcomes from each
+    other."""
     silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT)
     return projection.model_copy(
         update={
@@ -359,14 +365,14 @@ def _identities(record: Record, role: PartyRole, alias: str) -> dict[str, str]:
 
 
 def _contacts(record: Record, role: PartyRole, reader: str) -> dict[str, str]:
-    """As they were given: between those who know each other's names. Their own is shown to everybody."""
+    """Return the contacts of people whose names the reader may know, and the reader's own, unchanged."""
     committed = {who for who, answer in record.answers.items() if answer == "commit"}
     known = {*committed, DEMANDER} if role == "demander" or reader in committed else {reader}
     return {alias: said for alias, said in record.contacts.items() if alias in known}
 
 
 def shown_tension(record: Record) -> Tension:
-    """The tension without its spans and the names in it: both are the demander's alone."""
+    """Return the tension without its spans and names, which only the demander reads."""
     if record.tension is None:
         raise ValueError(f"{record.process_id} has no tension yet")
     return record.tension.model_copy(update={"spans": (), "names": ()})

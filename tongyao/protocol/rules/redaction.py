@@ -1,8 +1,8 @@
-"""What remains of a process when somebody has themselves erased (docs/erasure.md). Pure.
+"""The rest of a process after a person was erased (docs/erasure.md). Pure.
 
-The person's items are removed, and so is every element that rests on these items alone or mentions the person's alias. No text is
-searched for the person's words. In texts shown to other people, names are already replaced by marks. The texts that other people
-wrote in their own words belong to these people.
+The person's items are removed, and so is every element that rests only on these items or mentions the person's alias.
+Texts are not searched for the person's words. Names in texts for others are already replaced by marks. Other people's
+own words belong to these people.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ _LINES: Final = re.compile(r"[TIE]|B\d+")
 
 
 class Erasure:
-    """One person, as far as one process is concerned."""
+    """Removes one person from one process."""
 
     def __init__(self, process_id: str, seats: Mapping[str, str], fallen: Iterable[str] = ()) -> None:
         """
         Args:
-            seats: process id → alias, of every process of the tree in which the person has a seat (`P00`: demander).
-            fallen: ids of the children (`ids.child_id`) whose residuals rested on theirs alone.
-        """
+            seats: process id → alias, for every process of the tree in which the person has a seat (`P00`: demander).
+            fallen: ids of the children (`ids.child_id`) whose residuals rested only on the person's items."""
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
         self._fallen = frozenset(fallen)
         self._gone = set[str]()
-        """Ids of relations and notes that fell in the observations of this process, and of lines of its tension that fell."""
+        """Ids of relations and notes that were removed from the observations of this process, and of removed lines of
+        its tension."""
 
     def _names(self, text: str) -> bool:
-        """Whether `text` speaks of their alias here."""
+        """Whether `text` mentions the person's alias in this process."""
         return self.alias != DEMANDER and self.alias in _ALIAS.findall(text)
 
     def is_theirs(self, item_id: str) -> bool:
-        """Whether an id, as it is written in this process, is of something they said; of a demander also a line of their tension."""
+        """Whether an id of this process names an item of the person, a line of the erased demander's tension, or a
+        removed element."""
         match = _ITEM.fullmatch(item_id)
         if match is None:
             return item_id in self._gone
@@ -54,9 +55,10 @@ class Erasure:
         )
 
     def observation(self, seen: Observation) -> Observation:
-        """What the catalyst saw between the others. Its words for the participants are given up: they speak of all at once.
+        """Return the observation without the person. The words for the participants are removed, because they mention
+        everybody.
 
-        What a fallen statement had replaced is ended, so that it does not hold again.
+        Statements that a removed statement had replaced are ended, so that they do not become valid again.
         """
         relations = tuple(relation for relation in seen.relations if not self._falls(relation, relation.between))
         notes = tuple(note for note in seen.notes if not self._falls(note, (*note.about, note.asks)))
@@ -80,7 +82,7 @@ class Erasure:
         )
 
     def _falls(self, statement: Statement, about: Iterable[str]) -> bool:
-        """`about`: the aliases and lines that the statement is about. Where the person has no seat, none is theirs."""
+        """Whether a statement is removed. `about`: its aliases and lines."""
         theirs = any(self._is_of(one) for one in about)
         return theirs or self._stands_on(statement.sources) or self._names(statement.text)
 
@@ -90,7 +92,7 @@ class Erasure:
         return bool(self.alias) and about == self.alias
 
     def plan(self, plan: Plan) -> Plan:
-        """The plan without them; it says that something was removed, and is written anew from its structure."""
+        """Return the plan without the person. It states that a part was removed, and its Markdown is made again."""
         tasks = {
             task.id: task
             for task in plan.tasks
@@ -114,9 +116,8 @@ class Erasure:
         return left.model_copy(update={"markdown": plan_markdown(left)})
 
     def tension(self, tension: Tension) -> Tension:
-        """A tension that grew out of a process they were in. Where its residual fell, or is the hole that they left, only its form stays,
-        and what rests on its lines alone falls.
-        """
+        """Return the tension of a child of the person's process. If its residual was removed, or is the person's hole,
+        its lines are replaced, and elements that rest only on these lines are removed."""
         lineage = tension.lineage
         if lineage is None:
             return tension
@@ -137,12 +138,12 @@ class Erasure:
         )
 
     def fallen_residuals(self, plan: Plan) -> frozenset[str]:
-        """Ids of the residuals of `plan` that rest on theirs alone or speak of them."""
+        """Return the ids of the residuals of `plan` that rest only on the person's items or mention the person."""
         return frozenset(residual.id for residual in plan.residuals if self._residual(residual))
 
     @property
     def without_tension(self) -> bool:
-        """Whether lines of the tension of this process fell (`tension`)."""
+        """Whether lines of the tension of this process were removed (`tension`)."""
         return any(id.startswith("T/") for id in self._gone)
 
     @property
@@ -156,7 +157,7 @@ class Erasure:
         return tuple(source for source in sources if not self.is_theirs(source))
 
     def _stands_on(self, sources: Iterable[str]) -> bool:
-        """Whether nothing but theirs is under it."""
+        """Whether all sources belong to the person or were removed."""
         named = tuple(sources)
         return bool(named) and not self._sources(named)
 

@@ -1,4 +1,5 @@
-"""Every refusal of a message (docs/protocol.md §8), worded in `tongyao/texts/protocol/refusals.toml`. Which one applies when is in `life/message_kinds.py`."""
+"""All refusals of messages (docs/protocol.md §8). Their texts are in `tongyao/texts/protocol/refusals.toml`, their
+conditions in `life/message_kinds.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from tongyao.texts.catalogue import in_both
 
 
 class Refusal(StrEnum):
-    """Why a message was not applied."""
+    """The reason why a message was not applied."""
 
     ENDED = "ended"
     NOTHING_TO_REFUSE = "nothing_to_refuse"
@@ -75,13 +76,13 @@ _OVER: Final = frozenset(
         Refusal.ASK_OVER,
     }
 )
-"""Refusals of messages that answer what is not open."""
+"""Refusals of messages that answer an ask that is not open."""
 
 
 class Verdict(Value):
-    """The answer to a message. A refusal carries its code and both wordings; a repeated key its first verdict.
+    """The answer to a message. A refusal has a code and texts in both languages. A repeated key gets its first verdict.
 
-    `round`: the round in which words count that came after their own round had closed; else 0.
+    `round`: the later round in which words count if their own round had closed; otherwise 0.
     """
 
     accepted: bool
@@ -93,7 +94,7 @@ class Verdict(Value):
 
     @classmethod
     def refused(cls, code: Refusal, open_now: str = "") -> Verdict:
-        """`open_now`: ids of what is open instead; said where the message answers something that is over."""
+        """Return a refusal. `open_now`: ids of the open asks, which are added if the message answers a closed ask."""
         en, zh = in_both("protocol", f"refusals.{code.value}")
         if open_now and code in _OVER:
             english, chinese = in_both("protocol", "refusals.open_now", open=open_now)

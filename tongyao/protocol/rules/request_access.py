@@ -1,4 +1,4 @@
-"""The requests that engines answer, made of the record: what each of them may read of it (docs/protocol.md §6). Pure."""
+"""The requests to engines, made from the parts of the record that each may read (docs/protocol.md §6). Pure."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
 
 MAX_FOCUS: Final = 6
-"""The most texts that a long profile is searched for in a round."""
+"""Most texts for which a long profile is searched in a round."""
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
-    """What the demander wrote, as they wrote it: formulation speaks for them."""
+    """Return the request with the demander's own words, unchanged, because formulation speaks for them."""
     return FormulationRequest(language=record.language, began=record.began, intent=record.intent, material=material)
 
 
 def for_endpoint(
     record: Record, alias: str, *, material: Material, mandate: Mandate, marker: Marker | None = None
 ) -> EndpointRequest:
-    """An endpoint's turn: the tension, its own items that hold, what the catalyst has stated that holds; of others nothing directly.
+    """Return the request of an endpoint's turn: the tension, its own valid items, and the catalyst's valid statements.
+    It has no words of others.
 
-    Statements come without their sources: ids of items would tell who said something in which round. `marker`: marks the names of
-    others in the profile; the texts of the record are marked already.
+    Statements have no sources, because ids of items would reveal who spoke in which round. `marker`: replaces names of
+    others in the profile by marks. Texts of the record already have marks.
     """
     names = marker or Marker()
     rounds = _before(record)
@@ -78,11 +79,11 @@ def for_endpoint(
 
 
 def focus_of(record: Record, alias: str) -> tuple[str, ...]:
-    """The texts that a long profile is searched for in this round, at most `MAX_FOCUS`: what was stated since the last turn of
-    `alias` and they may answer, that is relations with them, frameworks and open gaps. Those that name `alias` come first.
+    """Return at most `MAX_FOCUS` texts for which a long profile is searched in this round.
 
-    What was stated earlier was searched for in that turn. Empty in the first turn, and where nothing of the kind is new: then the
-    tension is searched for.
+    These are statements since the last turn of `alias` that they may answer: relations with them, frameworks and open
+    gaps. Statements that name `alias` come first. Earlier statements were searched for in an earlier turn. Empty in the
+    first turn, and without new statements; then the profile is searched for the tension.
     """
     rounds = _before(record)
     state = standing(rounds)
@@ -97,7 +98,8 @@ def focus_of(record: Record, alias: str) -> tuple[str, ...]:
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
-    """`mandate` for a profile in which names are marks: a phrase with a name, or with a part of one, holds for its mark as well."""
+    """Return `mandate` for a profile with marks in place of names. A phrase with a name also applies to the name's
+    mark."""
 
     def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
@@ -112,9 +114,9 @@ def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
 
 
 def for_catalyst(record: Record, *, strategy: str = "") -> CatalystRequest:
-    """The whole exchange so far under aliases. Who spoke, a proxy or a person, cannot be told from it.
+    """Return the whole exchange so far under aliases. It does not show whether a proxy or a person spoke.
 
-    The last round comes without an observation: one that stands in the record is of this step itself, which did not come back.
+    The last round has no observation. An observation in the record comes from an earlier attempt of this step.
     """
     *before, last = exchange(record, until=record.round)
     return CatalystRequest(
@@ -140,7 +142,8 @@ def for_planner(
     revision: int = 1,
     marker: Marker | None = None,
 ) -> PlannerRequest:
-    """The record and the profiles it may read, which `marker` marks; those who declined stay in the record and out of the new plan."""
+    """Return the record, and the profiles that may be read, with marks. People in `without` stay in the record and get
+    no role."""
     names = marker or Marker()
     return PlannerRequest(
         language=record.language,
@@ -160,7 +163,8 @@ def for_planner(
 
 
 def child_plan(child: Record, title: str) -> ChildPlan:
-    """The last plan of `child` as its parent reads it (docs/protocol.md §7.7): under aliases, its sources as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
+    """Return the last plan of `child` as its parent reads it (docs/protocol.md §7.7): under aliases, with sources such
+    as `<child process>/R1/P02/2`. Raises `ValueError` without a plan."""
     if not child.plans:
         raise ValueError(f"{child.process_id} has no plan")
 
@@ -174,7 +178,7 @@ def child_plan(child: Record, title: str) -> ChildPlan:
 
 
 def _for_planner(material: Material, names: Marker, alias: str) -> Material:
-    """A profile that others' readers read of: without the names of the process, and without what looks like a name."""
+    """Return a profile for the planner: without names of the process, and without texts that look like names."""
     pieces = tuple(piece.model_copy(update={"text": without_proposed(piece.text)}) for piece in material.pieces)
     return names.model(material.model_copy(update={"pieces": pieces}), author=alias)
 
@@ -189,7 +193,7 @@ def for_delivery(record: Record, alias: str, plan: Plan) -> DeliveryRequest:
 
 
 def exchange(record: Record, *, until: int) -> tuple[Exchange, ...]:
-    """Rounds 1 to `until` as others may read them: items without the passages of the profile that they quote."""
+    """Return rounds 1 to `until` as others may read them: items without the quotes of the profile."""
 
     def for_others(said: Projection) -> Projection:
         items = tuple(item.model_copy(update={"quotes": ()}) for item in said.items)
@@ -208,7 +212,7 @@ def exchange(record: Record, *, until: int) -> tuple[Exchange, ...]:
 
 
 def _before(record: Record) -> tuple[Exchange, ...]:
-    """The rounds before the one of the record."""
+    """Return the rounds before the current round of the record."""
     return rounds_of(
         [projection for projection in record.projections if projection.round < record.round],
         [observation for observation in record.observations if observation.round < record.round],

@@ -1,6 +1,7 @@
-"""The statements that hold after the rounds so far: one fold over the record (docs/protocol.md §5.3). Pure.
+"""Computes which statements are valid after the rounds so far, by one fold over the record (docs/protocol.md §5.3).
+Pure.
 
-Prompts, pages, plan and audit read this. It is derived from projections and observations, and stored nowhere.
+Prompts, pages, plan and audit use the result. It is computed from projections and observations, and not stored.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ GapOutcome = Literal["open", "answered", "replied", "unanswered"]
 class Asked(Value):
     """The outcome of a gap that asks somebody. Each gap is asked once, in the round after it was stated.
 
-    `open`: the turn in which it is asked has not ended. `answered`: an item of theirs is about the gap. `replied`: they spoke in
-    their own words, which name no gap, so the catalyst judges whether that answers it. `unanswered`: their turn
-    ended without one.
+    `open`: the turn in which it is asked has not ended. `answered`: an item of the person refers to the gap. `replied`:
+    the person spoke in their own words, which refer to no gap, so the catalyst judges whether they answer it.
+    `unanswered`: the turn ended without a reply.
     """
 
     alias: str
@@ -31,13 +32,12 @@ class Asked(Value):
 
 
 class Standing(Value):
-    """The statements that hold after the last of the rounds.
+    """The valid statements after the last of the rounds.
 
-    `items`: everything that was said, by id, in the order in which it was said. `replaced`: ids of items that no longer hold.
-    `relations`, `notes`: what holds, oldest first. `none`: pairs that were looked at and have no relation now.
-    `lapsed`: ids of statements that fell in the last round, since all items of one side that they rest on were replaced. A gap is a
-    question, and rests on nothing.
-    `asked`: the gaps that ask somebody, by id.
+    `items`: all items, by id, in order. `replaced`: ids of items that are no longer valid. `relations`, `notes`: the
+    valid ones, oldest first. `none`: pairs that were examined and have no relation now. `lapsed`: ids of statements
+    that lapsed in the last round, because all items of one speaker on which they rest were replaced. A gap is a
+    question and rests on no item. `asked`: the gaps that ask somebody, by id.
     """
 
     items: Mapping[str, Item]
@@ -50,12 +50,12 @@ class Standing(Value):
 
     @property
     def valid_items(self) -> tuple[Item, ...]:
-        """The items that hold, in the order in which they were said."""
+        """The valid items, in order."""
         return tuple(item for item in self.items.values() if item.id not in self.replaced)
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The relations and notes that hold."""
+        """The valid relations and notes."""
         return (*self.relations, *self.notes)
 
     @property
@@ -64,34 +64,34 @@ class Standing(Value):
 
     @property
     def open_gaps(self) -> tuple[Note, ...]:
-        """The gaps that nobody has answered."""
+        """The gaps that are not answered."""
         return tuple(
             gap for gap in self.gaps if not (gap.id in self.asked and self.asked[gap.id].outcome == "answered")
         )
 
     def between(self, a: str, b: str) -> tuple[Relation, ...]:
-        """The relations that hold between two participants, or between a participant and a line, oldest first."""
+        """Return the valid relations between two participants, or between a participant and a line, oldest first."""
         return tuple(relation for relation in self.relations if set(relation.between) == {a, b})
 
     def examined(self, a: str, b: str) -> bool:
-        """Whether the pair was looked at: it has a relation, or was stated to have none."""
+        """Whether the pair was examined: it has a relation, or was stated to have none."""
         return (a, b) in self.none or bool(self.between(a, b))
 
     def rests_on_inference(self, statement: Statement) -> bool:
-        """Whether some speaker's items behind `statement` are all inferred: its text is then to be read as hedged."""
+        """Whether all of some speaker's items behind `statement` are inferred, so that its text is uncertain."""
         cited = [self.items[source] for source in statement.sources if source in self.items]
         sides = {speaker_of(item.id) for item in cited}
         return any(all(item.inferred for item in cited if speaker_of(item.id) == side) for side in sides)
 
     def rests_on_replaced(self, statement: Statement) -> bool:
-        """Whether an item that `statement` cites was replaced by its own author; others of that author still bear it."""
+        """Whether an item that `statement` cites was replaced. Other items of that speaker still support it."""
         return statement.kind is not NoteKind.GAP and not self.replaced.isdisjoint(statement.sources)
 
     def is_protected(self, statement: Statement) -> bool:
-        """Whether `statement` is a collision that cannot be replaced or ended yet.
+        """Whether `statement` is an offsetting relation that cannot be replaced or ended yet (docs/protocol.md §5.3).
 
-        It rests on a boundary that was said and not inferred, or on somebody's own words; none of these items was replaced; and
-        neither of the two has said anything since that holds and is not inferred.
+        It rests on a stated (not inferred) boundary, or on a person's own words. None of its items was replaced, and
+        neither participant has said anything valid and not inferred since.
         """
         if not isinstance(statement, Relation) or statement.kind is not RelationKind.OFFSETTING:
             return False
@@ -107,7 +107,7 @@ class Standing(Value):
 
 
 def rounds_of(projections: Iterable[Projection], observations: Iterable[Observation]) -> tuple[Exchange, ...]:
-    """The rounds, oldest first: what was said in each in alias order, and its observation where there is one."""
+    """Return the rounds, oldest first: projections in alias order, and the observation if there is one."""
     said = sorted(projections, key=lambda projection: projection.alias)
     seen = {observation.round: observation for observation in observations}
     last = max((*(projection.round for projection in said), *seen), default=0)
@@ -122,7 +122,7 @@ def rounds_of(projections: Iterable[Projection], observations: Iterable[Observat
 
 
 def standing(rounds: Sequence[Exchange]) -> Standing:
-    """Return what holds after `rounds`, oldest first. The last one may still lack its observation."""
+    """Return the valid statements after `rounds` (oldest first). The last round may have no observation yet."""
     items: dict[str, Item] = {}
     replaced: set[str] = set()
     held: dict[str, Statement] = {}
@@ -167,7 +167,7 @@ def _state(seen: Observation, held: dict[str, Statement], none: set[Pair], asked
 
 
 def _outcome(gap: str, turn: Projection) -> GapOutcome:
-    """Return the outcome of a gap in the turn in which it was asked."""
+    """Return the outcome of a gap after the turn in which it was asked."""
     if any(gap in item.about for item in turn.items):
         return "answered"
     return "replied" if any(item.kind is None for item in turn.items) else "unanswered"
@@ -185,19 +185,20 @@ def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[s
 
 
 def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
-    """Take a statement out of what holds. A pair of participants stays looked at."""
+    """Remove a statement from the valid ones. Its pair of participants stays examined."""
     statement = held.pop(id, None)
     if isinstance(statement, Relation) and statement.of_participants:
         none.add(statement.between)
 
 
 def not_examined(state: Standing, contributors: Iterable[str]) -> tuple[Pair, ...]:
-    """The pairs of contributors that were never looked at, in order; the demander is left out."""
+    """Return the pairs of contributors that were never examined, in order, without the demander."""
     return tuple(pair for pair in all_pairs(contributors) if not state.examined(*pair))
 
 
 def concerned(seen: Observation) -> tuple[str, ...]:
-    """Aliases that an observation concerns, in order: in `between`, `about` or `asks`, or with an item that it cites."""
+    """Return the aliases that an observation concerns, in order: those in `between`, `about` or `asks`, and speakers of
+    cited items."""
     found = {alias for relation in seen.relations for alias in relation.between}
     found |= {alias for note in seen.notes for alias in (*note.about, note.asks)}
     found |= {speaker_of(source) for statement in seen.statements for source in statement.sources}

@@ -1,3 +1,2 @@
-"""Rules on plans (docs/plans.md): what makes a plan valid, how it was answered, what a decline leaves open, and where a
-residual tension goes. All modules are public.
-"""
+"""Rules on plans (docs/plans.md): validity, answers, holes after a decline, and the use of residual tensions. All
+modules are public."""

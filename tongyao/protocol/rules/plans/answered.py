@@ -1,4 +1,4 @@
-"""The plan that holds, with how it was answered as far as its reader may know, and its changes for one participant. Pure."""
+"""The current plan with its answers, as far as the reader may know them, and its changes for one participant. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tongyao.protocol.model.value import Value
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Return the participants whom the current plan asks for an answer, in alias order: those who have a delivery of it. A demander with a seat is one of them."""
+    """Return the participants whom the current plan asks for an answer, in alias order: those with a delivery,
+    including a demander with a seat."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
@@ -24,7 +25,8 @@ def asked_about(record: Record) -> tuple[str, ...]:
 
 
 def own_answer(record: Record, alias: str) -> OwnAnswer | None:
-    """Whether this person answers the plan that holds (docs/protocol.md §7.5); None: it has no part for them."""
+    """Return the state of this person's answer to the current plan (docs/protocol.md §7.5); None if they have no
+    delivery of it."""
     latest = record.plans[-1].revision if record.plans else 0
     if not any((delivery.alias, delivery.plan_revision) == (alias, latest) for delivery in record.deliveries):
         return None
@@ -40,7 +42,7 @@ def own_answer(record: Record, alias: str) -> OwnAnswer | None:
 
 
 def answers_now(record: Record) -> dict[str, str]:
-    """Return the answers to the current plan, by alias. The answer of somebody who was erased since reads `erased`."""
+    """Return the answers to the current plan, by alias. The answer of a person who was erased since is `erased`."""
     gone = {participant.alias for participant in record.participants if participant.erased}
     return {alias: "erased" if alias in gone else answer for alias, answer in record.answers.items()}
 
@@ -48,7 +50,8 @@ def answers_now(record: Record) -> dict[str, str]:
 def given_answers(
     asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
 ) -> tuple[GivenAnswer, ...]:
-    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as their reader may read them."""
+    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as the reader may
+    read them."""
     return tuple(
         GivenAnswer(
             alias=alias,
@@ -61,7 +64,7 @@ def given_answers(
 
 
 def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer]) -> Plan | None:
-    """The last plan under aliases. With `answers` its text says how it was answered, and with `earlier` the plans before it."""
+    """Return the last plan under aliases. Its Markdown states `answers`, and `earlier` answers to replaced plans."""
     if not record.plans:
         return None
     plan = record.plans[-1]
@@ -69,14 +72,16 @@ def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Seque
 
 
 class DeliveryChanges(Value):
-    """Sentences of the last delivery that the one before did not have, and the other way round: what is asked, gained, and on which conditions."""
+    """Sentences that only the last delivery has (`added`), or only the delivery before it (`dropped`), on requests,
+    gains and conditions."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 def delivery_changes(deliveries: Sequence[Delivery], alias: str) -> DeliveryChanges | None:
-    """Return the changes; None if this participant has no delivery of an earlier plan. `deliveries`: of all revisions, the first one first."""
+    """Return the changes; None if this participant has no earlier delivery. `deliveries`: of all revisions, oldest
+    first."""
     mine = [_sentences(delivery) for delivery in deliveries if delivery.alias == alias]
     if len(mine) < 2:
         return None

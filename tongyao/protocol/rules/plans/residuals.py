@@ -1,4 +1,5 @@
-"""Residual tensions: the hole that somebody leaves who declines, their words in another room, duplicates in the same tree (docs/plans.md). Pure."""
+"""Residual tensions: the hole after a decline, the texts without aliases for another room, duplicates in the same tree
+(docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tongyao.protocol.model.unicode_text import normalized
 from tongyao.texts.catalogue import table
 
 NEAR: Final = 0.8
-"""From this likeness on, a residual is one that its lineage has asked already (measured: tests/plans/test_lineage.py)."""
+"""Least similarity at which a residual counts as a duplicate in its lineage (measured: tests/plans/test_lineage.py)."""
 
 _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -25,16 +26,16 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 
 _HOLE: Final = table("protocol", "hole")
 _NAMELESS: Final = table("protocol", "another_room")
-"""Words in place of aliases of another room: P00, then in the order in which they are spoken of."""
+"""Words in place of aliases of another room: for P00, then for the others in order of occurrence."""
 
 
 def title_for_another_room(title: str, language: Language) -> str:
-    """The title of a residual without the aliases of the process it comes from."""
+    """Return the title of a residual without the aliases of its process."""
     return _nameless(title, language, {})
 
 
 def _nameless(text: str, language: Language, called: dict[str, str]) -> str:
-    """`called`: what aliases are called already; those of this text are added."""
+    """`called`: the words chosen so far, by alias. Aliases of this text are added to it."""
     demander, *words = _NAMELESS[language].values()
     called.setdefault("P00", demander)
     for alias in ALIAS.findall(text):
@@ -43,7 +44,7 @@ def _nameless(text: str, language: Language, called: dict[str, str]) -> str:
 
 
 def for_another_room(tension: Tension) -> Tension:
-    """`tension` without the aliases of the process it comes from: in a child's room they are other people's."""
+    """Return `tension` without the aliases of its process, because in a child's room they belong to other people."""
     called: dict[str, str] = {}
 
     def said(text: str) -> str:
@@ -60,16 +61,16 @@ def for_another_room(tension: Tension) -> Tension:
 
 
 def duplicate_of(tension: Tension, lineage: Mapping[str, Tension]) -> str | None:
-    """The id of the process in `lineage` that asked as good as the same before; None when nobody did."""
+    """Return the id of the process in `lineage` with a nearly equal tension; None if there is none."""
     found = [(likeness(tension, asked), process) for process, asked in sorted(lineage.items())]
     nearest, process = max(found, default=(0.0, ""), key=lambda pair: pair[0])
     return process if nearest >= NEAR else None
 
 
 def likeness(a: Tension, b: Tension) -> float:
-    """Return the similarity of the wordings of two tensions, 0 to 1: the better of the cosine of T, and of T and B together.
+    """Return the similarity of the wordings of two tensions, 0 to 1: the larger cosine of T, and of T and B together.
 
-    I and E are left out: a child inherits them from its parent. Same meaning in other words is not found: code cannot.
+    I and E are left out, because a child inherits them from its parent. Paraphrases are not recognised.
     """
     changes = cosine(_change(a), _change(b))
     wholes = cosine(_change(a) + _hindrances(a), _change(b) + _hindrances(b))
@@ -77,14 +78,15 @@ def likeness(a: Tension, b: Tension) -> float:
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
-    """Return the cosine of two counts, 0 if one is empty."""
+    """Return the cosine of two counts; 0 if one is empty."""
     dot = sum(count * b.get(gram, 0) for gram, count in a.items())
     norms = sqrt(sum(n * n for n in a.values())) * sqrt(sum(n * n for n in b.values()))
     return dot / norms if norms else 0.0
 
 
 def grams(text: str) -> Counter[str]:
-    """Character n-grams: pairs within CJK runs, triples within other words with their edges; case and width folded."""
+    """Count character n-grams: pairs within CJK runs, triples within other words including their edges; case and width
+    are folded."""
     counts: Counter[str] = Counter()
     for run in _RUN.findall(normalized("NFKC", text).casefold()):
         size, padded = (2, run) if _IS_CJK.match(run) else (3, f" {run} ")
@@ -105,10 +107,11 @@ def hole_title(alias: str, language: str) -> str:
 
 
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
-    """Return the part of `alias` in `plan`, which they decline, as a residual like every other (docs/protocol.md §7.7): T and B their tasks, I the tasks that wait for these, E what they would
-    have gained. None where the plan has no task of theirs.
+    """Return the part of `alias`, who declines `plan`, as a residual like every other (docs/protocol.md §7.7), or None
+    if they have no task.
 
-    `tension`: of the process, for what the plan does not say.
+    T and B are their tasks, I the tasks that wait for theirs, E the benefits that they would have had. `tension`: of
+    the process, for parts that the plan does not state.
     """
     words = _HOLE["zh" if plan.language == "zh" else "en"]
     mine = [task for task in plan.tasks if task.assignee == alias and not task.question]

@@ -1,4 +1,5 @@
-"""Whether a document is a plan that stands (docs/plans.md): its shape, its own rules, and, with a record, its sources. Pure."""
+"""Checks whether a document is a valid plan (docs/plans.md): its form, its own rules, and, with a record, its sources.
+Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ SCHEMA_ID: Final = "https://tongyao.dev/schemas/plan.json"
 
 
 class Fault(Value):
-    """One thing that is wrong: where in the document (`tasks/2/assignee`), and what, with what to do."""
+    """One fault: its place in the document (`tasks/2/assignee`), and its description with the remedy."""
 
     where: str
     what: str
 
 
 def plan_schema() -> dict[str, Any]:
-    """The published JSON Schema of a plan (2020-12), as `export` and the API give it out."""
+    """Return the published JSON Schema of a plan (2020-12), for `export` and the API."""
     schema = Plan.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
 
@@ -32,11 +33,11 @@ def plan_schema() -> dict[str, Any]:
 def faults(
     document: object, *, known: Mapping[str, str] | None = None, contributors: Collection[str] | None = None
 ) -> list[Fault]:
-    """Everything wrong with a plan as JSON data; empty when it stands.
+    """Return all faults of a plan given as JSON data; empty if it is valid.
 
     Args:
-        known: item ids of the record with their texts: then every source must be one of them.
-        contributors: aliases that contributed: then each must have a role.
+        known: texts of the record's items by id. If given, every source must be one of them.
+        contributors: aliases that contributed. If given, each must have a role.
     """
     try:
         plan = Plan.model_validate(document)
@@ -123,7 +124,7 @@ def _sources(plan: Plan, known: Mapping[str, str] | None) -> list[Fault]:
 
 
 def _placed(plan: Plan) -> list[tuple[str, Claim]]:
-    """Every claim with its place in the document."""
+    """Return every claim with its place in the document."""
     found = [] if plan.date is None else [("date", plan.date)]
     for name in ("possible", "offsets"):
         found += [(f"{name}/{at}", claim) for at, claim in enumerate(getattr(plan, name))]
