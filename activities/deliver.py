@@ -29,8 +29,7 @@ class Delivering:
     async def deliver(self, what: DeliverInput) -> DeliverOutput:
         """Write the deliveries of one plan revision. Deliveries that are already written are not requested again.
 
-        The first call runs alone and writes the prompt cache. The other calls run concurrently and read the plan from
-        that cache.
+        The first call runs alone and writes the prompt cache. The others run concurrently and read the plan from it.
         """
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, DELIVER.step, what) as run:

@@ -44,8 +44,7 @@ class ProfileMemory(Protocol):
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Strengthen the index for `spans` (in characters of the profile), which answered `queries`. Once per
-        `occasion`."""
+        """Strengthen the index for `spans` of the profile, which answered `queries`. Once per `occasion`."""
         ...
 
 
@@ -55,8 +54,7 @@ class Field(Protocol):
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Return candidates with perspective, rank, score and reasons. The first `limit` distinct people are the best
-        of all perspectives."""
+        """Return candidates with perspective, rank and reasons. The first `limit` distinct people are the best."""
         ...
 
 

@@ -22,8 +22,7 @@ class Discovering:
 
     @activity.defn(name=DISCOVER.name)
     async def discover(self, what: DiscoverInput) -> DiscoverOutput:
-        """Return the candidates for the tension, best first, each person once. For a child, people who were not asked
-        for its parent come first."""
+        """Return the candidates, best first, each person once. For a child, people new to the parent come first."""
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)

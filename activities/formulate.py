@@ -1,5 +1,4 @@
-"""Formulates a tension from the intent (docs/protocol.md §2). If that fails, the intent becomes T and the grade is
-C."""
+"""Formulates a tension from the intent (docs/protocol.md §2). If it fails, the intent becomes T and the grade is C."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
-"""A demander's profile up to this number of characters is read completely. From a longer one, pieces for the intent are
-read (docs/protocol.md §4.6)."""
+"""A longer profile of a demander is read in pieces for the intent, not completely (docs/protocol.md §4.6)."""
 
 
 class Formulating:
@@ -70,8 +68,7 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """Return the readable text of the demander's profile. Empty without a profile, or if the mandate restricts it
-        (docs/protocol.md §3.5)."""
+        """Return the demander's profile; empty without one, or if the mandate restricts it (docs/protocol.md §3.5)."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""
@@ -88,8 +85,7 @@ class Formulating:
 
 
 def _names(draft: TensionDraft, texts: tuple[str, str]) -> tuple[NameFound, ...]:
-    """Return the names that the engine listed, and the names that code proposes in the lines of the tension. The
-    demander confirms them."""
+    """Return the names that the engine listed, and names that code finds in the lines. The demander confirms them."""
     lines = "\n".join((draft.transition, draft.initial_state, *draft.barriers, draft.exchange))
     listed = names_of([name.name for name in draft.names], lines, *texts)
     proposed = [name for name in proposed_names(lines) if all(name.name not in other.name for other in listed)]

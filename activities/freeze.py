@@ -89,8 +89,7 @@ class Freezing:
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
         """Return a choice by alias, or an empty dict if too few people remain. The demander is always kept.
 
-        Seats that an earlier attempt stored are kept. If such a seat was erased since, the erasure removes it from the
-        process.
+        Seats that an earlier attempt stored are kept. If one was erased since, the erasure removes it from the process.
         """
         repositories, chosen = self._deps.repositories, dict(zip(what.aliases, what.choices, strict=True))
         seats = await repositories.seats.seats(row.id)
@@ -123,8 +122,8 @@ class Freezing:
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
     async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
-        """Return a profile version by alias: the version in `versions`, or else the current one. A demander without a
-        profile is left out."""
+        """Return by alias the version in `versions`, or else the current one. A demander without a profile is left
+        out."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]
@@ -133,8 +132,7 @@ class Freezing:
 
 
 def _without_a_profile(choice: Choice, what: FreezeInput) -> SeatRow:
-    """Return the seat of a demander without a profile. A proxy needs a profile, so the fallback `proxy` becomes
-    `lapse`."""
+    """Return the seat of a demander without a profile. A proxy needs a profile, so fallback `proxy` becomes `lapse`."""
     fallback = choice.fallback or what.fallback
     return SeatRow(
         alias=DEMANDER,

@@ -15,8 +15,7 @@ RunDuty = Callable[[], Awaitable[DutyReport]]
 
 
 class Maintaining:
-    """`duties`: the function of each duty. The result of a run is written to the records, where the gateway's metrics
-    and the doctor read it."""
+    """`duties`: the function of each duty. The result of a run is stored for metrics and the doctor."""
 
     def __init__(self, duties: Mapping[Duty, RunDuty], log: DutyLog) -> None:
         self._duties = duties

@@ -21,8 +21,7 @@ async def turns_of_origin(
 ) -> Mapping[str, tuple[ProjectionRow, Projection] | None]:
     """Return the turns of a round of the origin, by alias. None: a proxy spoke, and the fork asks it again.
 
-    Before the first round of the fork, no turn is asked again. From that round on, turns of people and agents are not
-    asked again.
+    Before the first round of the fork, no turn is asked again; from that round on, only turns of proxies are.
     """
     replaced = {seat.alias for seat in fork.seats if seat.replaced}
     rows = [
@@ -42,8 +41,7 @@ async def turns_of_origin(
 async def observation_of_origin(
     repositories: Repositories, fork: Fork | None, round_number: int
 ) -> tuple[ObservationRow, Observation] | None:
-    """Return the origin's observation of a round before the first round of the fork. None: the fork asks the
-    catalyst."""
+    """Return the origin's observation of a round before the fork's first round. None: the fork asks the catalyst."""
     if fork is None or round_number >= fork.round:
         return None
     rows = [row for row in await repositories.rounds.observations(fork.origin) if row.round == round_number]

@@ -1,5 +1,4 @@
-"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. If that fails, code assembles it from the
-record."""
+"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. Otherwise code assembles it."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class Planning:
     async def _drafted(self, question: Question[PlannerRequest, PlanDraft]) -> tuple[PlanDraft, bool]:
         """Return a draft of the plan, and whether it is the minimal plan from the record.
 
-        Tried in order: the answer or its repair; a JSON block in the text of an unreadable answer; the minimal plan
-        (docs/protocol.md §7.6).
+        Tried in order (docs/protocol.md §7.6): the answer or its repair; a JSON block in its text; the minimal plan.
         """
         try:
             settled = await self._deps.model_calls.ask_and_review(question, PLAN_CHECKS)
@@ -93,8 +91,7 @@ class Planning:
         return draft, False
 
     async def _materials(self, record: Record, process: ProcessRow, readable: Sequence[str]) -> dict[str, Material]:
-        """Return the readable profiles of contributors, by alias, as far as consents and mandates allow. `readable`:
-        aliases."""
+        """Return the contributors' profiles by alias, as far as consents and mandates allow. `readable`: aliases."""
         repositories = self._deps.repositories
         materials: dict[str, Material] = {}
         speakers = [record.participant(alias) for alias in record.contributors() if alias in readable]

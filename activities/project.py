@@ -40,16 +40,14 @@ from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
-"""A turn counts as failed at this attempt of the activity. After a timeout it counts as failed at the second
-(docs/protocol.md §4.7)."""
+"""Attempt of the activity at which a turn is `failed`; after a timeout, the second (docs/protocol.md §4.7)."""
 
 
 @dataclass(frozen=True)
 class _Room:
     """The input of all turns of one step, read once. Erased profiles have no text.
 
-    `readable`: ids of profiles for which a proxy may speak in this process. `origin`: for a fork, the result of
-    `turns_of_origin`.
+    `readable`: ids of profiles for which a proxy may speak here. `origin`: for a fork, the result of `turns_of_origin`.
     """
 
     run: StepRun[EndpointRequest, ProjectionDraft]
@@ -61,16 +59,14 @@ class _Room:
     origin: Mapping[str, tuple[ProjectionRow, Projection] | None]
 
     def owner(self, alias: str) -> str:
-        """Return the owner of the words of a turn. For a demander who takes part without a profile, this is the
-        demander."""
+        """Return the owner of the words of a turn: the demander, if they take part without a profile."""
         profile = self.record.participant(alias).profile
         return profile.profile_id if profile else self.run.process.demander
 
 
 @dataclass(frozen=True)
 class _EndedTurn:
-    """A turn that has ended, with the data of its row. `reason`: the reason of a failure. `names`: names of persons in
-    its items."""
+    """A turn that has ended, with the data of its row. `reason`: of a failure. `names`: persons in its items."""
 
     turn: TurnInput
     projection: Projection
@@ -87,7 +83,7 @@ class Projecting:
     @activity.defn(name=PROJECT.name)
     @parks
     async def project(self, what: ProjectInput) -> ProjectOutput:
-        """Run turns concurrently, write them to the record, and return their outcomes. One failure does not cancel the
+        """Run turns concurrently, write them to the record, return their outcomes. One failure does not cancel the
         others.
 
         A permanent failure of a turn is an outcome. A temporary failure fails the activity. The next attempt finds the
@@ -125,7 +121,7 @@ class Projecting:
         )
 
     async def _turn(self, what: ProjectInput, turn: TurnInput, room: _Room) -> _EndedTurn:
-        """Run one turn without writing it. Raises errors that are to be retried, `OperatorNeeded`, `DayBudgetUsed` and
+        """Run one turn without writing it. Raises retryable errors, `OperatorNeeded`, `DayBudgetUsed` and
         `AnswerPending`."""
         guards: Counter[str] = Counter()
         reason, listed = "", list[str]()
@@ -149,8 +145,7 @@ class Projecting:
     async def _spoken(
         self, what: ProjectInput, turn: TurnInput, room: _Room, guards: Counter[str], listed: list[str]
     ) -> Projection:
-        """Return the words of the proxy, or of the person or their agent. The names that a proxy lists are added to
-        `listed`."""
+        """Return the words of the proxy, the person or their agent. `listed` receives the proxy's list of names."""
         record, fork = room.record, room.run.fork
         if (found_there := room.origin.get(turn.alias)) is not None:
             row, said = found_there
@@ -203,8 +198,7 @@ class Projecting:
         return said.model_copy(update={"items": numbered, "struck": guards["struck"]})
 
     async def _material(self, room: _Room, alias: str) -> tuple[str, Material] | None:
-        """Return the text for which a proxy speaks, and the material of it that the request contains. None if the
-        profile was erased.
+        """Return the text for which a proxy speaks, and its part in the request. None if the profile was erased.
 
         The text of the demander's proxy is the intent followed by the profile.
         """

@@ -13,8 +13,7 @@ from tongyao.protocol.model.process import ProfileRef
 
 
 class RecitedLevel(Protocol):
-    """Progress of the index of a profile: the level that was just indexed (None: nothing was missing), and whether all
-    levels are done."""
+    """Progress of a profile's index: the level just indexed (None: none was missing), and whether all are done."""
 
     @property
     def level(self) -> object: ...

@@ -57,8 +57,7 @@ class RecordSteps:
 
     @activity.defn(name=CONSENT.name)
     async def consent(self, what: ConsentInput) -> ConsentOutput:
-        """Look up the consents of the chosen people for this scene, and whether they are over a quota (docs/protocol.md
-        §3.11)."""
+        """Look up the consents of the chosen people for this scene, and their quotas (docs/protocol.md §3.11)."""
         repositories, quotas = self._repositories, self._deps.consent_quotas
         await write_outbox(repositories, what)
         row = await repositories.processes.get(what.process_id)

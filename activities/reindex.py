@@ -58,8 +58,7 @@ class Reindexing:
 
 
 async def _done(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` while sending heartbeats, and return its result. Errors that only an operator can remove are not
-    retried."""
+    """Await `work` while sending heartbeats. Errors that only an operator can remove are not retried."""
     try:
         async with heartbeats():
             return await work

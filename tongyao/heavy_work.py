@@ -69,13 +69,11 @@ class HeavyWork:
 READINGS: Final = HeavyWork(3, "readings")
 """Jobs on single texts and records: names, sentences, chunks of a long profile, views of a long process."""
 SCENES: Final = HeavyWork(2, "scenes")
-"""Jobs on all people of a scene, which take minutes if profiles are long. Here the scene takes the place of the
-person."""
+"""Jobs on all people of a scene, which take minutes if profiles are long. A job belongs to the scene."""
 
 
 @asynccontextmanager
 async def one_at_a_time(what: str) -> AsyncIterator[None]:
-    """Lock for work that holds much memory between its jobs. Each `what` has one holder at a time. For one event
-    loop."""
+    """Lock for work that holds much memory between its jobs: one holder for each `what`. For one event loop."""
     async with _LOCKS.setdefault(f"{id(asyncio.get_running_loop())}/{what}", asyncio.Lock()):
         yield

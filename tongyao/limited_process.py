@@ -33,8 +33,7 @@ MOST_BYTES: Final = 1024**3
 """Limit of the data of one process, in bytes: its heap and private mappings. Linux only."""
 
 _TRIES: Final = 3
-"""Most attempts of a call whose processes were killed while idle. A process that is killed during work has reached its
-limit."""
+"""Most attempts of a call whose processes were killed while idle. One killed during work has reached its limit."""
 
 
 class LimitReached(Exception):
@@ -74,8 +73,7 @@ async def run(function: Callable[[*Arguments], T], *arguments: *Arguments, secon
 
 
 def _running_pool() -> ProcessPool:
-    """Return the pool of this process. A pool whose processes could not be started, or were killed while idle, is
-    replaced."""
+    """Return the pool of this process. A pool whose processes did not start, or were killed while idle, is replaced."""
     global _pool
     with _lock:
         if _pool is None or not _pool.active:

@@ -33,8 +33,7 @@ class SingleFlight(Generic[T]):
         self._next: dict[Hashable, asyncio.Task[T]] = {}
 
     async def get(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the cached result of `key`, or that of the running work; otherwise start `work`. All waiting callers
-        get its errors."""
+        """Return the cached result of `key`, or that of the running work; otherwise start `work`. Raises as `work`."""
         flight = self._kept.get(key) or self._under_way.get(key)
         if flight is None or time.monotonic() - flight.began_at > self._seconds:
             flight = self._begin(key, work)
@@ -43,8 +42,7 @@ class SingleFlight(Generic[T]):
         return await asyncio.shield(flight.result)
 
     async def get_later(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of work that starts after this call, shared with callers in the meantime. It is never older
-        than the call."""
+        """Return the result of work that starts after this call. All callers until that start share the work."""
         if key not in self._next:
             self._next[key] = asyncio.ensure_future(self._after_this(key, work))
         return await asyncio.shield(self._next[key])

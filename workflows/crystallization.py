@@ -63,8 +63,7 @@ _SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 
 class ShownState:
-    """The data of a process in the Temporal UI. Search attributes are sent when they change; details are always
-    current."""
+    """The data of a process in the Temporal UI. Search attributes are sent when they change, details always."""
 
     def __init__(self) -> None:
         self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}
@@ -138,8 +137,7 @@ class Crystallization(MessageHandlers):
                 self._set_alarm(wake)
 
     async def _wait(self) -> None:
-        """Wait until a message was applied, a step has ended, or the alarm is due. A cancellation is the message
-        `cancel`."""
+        """Wait until a message was applied, a step has ended, or the alarm is due. A cancellation acts as `cancel`."""
         try:
             await workflow.wait_condition(
                 lambda: (
@@ -206,8 +204,7 @@ class Crystallization(MessageHandlers):
         machine.finish(self.state, key, ended, workflow.now())
 
     def _set_alarm(self, at: datetime) -> None:
-        """Wake at `at`. An alarm that is set for an earlier time is kept, because an additional wake changes
-        nothing."""
+        """Wake at `at`. An alarm for an earlier time is kept, because an additional wake changes nothing."""
         if self._alarm is not None:
             if self._alarm_at <= at:
                 return
@@ -244,12 +241,10 @@ class Crystallization(MessageHandlers):
 
 
 def _rules_of_this_run(carried: int) -> int:
-    """Return the newest rules of the build that ran the first workflow task of this run, also during a replay by a
-    newer build.
+    """Return the newest rules of the build that ran the first workflow task of this run, also in a replay by another.
 
     A marker in history names them (`logic-2`, …). The first rules have no marker. `carried`: the rules of the run
-    before. Raises `RuntimeError` if this build does not know them. The workflow task then fails until another worker
-    takes it.
+    before. Raises `RuntimeError`, which fails the workflow task until another worker takes it, for unknown rules.
     """
     if carried > LOGIC:
         raise RuntimeError(f"the process follows rules {carried}, and this build knows rules up to {LOGIC}")

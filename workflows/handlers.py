@@ -56,8 +56,7 @@ UNKNOWN: Final = "unknown"
 
 
 class MessageHandlers:
-    """Message handlers that change the state and return at once. The workflow sets `state` before the first message
-    arrives."""
+    """Message handlers that change the state and return at once. The workflow sets `state` before any message."""
 
     state: State
     changed: bool
@@ -65,8 +64,7 @@ class MessageHandlers:
     updates: int
 
     def _refuse(self, message: m.Message) -> None:
-        """Raise the refusal of a message, with its verdict. Does nothing if the message may be applied, or was applied
-        before."""
+        """Raise the refusal of a message, with its verdict, unless it may be applied or was applied before."""
         key = self.state.start.signal_key
         if key and not _message_is_signed(key, self.state.process_id, message):
             raise ApplicationError(
@@ -79,8 +77,7 @@ class MessageHandlers:
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
     def _apply(self, message: m.Message) -> Verdict:
-        """Apply a message that its validator accepted. The rules are not checked again, because history contains the
-        acceptance."""
+        """Apply a message that its validator accepted. The rules are not checked again, so that replays agree."""
         self.updates += 1
         self.heard_at = workflow.info().get_current_history_length()
         if machine.repeated(self.state, message):
@@ -174,8 +171,7 @@ def _strings(value: JsonValue) -> str:
 
 
 def _only(payloads: Sequence[RawValue]) -> Payload:
-    """Return the single JSON object of a signal. Raises `ValueError` for anything else, and the errors of the payload
-    converter."""
+    """Return the single JSON object of a signal. Raises `ValueError`, and the errors of the payload converter."""
     [raw] = payloads
     payload = workflow.payload_converter().from_payload(raw.payload)
     if not isinstance(payload, dict):
@@ -189,8 +185,7 @@ def _message_is_signed(public_key: str, process_id: str, message: m.Message) -> 
 
 
 def _signature_of_signal(public_key: str, process_id: str, kind: str, payload: Payload) -> SignalSignature | None:
-    """Return the signature of a signal if it is valid for this process, kind and payload; otherwise None. Expiry is not
-    checked."""
+    """Return the signature of a signal if it is valid for process, kind and payload, or None. Ignores expiry."""
     try:
         signed = SignalSignature.model_validate(payload.get(SIGNED))
         data = signal_bytes(process_id, kind, payload, signed.nonce, signed.expires)

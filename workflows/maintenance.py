@@ -1,5 +1,4 @@
-"""Runs one duty of maintenance (docs/operations.md §11). The duty's schedule starts the workflow, which runs one step
-and ends."""
+"""Runs one duty of maintenance (docs/operations.md §11). Its schedule starts this workflow, which runs one step."""
 
 from __future__ import annotations
 

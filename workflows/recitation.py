@@ -1,5 +1,4 @@
-"""Builds the Highway index of one profile version in the background, level by level. A retry continues where the last
-attempt stopped."""
+"""Builds the Highway index of a profile version, level by level. A retry continues where an attempt stopped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Builds a new index of a scene in the background: opens it, fills it in batches, makes it live. Continues after an
-interruption."""
+"""Builds a new index of a scene in the background: opens it, fills it in batches, makes it live. Can be resumed."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn(name=REINDEX)
 class Reindex:
-    """Start it with the id `ReindexInput.workflow_id`. The progress is in the records, so a new run continues from
-    it."""
+    """Start it with the id `ReindexInput.workflow_id`. The progress is in the records, so a new run continues."""
 
     def __init__(self) -> None:
         self._progress = ReindexProgress()

@@ -117,8 +117,7 @@ def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> S
 
 
 async def start_child(child: ProcessInput) -> None:
-    """Start the workflow of an announced child. If it runs or has ended, an earlier attempt, the sweep, or a run before
-    a reset started it."""
+    """Start the workflow of an announced child, unless an earlier attempt, the sweep, or an earlier run started it."""
     try:
         await workflow.start_child_workflow(
             CRYSTALLIZATION,

@@ -30,8 +30,7 @@ class SpendingLimits:
         self._payers: dict[str, str | None] = {}
 
     async def set_for(self, what: ActivityInput, row: StepRow) -> None:
-        """Open the budget of a tree, or set its limits to the demander's last values. `row`: the stored row of the
-        process."""
+        """Open the budget of a tree, or set its limits to the demander's last values. `row`: the process as stored."""
         wanted = (what.token_budget, what.cost_budget)
         if wanted == (None, None) or (row.has_budget and (row.limit_tokens, row.limit_cost) == wanted):
             return
@@ -40,8 +39,7 @@ class SpendingLimits:
         await self._budgets.set_limits(what.process_id, tokens=what.token_budget, cost=what.cost_budget)
 
     async def check_day(self, process_id: str) -> None:
-        """Raises `DayBudgetUsed` if the day budget of the installation, or of the person who pays for the process, is
-        used up."""
+        """Raises `DayBudgetUsed` if the day budget of the installation, or of the person who pays, is used up."""
         if self._day is None:
             return
         person = await self._payer(process_id)
@@ -50,8 +48,7 @@ class SpendingLimits:
             raise DayBudgetUsed(f"the day budget of the {over} is used up: calls are made again tomorrow (UTC)")
 
     async def _payer(self, process_id: str) -> str | None:
-        """Return the person who started the tree, or None if it was started on the machine. The person of a budget
-        never changes."""
+        """Return the person who started the tree; None if it was started on the machine. This person never changes."""
         if process_id not in self._payers:
             budget = await self._budgets.of_process(process_id)
             if budget is None:
@@ -62,8 +59,7 @@ class SpendingLimits:
         return self._payers[process_id]
 
     async def _used_today(self, person: str) -> UsedToday:
-        """Return the use of the day, at most `FRESH_SECONDS` old. The query sums all calls of the day, which is too
-        slow for each call."""
+        """Return the use of the day, at most `FRESH_SECONDS` old. A sum over the day is too slow for each call."""
         now = time.monotonic()
         at, used = self._seen.get(person, (float("-inf"), UsedToday()))
         if now - at > FRESH_SECONDS:

@@ -98,8 +98,7 @@ SLOT_AGAIN_SECONDS: Final = 5.0
 
 
 MakeEngines = Callable[[str, Mapping[str, str]], Mapping[str, Engine]]
-"""Takes the name of an engine (empty: the installation's engine) and models by step. Returns the engine of each
-step."""
+"""Takes the name of an engine (empty: the installation's) and models by step. Returns the engine of each step."""
 
 
 class Slots(Protocol):
@@ -172,8 +171,7 @@ class ModelCalls:
         checks: Checks[DraftT, RequestT],
         guards: Counter[str] | None = None,
     ) -> Settled[DraftT]:
-        """Ask, check the answer, send the complaints back once, merge, check again, and strike the parts that are still
-        wrong.
+        """Ask, check the answer, send the complaints back once, merge, check again, and strike remaining faults.
 
         The repair of an unreadable first answer is the only repair. If the second call fails, the first answer is
         struck. Raises the errors of `ask`. `guards` counts `reasked` (complaints that were sent back), `struck`, each
@@ -201,8 +199,7 @@ class ModelCalls:
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
         """Like `call`, but sends an unreadable answer back once. The second value states whether this repair was used.
 
-        If another worker settled the repair before it died, the settled repair is returned and the first question is
-        not asked again.
+        If another worker settled the repair before it died, it is returned and the first question is not asked again.
         """
         try:
             return await self._call(question, None, UNREADABLE)
@@ -211,8 +208,8 @@ class ModelCalls:
             return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
 
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
-        """Return the settled answer for the key of the question (with `reask`: for the key of its repair). Calls the
-        engine if there is none.
+        """Return the settled answer for the key of the question or its repair (`reask`). Calls the engine if there is
+        none.
 
         An answer to another input does not count. The input differs after a change of a mandate or a reset of the
         workflow. Raises the errors of `tongyao.llm.errors`. The ledger keeps each failed attempt with its reason.
@@ -223,8 +220,7 @@ class ModelCalls:
     async def _call(
         self, question: Question[RequestT, DraftT], reask: Reask | None, repair: Reask | None = None
     ) -> tuple[Settled[DraftT], bool]:
-        """Like `call`, but also accepts a stored answer to `repair`. The second value states whether the answer is that
-        repair."""
+        """Like `call`, but also accepts a stored answer to `repair`. The second value: whether it is that repair."""
         step, seconds = question.step, question.seconds
         key = _key(question, reask)
         engine = question.engine or self.engine(step.name)
@@ -285,8 +281,7 @@ class ModelCalls:
     async def _taken(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
     ) -> SettledCall | None:
-        """Copy the answer of a fork's origin to the same question under the fork's key, without cost. None if the
-        origin has none."""
+        """Copy the answer of a fork's origin to the same question, without cost. None if the origin has none."""
         engine, prompt = question.engine or self.engine(question.step.name), self._prompt(question)
         hashes = [_input_hash(question, one) for one in (reask, *((repair,) if repair is not None else ()))]
         model = engine.model_for(question.step.name)
@@ -367,8 +362,7 @@ class ModelCalls:
             await asyncio.sleep(POLL_SECONDS)
 
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
-        """Return the highest possible cost of one call. Steps before the conclusion of a process also keep enough for a
-        plan."""
+        """Return the highest cost of one call. Steps before the conclusion of a process also keep enough for a plan."""
         step, units, request_json = question.step, question.step.units(question.request), question.request_json
         bound = (question.engine or self.engine(step.name)).bound(step.name, request_json, units)
         plan = steps.PLAN.name
@@ -404,8 +398,7 @@ class StepRun(Generic[RequestT, DraftT]):
     def question(
         self, request: RequestT, *, owner: str = "", round: int = 0, alias: str = "", revision: int = 1
     ) -> Question[RequestT, DraftT]:
-        """Return a question of this run. `owner`: by default the process. `round`, `alias` and `revision` are parts of
-        the key."""
+        """Return a question of this run. `owner`: by default the process. The other arguments are parts of the key."""
         return Question(
             step=self.step,
             key=CallKey(self.process.id, self.step.name, round=round, alias=alias, revision=revision),
@@ -491,8 +484,7 @@ def _raise(error: EngineError) -> NoReturn:
 
 
 _OF_THE_TABLE: Final = frozenset({steps.OBSERVE.name, steps.PLAN.name, steps.DELIVER.name})
-"""Steps with requests that contain the words of all participants. A request of any other step contains one person's
-profile."""
+"""Steps whose requests contain the words of all participants. Other requests contain one person's profile."""
 
 
 def _pending(question: Question[RequestT, DraftT], call_id: str) -> AnswerPending:
@@ -509,8 +501,7 @@ def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[
 
 
 def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:
-    """Hash the input of a call. Of a repair of an unreadable answer only a constant is hashed, because the text of that
-    answer is not kept."""
+    """Hash the input of a call. For an unreadable answer only a constant is hashed, because its text is not kept."""
     complaints = () if reask is None else (UNREADABLE_MARK,) if reask.unreadable else reask.complaints
     digest = hashlib.sha256(question.request_json.encode())
     for part in (question.prompt_override or "", *complaints):

@@ -1,5 +1,4 @@
-"""Prompts of a scene that replace the included ones (docs/models.md §2). They are stored with a process when it
-starts."""
+"""A scene's own prompts, which replace the included ones (docs/models.md §2). A process stores them at its start."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ async def freeze(repositories: Repositories, process_id: str, scene: str, langua
 
 
 async def override(repositories: Repositories, process: StepRow, step: str) -> str | None:
-    """Return the scene's prompt for `step`, or None. After the start it is the frozen prompt, before the start the
-    current one."""
+    """Return the scene's prompt for `step`, or None. Before the start it is the current one, then the frozen."""
     if "*" in process.manifest:
         frozen = process.manifest.get(PROMPTS, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None
@@ -39,8 +37,7 @@ async def override(repositories: Repositories, process: StepRow, step: str) -> s
 
 
 async def _of_scene(repositories: Repositories, scene: str, language: Language) -> dict[str, str]:
-    """Return prompts by step for one language, from `{"prompts": {"observe": {"zh": …, "en": …}}}` in the settings of a
-    scene."""
+    """Return prompts by step for one language, from a scene's `{"prompts": {"observe": {"zh": …, "en": …}}}`."""
     try:
         said = (await repositories.scenes.get(scene)).settings.get("prompts", {}) if scene else {}
     except SceneUnknown:

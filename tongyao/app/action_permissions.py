@@ -109,8 +109,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
 }
 
 ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS, Action.FORK})
-"""Actions that an operator may take for somebody else on the machine's command line, but not over the network. The
-person is told."""
+"""Actions of an operator for somebody else, only on the machine's command line. The person is told."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})

@@ -1,5 +1,4 @@
-"""Authorization: determines the role of a caller in a process or for a profile, and checks it against the table of
-permissions.
+"""Authorization: determines a caller's role in a process or for a profile, and checks it against the permissions.
 
 `gateway/access/authentication.py` turns a token into a caller.
 """
@@ -56,8 +55,7 @@ ANONYMOUS: Final = Caller()
 
 @dataclass(frozen=True)
 class ProcessAccess:
-    """A caller's role in one process. `person`: the owner of the texts that the caller sends; empty for operators, who
-    have a `login`.
+    """A caller's role in one process. `person`: the owner of the sent texts; empty for operators, who have a `login`.
 
     `author_id` identifies the author of messages across processes, and is the scope of idempotency keys. `caller`: the
     caller whose credential is checked again at a write. A person's own agent has none.
@@ -109,8 +107,7 @@ async def authorize_in_process(
 ) -> ProcessAccess:
     """Return the caller's access to a process if their role in it permits the action.
 
-    Raises `NotFound` both if the process does not exist and if the caller is not in it, so its existence is not
-    revealed.
+    Raises `NotFound` for an unknown process and for one without the caller, so its existence is not revealed.
     """
     return await authorize_in_row(repositories, caller, await _row(repositories, caller, process_id), action)
 
@@ -183,8 +180,7 @@ def invited_author(person: str) -> str:
 
 
 def authorize_for_profile(caller: Caller, profile_id: str, action: Action) -> None:
-    """Raises unless the caller may do this to a profile. Raises `NotFound` both for other people's profiles and for
-    unknown ones."""
+    """Raises unless the caller may do this to a profile. Raises `NotFound` for other people's and unknown profiles."""
     if caller.role is Role.PERSON and caller.person == profile_id:
         permit(caller, action, Role.OWNER)
     elif caller.operator or caller.anonymous or caller.person == profile_id:

@@ -71,8 +71,7 @@ class CallSummary(Value):
 
 
 class CallRequest(CallSummary):
-    """A call that you lease until `leased_until`, with its request. `answer_schema`: the schema of the JSON object that
-    answers it."""
+    """A call that you lease until `leased_until`, with its request. `answer_schema`: JSON schema of the answer."""
 
     leased_until: datetime
     instructions: str
@@ -92,8 +91,7 @@ class CallRequest(CallSummary):
 
 
 class NextCall(Value):
-    """The next call, or None, with the number of other waiting calls and the number of those that may not be shown to
-    you."""
+    """The next call, or None, with the number of other waiting calls and of calls that may not be shown to you."""
 
     call: CallRequest | None = None
     waiting: int = Field(description="Other calls that wait for you.")
@@ -103,8 +101,7 @@ class NextCall(Value):
 
 
 class CallReceipt(Value):
-    """The receipt of an answer. `repeated`: the same answer was already stored. `waiting`: other calls that wait for
-    you."""
+    """The receipt of an answer. `repeated`: it was already stored. `waiting`: other calls that wait for you."""
 
     id: str
     step: str
@@ -113,8 +110,7 @@ class CallReceipt(Value):
 
 
 async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | None = None) -> list[CallSummary]:
-    """Return the waiting calls that the caller's credential covers, oldest first, without their requests. Raises
-    `Problem`."""
+    """Return the waiting calls within the caller's credential, oldest first, without requests. Raises `Problem`."""
     answerer = _answerer(caller)
     rows = await context.repositories.waiting_calls.waiting(answerer, _filter(caller, which or WhichCalls()))
     return [_summary(row) for row in rows]
@@ -123,8 +119,7 @@ async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | No
 async def next_call(
     context: AppContext, caller: Caller, body: NextCallBody, *, wait_seconds: float | None = None
 ) -> NextCall:
-    """Lease the next call to the caller: the call that they already lease, or else the oldest that may be shown to
-    them.
+    """Lease the next call to the caller: the one they already lease, or else the oldest that may be shown to them.
 
     A repeated request is safe: it returns the same call until the call is answered, given back, or its lease has ended.
     `wait_seconds` replaces the value of the body. Raises `Problem`.
@@ -222,8 +217,7 @@ def _answers(context: AppContext) -> CallAnswers:
 
 
 def _filter(caller: Caller, which: WhichCalls) -> CallFilter:
-    """Return the caller's filter, limited to the calls that their credential covers. Raises `NotFound` for other
-    calls."""
+    """Return the caller's filter, limited to the calls of their credential. Raises `NotFound` for other calls."""
     limits = {"process_id": caller.process_id, "step": caller.step, "alias": caller.alias}
     asked = {"process_id": which.process_id or "", "step": which.step or "", "alias": which.alias or ""}
     if any(limit and asked[name] not in ("", limit) for name, limit in limits.items()):

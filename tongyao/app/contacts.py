@@ -26,8 +26,7 @@ class ContactGiven(Body):
 async def give_contact(context: AppContext, caller: Caller, process_id: str, body: ContactGiven) -> None:
     """Store the caller's contact for the people who commit, in place of an earlier one.
 
-    After the caller has committed, the demander and others who committed can read it. Raises `NotFound` without a plan,
-    `NotAllowed`, `QuotaReached`.
+    Only the demander and people who commit read it. Raises `NotFound` without a plan, `NotAllowed`, `QuotaReached`.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_CONTACT)
     if await context.repositories.plans.latest(process_id) is None:

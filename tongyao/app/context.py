@@ -118,8 +118,7 @@ class GatewayOptions(BaseModel):
 
 
 class Ceilings(BaseModel):
-    """The settings `TONGYAO_MOST__…`: limits of the values that a person may set for a process. They do not apply to
-    commands on the machine."""
+    """The settings `TONGYAO_MOST__…`: limits for process settings. Commands on the machine are not limited."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -212,8 +211,7 @@ RequestRecitation = Callable[[str, int], Awaitable[None]]
 
 
 class IntentReader(Protocol):
-    """The engine that formulates intents, called before a process exists. Its use counts towards the person's day
-    budget."""
+    """The engine that formulates intents, called before a start. Its use counts for the person's day budget."""
 
     def most(self, request: FormulationRequest) -> Decimal:
         """Return the highest cost of a reading in US dollars."""
@@ -224,8 +222,7 @@ class IntentReader(Protocol):
         ...
 
     def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
-        """Like `read`, for a profile without an intent. `barriers` has questions, `quotes` their passages. Raises
-        `Unavailable`."""
+        """Like `read`, for a profile alone. `barriers` has questions, `quotes` their passages. Raises `Unavailable`."""
         ...
 
 
@@ -254,8 +251,7 @@ class OpenIDFlow:
 
 @dataclass(frozen=True)
 class OpenIDAccount:
-    """An account at the OpenID provider. `shown`: the name that its owner knows. `operator`: whether it is in the group
-    of operators."""
+    """An account at the OpenID provider. `shown`: its name. `operator`: it is in the operators' group."""
 
     subject: str
     shown: str
@@ -263,8 +259,7 @@ class OpenIDAccount:
 
 
 class OpenIDProvider(Protocol):
-    """The OpenID provider of the settings. `label`: its display name. `operator_hours`: longest session of an operator,
-    in hours."""
+    """The OpenID provider of the settings. `label`: display name. `operator_hours`: longest session of an operator."""
 
     issuer: str
     label: str
@@ -275,8 +270,7 @@ class OpenIDProvider(Protocol):
         ...
 
     async def account(self, flow: OpenIDFlow, answer: str) -> OpenIDAccount:
-        """Return the account that signed in. `answer`: the query string of the redirect. Raises `Unavailable`,
-        `NotSignedIn`."""
+        """Return the account. `answer`: query string of the redirect. Raises `Unavailable`, `NotSignedIn`."""
         ...
 
 
@@ -285,16 +279,13 @@ class AppContext:
     """The first argument of every use case. Without `people_search`, people can be listed but not searched.
 
     - `process_defaults`: default settings of new processes. `day_budgets`: the use of model calls per day.
-    - `remember`: whether the Highway remembers processes. `intent_reader`: None if the engine of formulations is free
-      or unknown.
+    - `remember`: whether the Highway remembers processes. `intent_reader`: None if its engine is free or unknown.
     - `notifiers`: by kind of channel. `profile_sources`: the clients of people's own agents, by kind of platform.
-    - `signer`: signs the messages of the relay. With None, or with `temporal_authenticated`, new processes accept
-      unsigned messages.
+    - `signer`: signs relayed messages. With None or `temporal_authenticated`, new processes accept unsigned messages.
     - `call_answers`: None if no calls are answered here. `delegates`: whether any model call is answered from outside.
     - `models_cost`: whether any step calls a paid service. `fair_by`: the unit among which workers are shared evenly.
     - `public_url`, `gateway_host`, `behind_proxy`: the settings; the gateway answers only to their host names.
-    - `temporal_ui`: URL of the list of workflows in Temporal's Web UI; empty if unknown. `openid`: None if OpenID
-      Connect is off.
+    - `temporal_ui`: URL of the workflows in Temporal's Web UI, or empty. `openid`: None if OpenID Connect is off.
     """
 
     repositories: Repositories
@@ -333,8 +324,7 @@ class AppContext:
 
     @cached_property
     def states(self) -> SingleFlight[State]:
-        """Cached states of open processes, by id, run and transition, so many readers query a workflow once. A state
-        contains no texts."""
+        """Cached states of open processes, so many readers query a workflow once. They contain no texts."""
         return SingleFlight(keep=200, seconds=2.0)
 
     @cached_property
@@ -350,6 +340,6 @@ class AppContext:
         return self.gateway_host in LOOPBACK and not self.behind_proxy
 
     async def signal_key(self) -> str:
-        """Return the public key with which new processes verify messages and signals; empty if they accept unsigned
-        ones."""
+        """Return the public key by which new processes verify messages and signals; empty if unsigned ones are
+        accepted."""
         return "" if self.signer is None or self.temporal_authenticated else await self.signer.public_key()

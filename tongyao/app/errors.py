@@ -1,7 +1,6 @@
 """Errors of the use cases. Each has a code (a fixed word) and a message that states the fault and the remedy.
 
-The CLI prints them, the API returns them as problem details (`gateway/problems.py`), and MCP returns them as tool
-errors.
+The CLI prints them, the API returns problem details (`gateway/problems.py`), and MCP returns tool errors.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ ADD_PEOPLE: Final = (
 
 
 def places_of(error: BaseException) -> list[str]:
-    """Return the last four code locations of an error, such as `folder/file.py:12`, for a log. They contain no values
-    and no texts of people."""
+    """Return the last four code locations of an error, such as `folder/file.py:12`, for a log, without values."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     return [f"{'/'.join(frame.filename.split('/')[-3:])}:{frame.lineno}" for frame in frames]
 
@@ -162,8 +160,7 @@ def validated(model: type[ModelT] | TypeAdapter[ModelT], given: object) -> Model
 
 
 def not_valid(error: ValidationError) -> BadInput:
-    """Return a `BadInput` for input that its pydantic model rejects. It states places and reasons, and does not repeat
-    the input."""
+    """Return a `BadInput` for input that its pydantic model rejects, with places and reasons, without the input."""
     wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors(include_url=False)]
     message = "; ".join(f"{fault['where']}: {fault['why']}" if fault["where"] else fault["why"] for fault in wrong[:3])
     return BadInput("not_valid", message, field=wrong[0]["where"])

@@ -1,5 +1,4 @@
-"""Feedback of a person of the process on the result of a plan, also long after the end of the process
-(docs/plans.md)."""
+"""Feedback of a party on the result of a plan, also long after the end of the process (docs/plans.md)."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ MOST_CHARS: Final = 100_000
 
 
 class FeedbackGiven(Body):
-    """`revision`: of the plan, by default the latest. `to_profile`: whether `text` is also added to the author's
-    profile."""
+    """`revision`: of the plan, by default the latest. `to_profile`: also add `text` to the author's profile."""
 
     usefulness: int | None = Field(default=None, ge=1, le=5)
     outcome: Result | None = None
@@ -89,8 +87,7 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
-    """Store the shared text of the feedback. Texts that look like names become `[…]` in it. They are not hidden in
-    other texts."""
+    """Store the shared text of the feedback. Texts that look like names become `[…]` in it, and nowhere else."""
     new = NewText(row.text_id or "", row.person, "feedback", words)
     process = await context.repositories.processes.get(process_id)
     await context.repositories.shared.put(process, [new], aliases={new.id: row.alias})
@@ -99,8 +96,7 @@ async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: 
 async def give_own_feedback(
     context: AppContext, caller: Caller, process_id: str, body: FeedbackGiven
 ) -> FeedbackReceipt:
-    """Like `give_feedback`, by a party about their own process. A token for one process cannot add text to a
-    profile."""
+    """Like `give_feedback`, by a party for themselves. A token for one process cannot add text to a profile."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.GIVE_FEEDBACK)
     if body.to_profile and caller.role is not Role.PERSON:
         raise NotAllowed("this token is for one process: use a token of the person to add words to their profile")
@@ -108,8 +104,7 @@ async def give_own_feedback(
 
 
 async def _add_to_profile(context: AppContext, caller: Caller, process_id: str, row: FeedbackRow) -> tuple[str, int]:
-    """Add the author's text to their profile as a new version, unless the profile contains it. Returns profile id and
-    version."""
+    """Add the author's text to their profile as a new version, unless it is in it. Returns profile id and version."""
     repositories = context.repositories
     seats = {seat.alias: seat.person for seat in await repositories.seats.seats(process_id)}
     person = seats.get(row.alias) or (await repositories.processes.get(process_id)).demander

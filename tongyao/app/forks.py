@@ -158,8 +158,7 @@ async def _seats(
     local: LocalChanges,
     left: Mapping[str, tuple[int, bool]],
 ) -> tuple[tuple[ForkSeat, ...], tuple[str, ...]]:
-    """Return the seats of the fork, and the aliases of people who are left out. Raises `BadInput` for aliases that the
-    origin does not have."""
+    """Return the seats of the fork, and the aliases that are left out. Raises `BadInput` for unknown aliases."""
     repositories = context.repositories
     rows = await repositories.seats.seats(origin.id)
     aliases = {row.alias for row in rows} - {DEMANDER}

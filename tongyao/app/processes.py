@@ -32,8 +32,7 @@ SOON_READ: Final = 30_000
 
 
 class WaitsFor(Value):
-    """An open ask to a person (`alias`) or to an operator (empty alias). `round`: the round, or the revision of the
-    plan.
+    """An open ask to a person (`alias`) or an operator (empty alias). `round`: the round, or the plan's revision.
 
     `id`: the id by which messages name the ask. `en`, `zh`: the question as a sentence.
     """
@@ -105,11 +104,9 @@ async def list_processes(
     limit: int = 50,
     cursor: str | None = None,
 ) -> ProcessList:
-    """Return the caller's processes in this role, newest first. Operators get all processes; a participant's token gets
-    its one.
+    """Return the caller's processes in this role, newest first. Operators get all; a participant's token gets its one.
 
-    `origin`: only forks of this process. `person` is for operators, because it reveals who takes part. Raises
-    `NotAllowed`.
+    `origin`: only its forks. `person` is for operators, because it reveals who takes part. Raises `NotAllowed`.
     """
     permit(caller, Action.LIST_PROCESSES)
     repositories = context.repositories
@@ -134,8 +131,7 @@ def _in_utc(at: datetime | None) -> datetime | None:
 
 
 async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
-    """Return the summary of a process, with the names of outside answerers of its model calls, which all parties may
-    read."""
+    """Return the summary of a process, with the names of outside answerers of model calls, for all parties."""
     names = await _answerers(context, access.process.id)
     return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names})
 
@@ -232,8 +228,7 @@ async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
 
 
 async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
-    """Return the party's words in the open round. They are in the record only after the gate closed; until then they
-    are in a message."""
+    """Return the party's words in the open round. Until the gate closes, they are in a message, not in the record."""
     taken = any(turn.round == view.round for turn in view.own or ())
     if view.phase is not Phase.CRYSTALLIZING or taken or view.left:
         return None
@@ -244,8 +239,7 @@ async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
 
 
 async def view_of(record: Record, *, role: PartyRole, alias: str, person: str) -> PartyView:
-    """Like `read_access.for_party`. Views of long texts take seconds, so a thread makes them, one at a time per
-    person."""
+    """Like `read_access.for_party`. Views of long texts take seconds, so a thread makes them, one per person."""
     make = partial(read_access.for_party, record, role=role, alias=alias)
     if _words_in(record) <= SOON_READ:
         return make()

@@ -32,8 +32,7 @@ async def check_open_processes(context: AppContext, caller: Caller, demander: st
 
 
 async def check_chosen(context: AppContext, caller: Caller, demander: str, choices: Iterable[Choice]) -> None:
-    """Limit how often one person is chosen as `human` or `agent`, so that their inbox is not flooded. Raises
-    `QuotaReached`."""
+    """Limit how often a person is chosen as `human` or `agent`, to protect their inbox. Raises `QuotaReached`."""
     by_hand = [choice.profile_id for choice in choices if choice.endpoint is not EndpointKind.PROXY]
     if caller.on_the_machine or not by_hand:
         return

@@ -71,8 +71,7 @@ class KeepLookingBody(Body):
 
 
 class StandingView(Value):
-    """Your standing tension. `tension`: as others may read it. `process_id`: its process. `child`: the process that
-    took it up."""
+    """Your standing tension. `tension`: as others read it. `process_id`: of origin. `child`: took it up."""
 
     id: str
     process_id: str
@@ -87,8 +86,7 @@ class StandingView(Value):
 
 
 class AnswerableView(Value):
-    """A standing tension that matches your profile, without its demander. `sentence`: your sentence nearest to `part`
-    of the tension."""
+    """A standing tension that matches your profile. `sentence`: your sentence nearest to `part` of the tension."""
 
     id: str
     scene: str
@@ -108,8 +106,7 @@ class StandingList(Value):
 async def in_words_that_may_leave(
     repositories: Repositories, row: ProcessRow, residual: Residual | None, now: datetime
 ) -> StandingTension | None:
-    """Return a residual as a standing tension, or the process's own tension if an owner of a cited item does not allow
-    it.
+    """Return a residual as a standing tension, or the process's own tension if the owner of an item does not allow it.
 
     Words from a closed room do not leave it without consent. None if the tension was never confirmed.
     """
@@ -149,8 +146,7 @@ async def _owners(repositories: Repositories, row: ProcessRow, residual: Residua
 
 
 async def _all_allow(repositories: Repositories, scene: str, people: Sequence[str]) -> bool:
-    """Whether all these people allow their proxy in this scene, so that the scene may read words that were said for
-    them."""
+    """Whether all these people allow their proxy in this scene, so that the scene may read words said for them."""
     known = await repositories.consents.standing(people, scene) if people else {}
     return all(person in known and known[person].consent is Consent.ALLOW for person in people)
 
@@ -164,8 +160,7 @@ async def waiting_in(repositories: Repositories, scene: str, now: datetime) -> l
 
 
 async def words_of(repositories: Repositories, rows: Sequence[StandingTension]) -> dict[str, Tension]:
-    """Return the tensions by id of the standing tension. Their lineage is removed, because the process id would show
-    that two belong together."""
+    """Return the tensions by id, without lineage, because a process id would show that two belong together."""
     texts = await repositories.texts.get_many([], known=[row.text_id for row in rows])
     return {
         row.id: Tension.model_validate_json(words).model_copy(update={"lineage": None})
@@ -178,8 +173,7 @@ async def words_of(repositories: Repositories, rows: Sequence[StandingTension]) 
 
 
 async def read_standing(context: AppContext, caller: Caller) -> StandingList:
-    """Return the caller's own standing tensions, and those of their scene that match their profile. No other profile
-    has an influence."""
+    """Return the caller's own standing tensions, and others of their scene that match their profile alone."""
     permit(caller, Action.READ_STANDING)
     repositories, search = context.repositories, context.people_search
     own = [await _view(repositories, row) for row in await repositories.standing.of_demander(caller.person)]
@@ -373,8 +367,8 @@ async def _found_so_far(
 
 
 async def _begin(context: AppContext, access: ProcessAccess, standing: StandingTension, named: Sequence[str]) -> str:
-    """Start the child of a residual. For the process's own tension, or if the tree has no room for a child, start a
-    separate process."""
+    """Start the child of a residual. For the process's own tension, or without room for a child, start a new
+    process."""
     repositories, row = context.repositories, access.process
     if standing.residual != OWN_TENSION:
         people = tuple(Choice(profile_id=person) for person in named)

@@ -1,5 +1,4 @@
-"""Starts processes (docs/protocol.md §3.1). All input is checked first. Then the row is written and the workflow is
-started."""
+"""Starts processes (docs/protocol.md §3.1): checks all input, then writes the row, then starts the workflow."""
 
 from __future__ import annotations
 
@@ -69,13 +68,11 @@ _MAX_SECONDS: Final = 366 * 24 * 3600
 _MAX_NUMBER: Final = 10**12
 _ON_THE_MACHINE_ONLY: Final = frozenset({"proxy_seconds", "aliases_as_named"})
 _NOT_SETTABLE: Final = frozenset({"strategy"})
-"""`strategy` in the settings is the id of a text. Callers send the text itself, so that nobody can name another
-person's text."""
+"""`strategy` in the settings is the id of a text. Callers send a text, so nobody can name another person's text."""
 
 
 class StartProcessBody(Body):
-    """Start of a process: your intent in one or a few sentences, with the people to ask, or the scene in which to find
-    them."""
+    """Start of a process: your intent in one or a few sentences, with the people to ask, or the scene to search."""
 
     intent: str = Field(min_length=1, max_length=MAX_INTENT_CHARS)
     scene: Id | None = None
@@ -159,8 +156,7 @@ async def _announce(
 
 
 async def open_budget(context: AppContext, caller: Caller, start: ProcessInput) -> None:
-    """Open the budget of a process that the caller starts. It counts towards the demander's day unless it is started on
-    the machine."""
+    """Open the budget of a process. It counts towards the demander's day unless it is started on the machine."""
     person, settings = None if caller.on_the_machine else start.demander, start.settings
     await context.repositories.budgets.open(
         start.process_id, tokens=settings.token_budget, cost=settings.cost_budget, person=person
@@ -269,7 +265,7 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
 def settings_of(
     context: AppContext, caller: Caller, given: Mapping[str, Any], usual: Mapping[str, Any]
 ) -> ProcessSettings:
-    """Return the settings `usual` with those in `given`, and with budgets unless the caller is on the machine. Raises
+    """Return `usual` settings with those in `given`, and with budgets if started over the network. Raises
     `BadInput`."""
     unknown = sorted(set(given) - set(ProcessSettings.model_fields))
     if unknown:
@@ -318,8 +314,7 @@ def _fill_budgets(context: AppContext, values: dict[str, Any]) -> None:
 
 
 def _check_ceiling(context: AppContext, name: str, value: object) -> None:
-    """Refuse settings that are permitted only on the machine's command line, and values above the installation's limit.
-    Raises `BadInput`."""
+    """Refuse settings that only the machine's command line may set, and values above a limit. Raises `BadInput`."""
     if name in _ON_THE_MACHINE_ONLY:
         raise BadInput("not_settable", f"{name} is set for the whole installation: leave it out", field=name)
     check_ceiling(context, name, value, field=name)
@@ -337,8 +332,7 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
-    """Raises `BadInput` or `NotFound` unless the intent is not empty, and the participants or the scene can form a
-    process."""
+    """Raises `BadInput` or `NotFound` unless there is an intent, and the participants or the scene suffice."""
     refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")

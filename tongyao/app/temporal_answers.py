@@ -14,8 +14,7 @@ T = TypeVar("T")
 
 
 async def if_known(asked: Awaitable[T]) -> T | None:
-    """Return the answer; None if the server does not know the workflow, or its history has expired. Raises
-    `RPCError`."""
+    """Return the answer; None if the server does not know the workflow, or its history expired. Raises `RPCError`."""
     try:
         return await asked
     except RPCError as error:
@@ -25,8 +24,7 @@ async def if_known(asked: Awaitable[T]) -> T | None:
 
 
 async def delete_history(client: Client, workflow_id: str, run_id: str = "") -> None:
-    """Request the deletion of a history, which the server executes later. An unknown workflow is ignored. Raises
-    `RPCError`."""
+    """Request the deletion of a history, which happens later. An unknown workflow is ignored. Raises `RPCError`."""
     workflow = WorkflowExecution(workflow_id=workflow_id, run_id=run_id)
     request = DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=workflow)
     await if_known(client.workflow_service.delete_workflow_execution(request))

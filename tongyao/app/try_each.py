@@ -15,8 +15,7 @@ log = structlog.get_logger()
 async def try_each(ids: Iterable[str], do: Callable[[str], Awaitable[object]], *, what: str) -> list[str]:
     """Call `do` with each id, also after a failure. Returns the ids for which it succeeded.
 
-    Raises the first error after all ids were tried. `Unavailable` and `DatabaseUnreachable`, which would affect all,
-    are raised at once.
+    Raises the first error after all ids were tried, but `Unavailable` and `DatabaseUnreachable` at once.
     """
     done: list[str] = []
     failed: Exception | None = None

@@ -1,5 +1,4 @@
-"""Sentences of profiles for which candidates were found, of people who allow others to read them (docs/protocol.md
-§3.11)."""
+"""Sentences for which candidates were found, of people who allow others to read them (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ _EDGE: Final = re.compile(
 )
 """The end of a sentence, paragraph or list item, or a heading."""
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
-"""The name of a field in a profile that consists of fields (`tongyao.field.profile_import`). Each field begins a
-line."""
+"""The name of a field in a profile made of fields (`tongyao.field.profile_import`). Each field begins a line."""
 _TELLING: Final = 6
 """Number of terms up to which a longer sentence is preferred."""
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
@@ -42,13 +40,11 @@ _LONGEST_SENTENCE: Final = 2_000
 async def matching_sentences(
     context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow], parts: Mapping[str, str]
 ) -> dict[Reason, str]:
-    """Return one sentence for each reason, from the reason's span, without addresses and names. `parts`: the words of
-    the tension's parts.
+    """Return one sentence for each reason, without addresses and names. `parts`: the words of the tension's parts.
 
     Only profiles of people who allow their proxy in this scene, and whose mandate sets no limits, are read. For a
-    profile file that was named for one process (`--human`, `--participant`), the owner must have given this consent
-    themselves. Profiles with a version newer than the process are left out, because the spans refer to the earlier
-    text.
+    profile file that was named for one process (`--human`, `--participant`), the owner must have given this consent.
+    Profiles with a version newer than the process are left out, because the spans refer to the earlier text.
     """
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories = context.repositories
@@ -117,8 +113,7 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
 def nearest_sentence(text: str, part: str) -> str:
     """Return the sentence of `text` that shares most terms with `part`, with at most `MOST_CHARS` characters.
 
-    Among equal sentences, the one with more terms (up to `_TELLING`) is returned, then the first. A longer sentence is
-    cut at the end of a clause.
+    Of equal ones, that with more terms (up to `_TELLING`) counts, then the first. A longer one is cut after a clause.
     """
     wanted = terms(part)
     sentences = [

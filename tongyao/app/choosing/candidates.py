@@ -13,11 +13,9 @@ from tongyao.protocol.model.value import Value
 
 
 class Because(Value):
-    """The reason for a candidate: `part` of the tension (T, B1, E …), with the text `part_text`, matches a facet of the
-    person.
+    """The reason for a candidate: `part` of the tension (T, B1, E …), in words `part_text`, matches a facet.
 
-    `facet`: `offers`, `moves` or `needs`. `sentence`: from the profile, if its owner allows it (`matching_sentences`),
-    else None.
+    `facet`: `offers`, `moves` or `needs`. `sentence`: of the profile, if its owner allows it (`matching_sentences`).
     """
 
     part: str
@@ -36,8 +34,7 @@ class FoundCandidate(Value):
 
 
 async def candidates(context: Reading, caller: Caller, process_id: str) -> list[FoundCandidate]:
-    """Return each person once, in the field's order; people whom `auto_start` would choose come first. Raises
-    `NotFound`."""
+    """Return each person once, in the field's order; the choice of `auto_start` comes first. Raises `NotFound`."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
     repositories, row = context.repositories, access.process
     found = await repositories.seats.candidates(process_id, round_number=0)

@@ -33,16 +33,14 @@ class OpenPoint(Value):
 
 
 class Near(Value):
-    """A match. `facet` of the person: `offers`, `moves` or `needs`. `part`: the matching part of the tension, or the
-    open point."""
+    """A match. `facet` of the person: `offers`, `moves` or `needs`. `part`: of the tension, or the open point."""
 
     part: str
     facet: str
 
 
 class Proposal(Value):
-    """A person whom the field found or proposes. Score and span are left out, because they would reveal content of the
-    profile."""
+    """A person whom the field found or proposes. Score and span are left out, because they reveal profile content."""
 
     profile_id: str
     perspective: str
@@ -65,9 +63,8 @@ class Proposal(Value):
 class Choices(Value):
     """The options of a choice.
 
-    `proposals`: people whom the field found before the rounds, or proposes for the points in `open`; each reason names
-    its point. The demander may also name anybody else with a profile. `residual`: the tension for which the field would
-    be searched.
+    `proposals`: people whom the field found before the rounds, or proposes for the points in `open`, with reasons. The
+    demander may also name anybody else with a profile. `residual`: the tension for which the field would be searched.
     """
 
     options: tuple[str, ...]

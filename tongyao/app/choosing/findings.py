@@ -10,8 +10,7 @@ from tongyao.texts.catalogue import Language, catalogue, worded
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
-    """Return a sentence in the language of the process if no relation was found; empty otherwise, or before a round has
-    ended."""
+    """Return a sentence in the process's language if rounds have ended and none found a relation; otherwise empty."""
     observed = (await repositories.record(row)).observations
     if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
         return ""

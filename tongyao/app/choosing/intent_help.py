@@ -1,5 +1,4 @@
-"""Help with writing an intent before a process starts. On request, the engine that will formulate the intent reads
-it."""
+"""Help with writing an intent. On request, the engine that will formulate the intent reads it before the start."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Found(Value):
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """Yield the sentences found so far, at most one for each lens, whenever the engine has found more. The last list is
+    """Yield the sentences found so far, at most one for each lens, when the engine found more. The last list is
     complete.
 
     The engine is the one that will formulate the intent. It is called when the first list is awaited. Raises
@@ -63,11 +62,9 @@ class Suggestion(Value):
 
 
 async def suggest_from_profile(context: AppContext, caller: Caller) -> list[Suggestion]:
-    """Suggest intents to the caller: at most four questions, each from a passage of their own profile. Nothing is
-    stored.
+    """Suggest intents to the caller: at most four questions, each from a passage of their profile. Nothing is stored.
 
-    Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` if no model formulates here, `QuotaReached`,
-    `Unavailable`.
+    Raises `BadInput` without a profile, `NotAllowed`, `NotOffered` without a model, `QuotaReached`, `Unavailable`.
     """
     permit(caller, Action.START_PROCESS)
     if context.intent_reader is None:
@@ -117,8 +114,7 @@ def _request(profile: str, intent: str) -> FormulationRequest:
 
 
 def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
-    """Return for each lens the first quote that occurs in the intent, or else in the profile. Other quotes are left
-    out."""
+    """Return for each lens the first quote that occurs in the intent, or else in the profile. Others are left out."""
     sources: dict[Literal["intent", "profile"], str] = {"intent": request.intent}
     if request.material is not None:
         sources["profile"] = request.material.pieces[0].text

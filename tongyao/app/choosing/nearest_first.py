@@ -9,8 +9,7 @@ from tongyao.records.repositories import Repositories
 
 
 async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
-    """Return the people who were found before the rounds, in the order of choice, without people who were erased
-    since."""
+    """Return the people who were found before the rounds, in the order of choice, without erased people."""
     events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
     found: Any = events[0].data.get("candidates", ()) if events else ()
     left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}

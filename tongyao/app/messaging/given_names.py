@@ -32,8 +32,7 @@ async def check_names(
 
 
 async def names_in(words: str, names: Sequence[str] | None) -> tuple[NameFound, ...]:
-    """Return the names that the author confirmed. If `names` is None, return the names that the proposer finds. Raises
-    as `check_names`."""
+    """Return the author's names, or if `names` is None those that the proposer finds. Raises as `check_names`."""
     if names is None:
         return await asyncio.to_thread(proposed_names, words)
     given = [NameFound(name=name) for name in names]

@@ -25,8 +25,7 @@ from tongyao.records.repositories import Repositories
 class Ask(Value):
     """An open ask to you. `en`, `zh`: the question. `view`: what you may read of the process.
 
-    `choices`: options of a demander. `subject`: the residual of the ask. `answer_with` is for people, `messages` for
-    programs.
+    `choices`: options of a demander. `subject`: a residual. `answer_with` is for people, `messages` for programs.
     """
 
     process_id: str

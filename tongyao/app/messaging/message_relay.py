@@ -61,8 +61,7 @@ _OUTCOME_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class _Trouble:
-    """The reason (a fixed word) why an attempt gave no verdict. `answered`: the workflow answered, so the message
-    itself is at fault."""
+    """The reason (a fixed word) without a verdict. `answered`: the workflow answered, so the message is at fault."""
 
     what: str
     answered: bool = False
@@ -116,8 +115,7 @@ class MessageRelay:
             raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
 
     async def forward(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
-        """Try to deliver a stored message within `wait` seconds: the second half of `send`. Returns the message as it
-        is then."""
+        """Try to deliver a stored message within `wait` seconds: the second half of `send`. Returns its state then."""
         note_message(stored.id, stored.process_id)
         loop, pause = asyncio.get_running_loop(), 0.05
         end = loop.time() + wait
@@ -134,8 +132,8 @@ class MessageRelay:
         return stored
 
     async def deliver(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
-        """Make one attempt to deliver a leased message. Returns the message as stored afterwards, with its verdict if
-        there is one.
+        """Make one attempt to deliver a leased message. Returns it as stored afterwards, with its verdict if there is
+        one.
 
         The update has the message's id, so the server applies it only once.
         """
@@ -201,8 +199,7 @@ class MessageRelay:
                 await asyncio.wait_for(stop.wait(), BEAT_SECONDS)
 
     async def _check_named_profiles(self, message: Message) -> None:
-        """Check that people named in a message have profiles, because a workflow cannot look up profiles. Raises
-        `BadInput`."""
+        """Check that people named in a message have profiles, which a workflow cannot look up. Raises `BadInput`."""
         if isinstance(message, SelectParticipants | Decide):
             named = [choice.profile_id for choice in message.participants]
             known = await self._repositories.profiles.known(named)

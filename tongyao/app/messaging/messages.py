@@ -65,8 +65,7 @@ _MILLIONTH: Final = Decimal("0.000001")
 
 
 class Receipt(Value):
-    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker. A waiting message can be queried by
-    its id."""
+    """The receipt of a message: `applied`, `refused`, or `waiting` for a worker. It can be queried again by its id."""
 
     id: str
     process_id: str
@@ -107,8 +106,7 @@ async def send_message(
 
 
 async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
-    """Refuse a new plan with proposals if it could not include them, because only one new plan can be made. Raises
-    `BadInput`."""
+    """Refuse a new plan that could not include the proposals, because there is only one. Raises `BadInput`."""
     if not await takes_up_proposals(context.repositories, process_id):
         raise BadInput.worded("proposals_not_used", "refusal.proposals_not_used", field="proposals")
 
@@ -198,8 +196,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
 
 
 async def _may_speak(context: AppContext, access: ProcessAccess) -> bool:
-    """Whether words of the caller can still count in this process. Otherwise their names are not hidden in earlier
-    texts."""
+    """Whether words of the caller can still count. Otherwise their names are not hidden in earlier texts."""
     seats = await context.repositories.seats.seats(access.process.id)
     gone = any(seat.alias == access.alias and not seat.active for seat in seats)
     return access.process.ended_at is None and not gone
@@ -217,8 +214,7 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
 
 
 async def _shown_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """Return the id of the ask that the records show as open, for a message that names none. It cannot answer a later
-    ask.
+    """Return the id of the ask that the records show as open, for a message without one. It cannot answer a later ask.
 
     The records may be a round behind. `conclude` has the same effect in each round, so its id names only the phase.
     """
@@ -257,8 +253,7 @@ async def _with_checked_names(
 def build_message(
     body: MessageBody, access: ProcessAccess, key: str, *, lineage: Lineage | None = None
 ) -> tuple[Message, MessageText | None]:
-    """Return the protocol's message, which refers to its text by id, and the text to store. `lineage`: of a revised
-    tension.
+    """Return the protocol's message, which refers to its text by id, and the text. `lineage`: of a revised tension.
 
     Raises `NotAllowed` if the role may not send this kind, and `BadInput`.
     """
@@ -337,8 +332,7 @@ def _child_receipt(access: ProcessAccess, kind: str, child: str) -> Receipt:
 async def _answer_candidate(
     context: AppContext, access: ProcessAccess, body: ApproveResidualBody, *, key: str, via: str
 ) -> Receipt:
-    """Apply the demander's decision on a candidate of a standing tension. Raises `NotAllowed`, `NotFound`, `BadInput`,
-    `Refused`."""
+    """Apply the decision on a candidate. Raises `NotAllowed`, `NotFound`, `BadInput`, `Refused`."""
     build_message(body, access, key)  # raises if the role may not send it
     child = await standing.answer_candidate(context, access, body.ask, begin=body.approve)
     if isinstance(child, SelectParticipantsBody):
@@ -400,8 +394,7 @@ def _counts_in(stored: StoredMessage) -> int | None:
 
 
 def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
-    """Return the sentence of an applied message in both languages. `later`: the later round in which words count, or
-    0."""
+    """Return the sentence of an applied message in both languages. `later`: the later round of words, or 0."""
     key, values = stored.kind, dict[str, object]()
     if later:
         key, values = "later_round", {"sent": stored.payload["round"], "round": later}

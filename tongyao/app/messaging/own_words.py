@@ -30,8 +30,7 @@ class Preview(Value):
 async def preview(
     context: AppContext, caller: Caller, process_id: str, text: str, names: Sequence[str] | None = None
 ) -> Preview:
-    """Return the words with the author's own names, `names`, addresses and markup replaced. `names` None: the proposed
-    names."""
+    """Return the words without the author's own names, `names` (None: the proposed ones), addresses and markup."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")

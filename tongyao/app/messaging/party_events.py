@@ -38,8 +38,7 @@ class PartyEvent(Value):
 
 
 class History(Value):
-    """A page of events. `rewound`: set if events that were read are superseded: the token of the last valid one, or
-    empty."""
+    """A page of events. `rewound`: if read events are superseded, the token of the last valid one, or empty."""
 
     events: list[PartyEvent]
     next: str | None = None
@@ -61,8 +60,7 @@ class PartyEvents:
         return _token(self._read[-1].epoch, len(self._read)) if self._read else ""
 
     async def resume(self, token: str) -> str | None:
-        """Continue after the event of this token. Returns None, or the token of the last valid event if later ones are
-        superseded.
+        """Continue after this token. Returns None, or the token of the last valid event if later ones are superseded.
 
         Raises `BadInput` if the token is malformed.
         """
@@ -132,7 +130,7 @@ async def party_events(context: AppContext, caller: Caller, process_id: str) -> 
 async def read_history(
     context: AppContext, caller: Caller, process_id: str, *, after: str = "", limit: int | None = 100
 ) -> History:
-    """Return the events after the token `after` that this party may see, and the token of the next page (None: no more
+    """Return the events after token `after` that this party may see, and the token of the next page (None: no more
     yet).
 
     `limit`: most events; None: all. The events come from the records, so they outlast Temporal's retention.

@@ -24,8 +24,7 @@ from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Value
 
 MAX_TEXT: Final = 20_000
-"""Longest text of a turn or an answer, in characters. An intent has the same limit. Longer descriptions belong in a
-profile."""
+"""Longest text of a turn, an answer or an intent, in characters. Longer descriptions belong in a profile."""
 MAX_CONTACT: Final = 2_000
 """Longest contact, in characters."""
 _DEEPEST: Final = 50
@@ -49,8 +48,7 @@ def checked_key(key: str | None) -> str:
 
 
 def stored_key(key: str) -> str:
-    """Return the digest of an Idempotency-Key. The digest is stored instead of the key, because keys can contain
-    names."""
+    """Return the digest of an Idempotency-Key. It is stored instead of the key, because keys can contain names."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
@@ -218,8 +216,7 @@ class SubmitProjectionBody(Body):
         return self.text or "\n\n".join(item.text for item in self.items)
 
     def whole_text(self) -> str:
-        """Return `text`, or `items` as a submission of an agent. Raises `BadInput` if both are given, or if they are
-        too long."""
+        """Return `text`, or `items` as an agent's submission. Raises `BadInput` if both are given, or if too long."""
         if not self.items:
             if self.shown.strip():
                 raise BadInput("items_missing", "`shown` is allowed only with `items`", field="items")
@@ -298,8 +295,7 @@ class ApproveResidualBody(Body):
 
 
 class ReplanBody(AnswerBody):
-    """Request a new plan, once: without some people who declined, and with some proposals. At least one alias is
-    required."""
+    """Request a new plan, once: without some people who declined, and with some proposals. Give at least one alias."""
 
     kind: Literal["replan"]
     without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Aliases of participants who declined.")

@@ -1,5 +1,4 @@
-"""The channels over which people are notified. An address is used after its owner has confirmed it with a code sent to
-it."""
+"""The channels for notifications. An address is used after its owner has confirmed it with a code sent to it."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ class WebhookBody(Body):
 
 
 class AddressBody(Body):
-    """An address of a kind of channel that was added to the installation. The notifier of the kind checks the
-    address."""
+    """An address of a kind of channel that was added to the installation. The kind's notifier checks it."""
 
     address: str = Field(min_length=1, max_length=2_000, pattern=r"^[^\x00-\x1f]+$")
 

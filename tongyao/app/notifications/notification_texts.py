@@ -1,5 +1,4 @@
-"""The texts of notifications: the open ask, its place and its deadline. They contain no text and no name of a
-person."""
+"""The texts of notifications: the open ask, its place and its deadline. They contain no text and name of people."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ class Outgoing(Value):
 
 
 class NotSent(Exception):
-    """The notification was not accepted. `permanent`: whether retries are useless. The message contains no address and
-    no text."""
+    """The notification was not accepted. `permanent`: retries are useless. The message has no address and no text."""
 
     def __init__(self, why: str, *, permanent: bool = False) -> None:
         super().__init__(why)

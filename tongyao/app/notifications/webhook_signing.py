@@ -1,7 +1,6 @@
 """Signed webhooks after the open specification Standard Webhooks (standardwebhooks.com). Its libraries can verify them.
 
-HMAC-SHA256 signs `id.timestamp.body`. A receiver refuses signatures older than `TOLERANCE_SECONDS` and known ids, which
-prevents replays.
+HMAC-SHA256 signs `id.timestamp.body`. A receiver refuses known ids, and signatures older than `TOLERANCE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """Verify a signature as a receiver. Returns the id, which the receiver compares with known ids. Raises
-    `BadSignature`."""
+    """Verify a signature as a receiver. Returns the id, to compare with known ids. Raises `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()

@@ -1,2 +1,2 @@
-"""Use cases of operators: correct rows, resume, upgrade, signals, schedules, versions, payloads (docs/operations.md).
-All modules are public."""
+"""Use cases of operators (docs/operations.md), such as repairs, upgrades, signals, schedules. All modules are
+public."""

@@ -1,5 +1,4 @@
-"""Sends one message to many open processes: `resume` after a shared cause is repaired, and `upgrade`
-(docs/operations.md)."""
+"""Sends one message to many open processes: `resume` after a repair, and `upgrade` (docs/operations.md)."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ from tongyao.records.process.processes import ProcessRow
 AT_ONCE: Final = 8
 """Messages that are sent concurrently."""
 WAIT_SECONDS: Final = 8.0
-"""Seconds to wait for the verdict on an upgrade. The message is stored first, so the relay delivers it later if
-needed."""
+"""Seconds to wait for the verdict on an upgrade. The relay delivers the stored message later if needed."""
 
 
 class SentInBulk(Value):

@@ -16,8 +16,7 @@ from tongyao.records.privacy.keys import BadKey, KeyMissing
 async def decode_payloads(
     context: AppContext, caller: Caller, payloads: Sequence[Payload], *, via: str
 ) -> list[Payload]:
-    """Return the decrypted payloads; unencrypted ones are unchanged. First, the caller is written to the operators'
-    log.
+    """Return the decrypted payloads; others are unchanged. First, the caller is written to the operators' log.
 
     Raises `NotAllowed`, `BadInput` if a payload cannot be decrypted, `Unavailable` if its master key is missing.
     """

@@ -17,8 +17,7 @@ ANSWER_SECONDS: Final = 10.0
 
 
 async def project_again(repositories: Repositories, client: Client, process_id: str, *, login: str, via: str) -> int:
-    """Query the workflow for its state and rewrite row, seats and inbox. Returns the number of messages that are sent
-    again.
+    """Query the workflow for its state and rewrite row, seats and inbox. Returns the number of messages sent again.
 
     `login` and `via` go to the operators' log. Raises `NotFound` if the process has no workflow, `ProcessUnknown`, and
     `Unavailable` if no worker answers.
@@ -30,8 +29,7 @@ async def project_again(repositories: Repositories, client: Client, process_id: 
 
 
 async def state_of(client: Client, process_id: str) -> tuple[State, str]:
-    """Return the whole state of a process in its current run, and the id of that run. Raises `NotFound`,
-    `Unavailable`."""
+    """Return the state of a process in its current run, and the id of that run. Raises `NotFound`, `Unavailable`."""
     handle = client.get_workflow_handle(process_id)
     try:
         run_id = (await handle.describe()).run_id

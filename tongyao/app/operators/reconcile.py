@@ -29,8 +29,7 @@ _GRACE_SECONDS = 30.0
 class ReconcileReport(Value):
     """Process ids by finding. The first three were repaired. Processes in `lagging` need a worker.
 
-    `without_workflow`: processes unknown to Temporal, because of another namespace, a lost server, or an expired
-    history.
+    `without_workflow`: processes unknown to Temporal, after a change of namespace, a lost server, or expiry.
     """
 
     started: tuple[str, ...] = ()

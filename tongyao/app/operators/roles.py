@@ -13,8 +13,7 @@ from tongyao.protocol.model.value import Value
 
 
 class RoleState(Value):
-    """`workers`: number of polling workers by build. `waiting`: tasks in the queue. `waiting_seconds`: the age of the
-    oldest."""
+    """`workers`: number of polling workers by build. `waiting`: tasks in the queue. `waiting_seconds`: oldest age."""
 
     role: str
     queue: str

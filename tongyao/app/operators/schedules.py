@@ -30,11 +30,9 @@ from tongyao.protocol.contracts.process import Readable
 from tongyao.protocol.model.value import Value
 
 LONGEST_RUN: Final = timedelta(hours=2)
-"""Longest time of a run with all its attempts, also if no worker takes it. Until then, the next run of its duty
-waits."""
+"""Longest time of a run with all attempts, also if no worker takes it. Until then, the duty's next run waits."""
 CATCH_UP: Final = timedelta(minutes=10)
-"""Runs that were missed while Temporal was unreachable are made up for within this time only. The next run does the
-same work."""
+"""Time within which missed runs are made up for after Temporal was unreachable. A later run does the same work."""
 MOST_JITTER: Final = timedelta(minutes=2)
 
 
@@ -51,8 +49,7 @@ class ScheduleLine(Value):
 
 
 async def ensure_schedules(client: Client, every: Mapping[Duty, timedelta]) -> list[Duty]:
-    """Create or update the schedules of these duties. Delete the schedules of all other duties, and return those
-    duties.
+    """Create or update the schedules of these duties. Delete the schedules of all other duties, and return these.
 
     A paused schedule stays paused. Idempotent. Raises `RPCError`.
     """

@@ -20,8 +20,7 @@ POLLING: Final = timedelta(seconds=90)
 
 @dataclass(frozen=True)
 class QueueState:
-    """`pollers`: build by identity, of workers that polled lately. `waiting`: tasks. `waiting_seconds`: the age of the
-    oldest."""
+    """`pollers`: build by identity, of workers that polled lately. `waiting`: tasks. `waiting_seconds`: oldest age."""
 
     pollers: Mapping[str, str]
     waiting: int
@@ -35,8 +34,7 @@ async def describe_queue(
     *,
     seconds: float = 5.0,
 ) -> QueueState:
-    """`seconds`: timeout of the request. Raises `temporalio.service.RPCError` if the server refuses or does not
-    answer."""
+    """`seconds`: timeout. Raises `temporalio.service.RPCError` if the server refuses or does not answer."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind, report_stats=True
     )

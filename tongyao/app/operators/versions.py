@@ -107,8 +107,7 @@ async def _workers(client: Client) -> dict[str, Counter[str]]:
 
 
 async def _rules(client: Client) -> Counter[int]:
-    """Return the number of open processes by rules version. All numbers are queried that this build or the next one may
-    know."""
+    """Return the number of open processes by rules version, for all versions that this build or the next may know."""
     found: Counter[int] = Counter()
     for logic in range(2, max(CARRIED_LOGIC) + 2):
         query = f'{_OPEN} AND TemporalChangeVersion="{rules_marker(logic)}"'

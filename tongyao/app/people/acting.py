@@ -15,8 +15,7 @@ Act = Literal["token_made", "profile_written", "demanded", "spoken_for"]
 
 
 async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: Act, *, process_id: str = "") -> None:
-    """Tell a person what was done for them on the machine's command line. Profiles that came from the machine have
-    nobody to tell."""
+    """Tell a person what was done for them on the machine. Profiles that came from the machine have nobody to tell."""
     if not caller.on_the_machine or not person:
         return
     known = await context.repositories.profiles.get_many([person])

@@ -25,8 +25,7 @@ from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
-"""People whose profile is being fetched now. A response is held in memory: 8 MB, and up to four times as much as
-text."""
+"""People whose profile is being fetched. A response is held in memory: 8 MB, and up to four times that as text."""
 
 
 class SourceBody(Body):
@@ -56,8 +55,7 @@ class SourceView(Value):
 
 
 async def source_of(context: AppContext, person: str) -> ProfileSource:
-    """Return the agent of a person. Raises `NotFound`, and `BadInput` for a kind that this installation does not
-    have."""
+    """Return the agent of a person. Raises `NotFound`, and `BadInput` for a kind that is not installed."""
     try:
         row = await context.repositories.sources.get(person)
     except SourceUnknown as error:

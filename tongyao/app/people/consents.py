@@ -20,15 +20,13 @@ from tongyao.texts.catalogue import in_both
 
 
 class SceneConsentBody(Body):
-    """`ask`: I am asked in each process. `allow`: a proxy may speak for me in this scene. `never`: no proxy, and no
-    question."""
+    """`ask`: I am asked each time. `allow`: a proxy may speak for me in this scene. `never`: no proxy, no question."""
 
     consent: Consent
 
 
 class ConsentView(Value):
-    """The consent in one scene. `own`: whether the person decided it. Otherwise it follows from the origin of the
-    profile."""
+    """The consent in one scene. `own`: the person decided it. Otherwise it follows from the origin of the profile."""
 
     scene: str
     consent: Consent
@@ -37,8 +35,7 @@ class ConsentView(Value):
 
 
 class ConsentQuestion(Value):
-    """The question for consent to a person without a seat: the invitation, the tension, and what others would learn
-    about the person."""
+    """The question for consent: the invitation, the tension, and the data of the person that others would learn."""
 
     invitation_en: InvitationText
     invitation_zh: InvitationText
@@ -63,8 +60,7 @@ async def read_consents(context: AppContext, caller: Caller, profile_id: str) ->
 async def set_consent(
     context: AppContext, caller: Caller, profile_id: str, scene: str, body: SceneConsentBody
 ) -> ConsentView:
-    """Store the decision for one scene. `never` applies from the next call on, also in running processes. Raises
-    `SceneUnknown`."""
+    """Store the decision for one scene. `never` applies from the next call on. Raises `SceneUnknown`."""
     authorize_for_profile(caller, profile_id, Action.CONSENTS)
     profiles = context.repositories.profiles
     await profiles.get(profile_id)

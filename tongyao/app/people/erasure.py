@@ -35,8 +35,7 @@ PATIENCE_SECONDS = 180.0
 
 
 class Erased(Value):
-    """Result of an erasure. If `steps_under_way` is not 0, the key is not destroyed yet. `left`, `cancelled`: open
-    processes.
+    """Result of an erasure. With `steps_under_way`, the key is not destroyed yet. `left`, `cancelled`: open processes.
 
     `histories` were deleted now. `histories_later` will be deleted when their processes have ended.
     """
@@ -53,8 +52,7 @@ class Erased(Value):
 
 
 async def erase(context: AppContext, caller: Caller, person: str, *, patience: float = PATIENCE_SECONDS) -> Erased:
-    """Erase a person. Returns when it is done or after `patience` seconds. In the second case, `finish_erasures`
-    destroys the key.
+    """Erase a person. Returns when done, or after `patience` seconds; then `finish_erasures` destroys the key.
 
     Raises `NotAllowed`, `PersonUnknown`, `DatabaseUnreachable`.
     """
@@ -63,8 +61,7 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
 
 
 class Concerned(Value):
-    """Processes that an erasure would change. `left`, `cancelled`: open processes. `ended`: number of ended processes
-    with this person."""
+    """Processes that an erasure would change. `left`, `cancelled`: open ones. `ended`: number of ended ones."""
 
     person: str
     left: tuple[str, ...]
@@ -88,8 +85,7 @@ async def concerned_by_erasure(context: AppContext, caller: Caller, person: str)
 
 
 async def erase_soon(context: AppContext, caller: Caller, person: str) -> None:
-    """Make the texts of a person unreadable at once, and erase them in the background. `finish_erasures` completes an
-    interrupted erasure.
+    """Make a person's texts unreadable at once, and erase the person in the background or with `finish_erasures`.
 
     Raises `NotAllowed`, `NotFound`, `ProfileUnknown`.
     """

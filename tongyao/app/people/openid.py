@@ -1,8 +1,8 @@
 """Sign-in with an account at an OpenID provider (SECURITY.md, "Who may do what").
 
 An account in the group of operators opens the operators' pages. Any other account signs in the person who connected it
-in their own session. A name or mail address at the provider connects no account. Each sign-in makes a personal link
-that is used at once.
+in their own session. A name or mail address connects no account. Each sign-in makes a personal link that is used at
+once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ def openid_provider(context: AppContext) -> OpenIDProvider:
 
 
 async def issue_openid_link(context: AppContext, account: OpenIDAccount) -> Issued | None:
-    """Return a link, valid for one minute, that opens one session of the account's person or of an operator. None if
-    the account is not connected."""
+    """Return a link to one session of the account's person or an operator, valid a minute. None if not connected."""
     tokens, issuer = context.repositories.tokens, openid_provider(context).issuer
     if account.operator:
         return await tokens.issue("operator", label=f"{_LABEL} {account.subject}", lasts=_LASTS, kind="link")
@@ -49,8 +48,7 @@ async def issue_openid_link(context: AppContext, account: OpenIDAccount) -> Issu
 async def connect_account(context: AppContext, caller: Caller, account: OpenIDAccount) -> None:
     """Connect the account to the caller while the token on which their session rests is valid. The person is told.
 
-    It replaces an account that was connected before. Raises `BadInput` for an operator's account, or that of another
-    person.
+    It replaces an earlier account. Raises `BadInput` for an operator's account, or that of another person.
     """
     authorize_for_profile(caller, caller.person, Action.CHANNELS)
     if account.operator:

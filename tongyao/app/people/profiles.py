@@ -52,8 +52,7 @@ class RegisterBody(Body):
 
 
 class Registered(Value):
-    """A new profile. `token` is shown only once. A repeated request returns the same profile, and no token that was
-    used."""
+    """A new profile. `token` is shown only once. A repeated request returns the same profile, and no used token."""
 
     profile_id: str
     version: int
@@ -91,8 +90,7 @@ class VersionView(Value):
 
 
 class MandateBody(Body):
-    """The orders to your proxy: whether it may speak, on which topics, and what it must not disclose. It applies from
-    the next call on."""
+    """The orders to your proxy: whether it may speak, its topics, its secrets. They apply from the next call on."""
 
     may_speak: bool = True
     topics: tuple[Line, ...] = Field(default=(), max_length=100)
@@ -108,8 +106,7 @@ class MandateBody(Body):
 async def register(
     context: AppContext, caller: Caller, body: RegisterBody, *, key: str | None, origin: Origin
 ) -> Registered:
-    """Store a new profile and issue its owner's token. It never returns an existing person's profile, even for a known
-    mail address.
+    """Store a new profile and issue its owner's token. It never returns an existing profile for a known mail address.
 
     The same key with the same input is the same registration. If its token was not used, a repetition revokes that
     token and issues another, because the first response may have been lost. Only the owner of the key may receive the
@@ -163,8 +160,7 @@ async def register(
 
 
 async def _offer_mail(context: AppContext, caller: Caller, profile_id: str, address: str, language: str) -> None:
-    """Send a confirmation code if this installation sends mail. An unreachable mail server does not make a registration
-    fail."""
+    """Send a confirmation code if this installation sends mail. An unreachable mail server is no failure."""
     if "mail" in context.notifiers and not await context.repositories.notifications.channels(profile_id):
         try:
             await send_code(context, caller, profile_id, address, language=language)
@@ -202,8 +198,7 @@ async def list_versions(context: AppContext, caller: Caller, profile_id: str) ->
 
 
 async def write_profile(context: AppContext, caller: Caller, profile_id: str, body: ProfileBody) -> VersionView:
-    """Store a new version of the caller's own profile. An operator on the machine may also create a profile under a
-    chosen id."""
+    """Store a new version of the caller's profile. On the machine an operator may also create one under a chosen id."""
     authorize_for_profile(caller, profile_id, Action.WRITE_PROFILE)
     known = await context.repositories.profiles.get_many([profile_id])
     old = known.get(profile_id)
@@ -232,8 +227,7 @@ async def write_profile(context: AppContext, caller: Caller, profile_id: str, bo
 
 
 class SaidIn(Value):
-    """The words said for a person in one process, the profile version they came from, and the person's answers to
-    plans."""
+    """The words said for a person in one process, the profile version used, and the person's answers to plans."""
 
     version: int | None
     turns: tuple[Projection, ...]
@@ -331,8 +325,7 @@ async def read_mandate(context: AppContext, caller: Caller, profile_id: str) -> 
 
 
 async def set_mandate(context: AppContext, caller: Caller, profile_id: str, body: MandateBody) -> Mandate:
-    """Replace the mandate, and report the change to every open process of the person. It applies from the next call
-    on."""
+    """Replace the mandate, and report the change to the person's open processes. It applies from the next call on."""
     authorize_for_profile(caller, profile_id, Action.MANDATE)
     repositories = context.repositories
     await repositories.profiles.get(profile_id)

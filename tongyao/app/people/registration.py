@@ -81,8 +81,7 @@ def _read(text: str, profile_id: str, max_chars: int) -> tuple[str, str, str]:
 
 
 def checked_name(name: str) -> str:
-    """Return `name` in canonical form; empty if blank. Raises `BadInput` if it is not permitted (docs/protocol.md
-    §6.3)."""
+    """Return `name` in canonical form, or empty. Raises `BadInput` if it is not permitted (docs/protocol.md §6.3)."""
     clean = " ".join(normalized("NFC", name).split())
     if clean and (problem := problem_with(clean)):
         raise BadInput("bad_name", f"the name, {clean[:80]!r}, cannot be the name of a person: {problem}", field="name")

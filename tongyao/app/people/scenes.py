@@ -33,8 +33,7 @@ class SceneBody(Body):
 
 
 class SceneView(Value):
-    """A scene. `titles`: by language, if they differ from `title`. `public`: data that cards show besides id, language
-    and grade."""
+    """A scene. `titles`: by language, if not `title`. `public`: data that cards show besides id, language and grade."""
 
     id: str
     title: str

@@ -1,5 +1,4 @@
-"""Browser sessions. They are opened with a personal link or a token, are short, are extended by use, and can be
-revoked."""
+"""Browser sessions. A personal link or a token opens them. They are short, extended by use, and revocable."""
 
 from __future__ import annotations
 
@@ -87,8 +86,7 @@ async def open_session(context: AppContext, secret: str, *, place: str, hours: i
 
 
 def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:
-    """Return the duration of a token that is made with `root`, or with a session or link that depends on it. None:
-    unlimited."""
+    """Return the duration of a token made with `root`, or with a session or link of it. None: unlimited."""
     if root is None or root.expires_at is None:
         return lasts
     left = root.expires_at - datetime.now(UTC)

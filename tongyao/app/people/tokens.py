@@ -23,8 +23,7 @@ from tongyao.records.people.tokens import Issued, Token
 class IssueTokenBody(Body):
     """A further token: for yourself, or, with `participant`, for one process under your alias (for your agent).
 
-    `calls`: for somebody who answers model calls; only operators issue it. `label` is then the answerer's name, which
-    the people concerned see.
+    `calls`: for answering model calls; only operators issue it. `label` is the answerer's name, which people see.
     """
 
     role: Literal["operator", "person", "participant", "calls"]
@@ -37,8 +36,7 @@ class IssueTokenBody(Body):
 
 
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """Issue a token. People issue tokens for themselves, operators for operators, and callers on the machine for
-    anybody.
+    """Issue a token. People issue tokens for themselves, operators for operators, on the machine for anybody.
 
     A token is valid no longer than the token with which it is made. Raises `NotAllowed`, `BadInput`, `NotFound`.
     """

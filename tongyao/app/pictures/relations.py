@@ -24,8 +24,7 @@ Place = tuple[float, float]
 
 
 def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
-    """Draw the participants in a circle. A line joins each pair for each kind of relation. Its title lists the
-    sources."""
+    """Draw the participants in a circle. A line joins a pair for each kind of relation. Its title lists the sources."""
     held = {pair: kinds for pair, kinds in _kinds(relations).items() if set(pair) <= set(aliases)}
     places = _circle(aliases)
     body = []

@@ -22,8 +22,7 @@ def escape(words: str) -> str:
 
 
 def shown(words: str) -> str:
-    """Return `words` without control characters, invisible format characters, surrogates, private-use characters and
-    noncharacters."""
+    """Return `words` without controls, invisible formatting, surrogates, private-use characters and noncharacters."""
     if words.isascii() and words.isprintable():
         return words
     kept = (" " if char in "\t\n\r" else char for char in words if char in "\t\n\r\u200d" or not _is_unseen(char))

@@ -60,8 +60,7 @@ def _prerequisites(plan: Plan) -> dict[str, list[str]]:
 
 
 def _places(before: Mapping[str, list[str]]) -> dict[str, tuple[float, float]]:
-    """Return the top left corner of each card, in pixels. Tasks that can begin together form a column. Each card is
-    level with its prerequisites.
+    """Return the top left corner of each card, in pixels. A column has tasks that can begin together.
 
     Raises `graphlib.CycleError` if tasks wait for each other.
     """

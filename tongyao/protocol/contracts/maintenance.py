@@ -44,8 +44,7 @@ PURPOSES: Final[dict[Duty, str]] = {
 
 
 def schedule_id(duty: Duty) -> str:
-    """Return the id of the schedule. It is also the start of the ids of its workflows, to which Temporal appends the
-    time."""
+    """Return the id of the schedule. The ids of its workflows are this id and the time that Temporal appends."""
     return f"tongyao-{duty.value}"
 
 

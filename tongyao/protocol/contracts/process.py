@@ -40,13 +40,11 @@ ROLES: Final[dict[str, str]] = {PROCESS_QUEUE: "process", MODELS_QUEUE: "models"
 QUEUE_PATIENCE: Final = timedelta(minutes=20)
 """Time that a step waits for a worker before the process is suspended and reports the missing role. It is longer than
 the backlog at which no process is started (15 minutes), so a step that only waits for its turn keeps its place in the
-queue. Steps on the process queue have no such limit, because without a worker there the workflow does not run
-either."""
+queue. Steps on the process queue have no such limit, because the workflow needs the same worker."""
 
 
 class Readable(str):
-    """A summary of a workflow, step or timer that is not encrypted in the Temporal UI. It contains no name and no text
-    of a person."""
+    """A summary of a workflow, step or timer. It is not encrypted, so it contains no name and no text of people."""
 
     __slots__ = ()
 
@@ -116,8 +114,7 @@ class Fork(Value):
 _AFTER_ALL_ROUNDS: Final = 1_000
 
 NO_WORDS: Final = "no_words_in_origin"
-"""Counter of turns that lapsed because the fork needed a person's words that the origin does not have for this
-round."""
+"""Counter of turns that lapsed because the origin of a fork has no words of the person for this round."""
 
 
 FairBy = Literal["demander", "scene"]
@@ -361,8 +358,8 @@ class BranchInput(ActivityInput):
 
 
 class BranchOutput(Value):
-    """The announced child, or the reason why there is none: `depth`, `duplicate`, `budget`, `unknown`, `nobody`,
-    `nothing`, `cancelled`."""
+    """The child, or the reason against one: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`,
+    `cancelled`."""
 
     child: ProcessInput | None = None
     reason: str = ""
@@ -472,8 +469,7 @@ def start_worker(role: str) -> str:
 
 
 def rules_marker(logic: int) -> str:
-    """Return the name of the marker in the history of a run with these rules. Temporal indexes it as
-    `TemporalChangeVersion`."""
+    """Return the name of the marker in the history of runs with these rules, indexed as `TemporalChangeVersion`."""
     return f"logic-{logic}"
 
 

@@ -1,5 +1,4 @@
-"""Names and types of the re-index workflow. It fills a new index of one scene and one kind of encoder, then makes it
-live."""
+"""Names and types of the re-index workflow, which fills a new index of one scene and kind, then makes it live."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
 
 
 class ModelSpec(Value):
-    """The parameters of an encoder with weights. They are stored with the index, so the same encoder fills and queries
-    it."""
+    """The parameters of an encoder with weights, stored with the index, so the same encoder fills and queries it."""
 
     model: str = Field(description="A name on the model hub, or a folder.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
@@ -47,8 +45,7 @@ class ReindexInput(Value):
 
 
 class ReindexProgress(Value):
-    """Progress of a re-index: index `index` has `held` of `people`, `batch` of them from the last batch. `live`:
-    whether it is searched."""
+    """Progress: index `index` has `held` of `people`, `batch` of them from the last batch. `live`: it is searched."""
 
     index: int = 0
     encoder: str = ""

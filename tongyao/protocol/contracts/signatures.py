@@ -19,8 +19,7 @@ SIGNED: Final = "signed"
 """The key of a signal's payload that contains its signature."""
 
 NOT_SIGNED: Final = "NotSigned"
-"""Type of the failure of an update without a valid signature. It is no verdict, so the message may be delivered
-again."""
+"""Type of the failure of an update without a valid signature. It is no verdict, so the delivery may be retried."""
 
 LONGEST_SECONDS: Final = 7 * 24 * 3600
 """Longest validity of a signal's signature."""
@@ -39,16 +38,14 @@ class SignalSignature(Value):
 
 
 def signal_bytes(process_id: str, kind: str, payload: dict[str, JsonValue], nonce: str, expires: int) -> bytes:
-    """Return the signed bytes of a signal; the signature in `payload` is left out. Raises `ValueError` if it is not
-    JSON."""
+    """Return the bytes of a signal to sign, without a signature in `payload`. Raises `ValueError` if it is no JSON."""
     return _bytes(
         "signal", process_id, kind, {key: value for key, value in payload.items() if key != SIGNED}, nonce, expires
     )
 
 
 def message_bytes(process_id: str, message: Message) -> bytes:
-    """Return the signed bytes of a message. Fields at their defaults are left out, so a version that adds a field signs
-    the same bytes."""
+    """Return the signed bytes of a message, without fields at their defaults, so a new field does not change them."""
     given = message.model_dump(mode="json", exclude_defaults=True, exclude={"signature"})
     return _bytes("message", process_id, message.kind, given)
 

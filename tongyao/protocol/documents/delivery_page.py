@@ -23,8 +23,7 @@ def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
 
 
 def delivery_page(delivery: Delivery, plan: Plan) -> Page:
-    """Return the delivery as a page. Section kinds: `about`, `asked`, `gains`, `conditions`, `waits`, `open`,
-    `lacking`, `answer`."""
+    """Return the delivery as a page: `about`, `asked`, `gains`, `conditions`, `waits`, `open`, `lacking`, `answer`."""
     language: Language = "zh" if delivery.language == "zh" else "en"
     words = WORDS[language]
     notes = Footnotes(language, plan.references, reader=delivery.alias)

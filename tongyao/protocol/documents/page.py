@@ -25,8 +25,7 @@ class NoteLine(Value):
 
 
 class Footnote(Value):
-    """Sources of an entry. `doubt`: the reason why code doubts that the sources support the entry; empty if it does
-    not."""
+    """Sources of an entry. `doubt`: why code doubts that the sources support the entry; empty if it does not."""
 
     number: int
     kind: NoteKind
@@ -36,8 +35,8 @@ class Footnote(Value):
 
 
 class PageEntry(Value):
-    """One statement. `label` is before it (`Gets`), `remark` after it (`offered by P05, not agreed`). `note`: a number,
-    or 0."""
+    """One statement. `label`: before it (`Gets`). `remark`: after it (`offered by P05, not agreed`). `note`: 0 if
+    none."""
 
     text: str
     label: str = ""
@@ -116,8 +115,7 @@ def _entry(entry: PageEntry, marks: Mapping[int, str], language: Language) -> st
 
 
 def _mark(note: Footnote, numbers: Mapping[str, int], language: Language) -> str:
-    """Return the mark of a note, such as ` [2, 5]`, ` [the plan concludes this itself, from 2, 5–8]`, ` [nothing in the
-    record says this]`."""
+    """Return the mark of a note, such as ` [2, 5]` or ` [the plan concludes this itself, from 2, 5–8]`."""
     named = ", ".join(_ranges([numbers[line.id] for line in note.lines]))
     apart, colon = ("；", "：") if language == "zh" else ("; ", " ")
     says = colon.join(part for part in (note.says, named) if part)

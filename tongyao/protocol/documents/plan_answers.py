@@ -1,5 +1,4 @@
-"""Answers to a plan in words: the last section of its page, one sentence, a table cell, and the reader's own answer.
-Pure.
+"""Answers to a plan in words: the last section of its page, a sentence, a table cell, the reader's own answer. Pure.
 
 All texts about answers use this module.
 """
@@ -19,15 +18,13 @@ _WORDS: Final = table("protocol", "answers")
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
-"""The state of the reader's own answer. `later`: not yet possible. `asked`: waited for. `possible`: possible, but not
-waited for, because their proxy spoke. `given`. `over`: no longer possible and not given. `unasked`: no longer possible,
-and nobody waited for it."""
+"""The state of the reader's own answer. `later`: not yet possible. `asked`: awaited. `possible`: not awaited, because
+their proxy spoke. `given`. `over`: no longer possible. `unasked`: no longer possible, and was not awaited."""
 _OWN: Final = table("protocol", "own_answer")
 
 
 class GivenAnswer(Value):
-    """One person's answer to the current plan. `decision`: commit, decline, propose; `erased` if the person was erased;
-    empty without an answer.
+    """One person's answer to the current plan. `decision`: commit, decline, propose, `erased` (the person), or empty.
 
     `name`: set if the reader may know it. `words`: the text of the answer.
     """

@@ -1,5 +1,4 @@
-"""A plan as a workflow machine (docs/plans.md): nodes, forwards between them, guards of forwards, permissions by alias.
-Pure.
+"""A plan as a workflow machine (docs/plans.md): nodes, forwards between them, their guards, permissions by alias. Pure.
 
 It depends on no chain and no product. It can be mapped to a smart-contract workflow such as WOWOK's Machine: nodes to
 nodes, forwards to forwards, guards to conditions, aliases to addresses.
@@ -72,11 +71,9 @@ class Machine(Value):
 
 
 def machine_of(plan: Plan, process_id: str) -> Machine:
-    """Return the machine of a plan. Tasks without prerequisites begin together. The end is reached when all last tasks
-    are done.
+    """Return the machine of a plan. Tasks without prerequisites begin together. It ends when all last tasks are done.
 
-    The assignee may leave a task. The assignee of the next task confirms it. A task that was only offered needs its
-    assignee's commitment first.
+    The assignee may leave a task. The next assignee confirms it. An offered task needs its assignee's commitment.
     """
     names = {task.id: f"task-{at}" for at, task in enumerate(plan.tasks, 1)}
     begin = Permission(name="begin", aliases=(DEMANDER,))

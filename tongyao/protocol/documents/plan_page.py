@@ -1,8 +1,7 @@
 """The page of a plan, for a reader who knows no other document (docs/plans.md). Pure.
 
-The sections of the body are in the order in which a reader acts: the possibilities, the tasks and conditions of each
-person, the points to settle first, the open points, the obstacles. Sources and all other parts follow under one
-heading.
+The sections of the body are in the order in which a reader acts: possibilities, tasks and conditions of each person,
+points to settle first, open points, obstacles. Sources and all other parts follow under one heading.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ def plan_page(
 ) -> Page:
     """Return the whole plan as a page, without empty sections. `reader`: the alias of the person it calls "you".
 
-    Kinds of the sections: `possible`, `roles`, `first`, `open`, `against`, `answers`. Of the appendix: `residuals`,
-    `unused`, `answers_before`.
+    Sections: `possible`, `roles`, `first`, `open`, `against`, `answers`; appendix: `residuals`, `unused`,
+    `answers_before`.
 
     Args:
         answers: of everybody who is asked.
@@ -53,8 +52,7 @@ def plan_page(
 
 
 def body_limit(language: Language, participants: int) -> int:
-    """Return the longest permitted body of a plan, in units. It grows in proportion with more than five
-    participants."""
+    """Return the longest permitted body of a plan, in units. It grows in proportion above five participants."""
     return BODY_UNITS[language] * max(_ROOM, participants) // _ROOM
 
 
@@ -131,8 +129,7 @@ class _Layout:
         return PageSection(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
     def _lead(self) -> PageEntry | None:
-        """Return the first line: who has agreed, and the decisive date. None for an empty plan about which nobody is
-        asked."""
+        """Return the first line: who has agreed, and the decisive date. None for an empty plan that asks nobody."""
         if not (self._plan.claims() or self._plan.tasks or self._answers):
             return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]
@@ -245,8 +242,7 @@ def _other_lines(tension: Tension, words: Mapping[str, str]) -> tuple[PageEntry,
 
 
 def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True) -> str:
-    """Return the name of a step for a sentence about another step: its number and first words, after the assignee's
-    alias if `whose`."""
+    """Return the name of a step for a sentence: its number and first words, after the assignee's alias if `whose`."""
     task = plan.tasks[number - 1]
     short = cut(task.title.strip(), _TITLE_UNITS[language]).rstrip(" ,.;:，、；：。")
     title = short if len(short) >= len(task.title.strip().rstrip(".。")) else quotes_closed(f"{short} …")
@@ -255,8 +251,7 @@ def step_name(plan: Plan, number: int, language: Language, *, whose: bool = True
 
 
 def words_of_people(known: Mapping[str, str], language: Language) -> str:
-    """Return people with their words, such as `P01: grows oysters; P02: leads a choir`. In Chinese the words are in
-    brackets."""
+    """Return people with their words: `P01: grows oysters; P02: leads a choir`, in Chinese with brackets."""
     if language == "zh":
         return "；".join(f"{alias}（{words}）" if words else alias for alias, words in known.items())
     return "; ".join(f"{alias}: {words}" if words else alias for alias, words in known.items())

@@ -1,5 +1,4 @@
-"""Marks the words of a text that are about its reader. In these texts everybody, also the reader, has an alias.
-Pure."""
+"""Marks the words of a text that are about its reader. In these texts everybody has an alias. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ _SPACE_AROUND_YOU: Final = re.compile(r" ?(你(?:（P\d+）)?) ?")
 
 
 def to_reader(text: str, alias: str, language: Language) -> str:
-    """Return a sentence that addresses its reader: `P02 (you) has a boat`, `your boat`; `你（P02）有一条船`. Unchanged without
-    `alias`.
+    """Return a sentence that addresses its reader: `P02 (you) has a boat`, `your boat`; `你（P02）有一条船`.
 
     Chinese verbs are the same for all persons, so `你` replaces the alias.
     """
@@ -50,8 +48,8 @@ def _begins(text: str, at: int) -> bool:
 
 
 def called(alias: str, reader: str, language: Language) -> str:
-    """Return the name of a person in a table or list. The reading demander is `you`, a reading participant `you (P02)`.
-    Others keep their alias."""
+    """Return a person's name in a table: for the reader `you` (demander) or `you (P02)` (participant), else the
+    alias."""
     if not alias or alias != reader:
         return alias
     return (_YOU if alias == DEMANDER else _AS_PARTICIPANT)[language].format(alias=alias)

@@ -1,5 +1,4 @@
-"""Finds sentences of the catalyst that go beyond visibility: recommendations, proposals of a private talk, judgements.
-Pure.
+"""Finds sentences of the catalyst beyond visibility: recommendations, proposals of a private talk, judgements. Pure.
 
 See docs/protocol.md §5.4 and docs/guards.md. The patterns are data: `wordings.en.toml` and `wordings.zh.toml`. The
 catalyst may quote a recommendation that somebody made, but make none of its own. So quotations and reports such as "P02
@@ -60,8 +59,7 @@ class Breach(NamedTuple):
 
 
 class _Wordings:
-    """The patterns of one language. They are compiled at first use, because this takes a second and only observations
-    need them."""
+    """The patterns of one language, compiled at first use. This takes a second, and only observations need them."""
 
     def __init__(self, language: str, present: str) -> None:
         """`present`: a pattern that matches every text in which a pattern of the language can match."""
@@ -97,8 +95,7 @@ _LANGUAGES: Final = (_Wordings("en", r"[A-Za-z]{2}|1[:-]1"), _Wordings("zh", r"[
 
 
 def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """Yield a complaint for each sentence of `draft` that recommends, judges, or proposes that some participants talk
-    alone."""
+    """Yield a complaint for each sentence that recommends, judges, or proposes that some participants talk alone."""
     entries = [("relations", number, entry.text) for number, entry in enumerate(draft.relations)]
     entries += [("notes", number, entry.text) for number, entry in enumerate(draft.notes)]
     entries += [("ended", number, entry.why) for number, entry in enumerate(draft.ended)]
@@ -111,8 +108,7 @@ def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 
 def _without_copied(sentence: str, breach: Breach, request: CatalystRequest) -> str:
-    """Return `sentence` without the passage around the words of `breach` if it is copied from the tension; otherwise
-    unchanged.
+    """Return `sentence` without the passage around the words of `breach` if that is copied from the tension.
 
     A passage that names a participant is kept, because P00 wrote the tension before anybody had a seat.
     """

@@ -1,5 +1,4 @@
-"""Makes a delivery complete: it contains everything that the plan states about its reader (docs/protocol.md §7.5).
-Pure."""
+"""Makes a delivery contain everything that the plan states about its reader (docs/protocol.md §7.5). Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +13,7 @@ from tongyao.protocol.model.requests import Language
 def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: Language) -> Delivery:
     """Return the delivery in `draft`, with its Markdown.
 
-    - Ids in sentences become sources. Sources that the plan does not cite are struck, and claims without a source are
-      marked.
+    - Ids in sentences become sources. Sources that the plan does not cite are struck; claims without one are marked.
     - Parts of the plan about this person that the draft omits are added in the plan's words: their tasks, the claims of
       their role, and the offsets that name them, if no claim of the draft has one of the same sources. An empty draft
       becomes the plan's own words.

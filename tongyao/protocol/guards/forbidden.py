@@ -1,5 +1,4 @@
-"""Phrases that a proxy must not disclose, searched in the text that others would read (docs/protocol.md §3.5). Pure, in
-linear time."""
+"""Finds phrases that a proxy must not disclose, as others would read them (docs/protocol.md §3.5). Pure, linear."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 _WORD: Final = re.compile(rf"[{UNSPACED}]|\d+|{_LETTER}+(?:'{_LETTER}+)*")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("‘’‚‛`´ʼʹ′＇", "'"))
 _GOES_ON: Final = 4
-"""Length of a word from which it may continue after a phrase: `debt` is found in `debtor`, but `art` is not found in
-`artist`."""
+"""Length from which a word may continue after a phrase: `debt` is found in `debtor`, `art` not in `artist`."""
 _ENDINGS: Final = ("s", "'s")
 
 

@@ -22,8 +22,7 @@ _WORDS: Final = table("protocol", "ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return `text` without item ids, and the ids that it cites in brackets, in order. `steps`: number of each task by
-    id.
+    """Return `text` without item ids, and the ids that it cites in brackets, in order. `steps`: task numbers by id.
 
     Ids in brackets are removed. An id within a sentence is no citation and is replaced by words (`what P02 said in
     round 1`), as are a barrier (`B2`: `obstacle 2`) and a task (`t3`: `step 3`). Aliases are kept.

@@ -1,5 +1,4 @@
-"""Checks of a proxy's items, and the splitting of a person's own words into items (docs/protocol.md §4.3, §4.4).
-Pure."""
+"""Checks of a proxy's items, and splitting of people's own words into items (docs/protocol.md §4.3, §4.4). Pure."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*][ \t]|#))")
 
 
 def item_checks(source: Shown) -> tuple[Check[ProjectionDraft, EndpointRequest], ...]:
-    """Return the checks of a proxy's answer, or of an agent's items. `source`: the text that must contain the
-    quotes."""
+    """Return the checks of a proxy's answer, or of an agent's items. `source`: the text that must contain quotes."""
 
     def quoted(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
         """Each item has a text, and at least one quote that occurs in the source."""

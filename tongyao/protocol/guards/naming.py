@@ -41,8 +41,7 @@ def named_ids(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
 
 
 def named_targets(said: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """Return the lines of the tension that `said` names, each once. A text with other words than names of lines names
-    none."""
+    """Return the lines of the tension that `said` names, each once. A text with other words names none."""
     named = (
         match.group(1).upper()
         for text in said

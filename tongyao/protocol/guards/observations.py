@@ -1,5 +1,4 @@
-"""Checks of the catalyst's answer, and the conversion of a checked answer to an observation (docs/protocol.md §5).
-Pure."""
+"""Checks of the catalyst's answer, and its conversion to an observation (docs/protocol.md §5). Pure."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterato
 
 
 def notes_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A note has a text and replaces no protected relation. Only the first new framework is kept. Further ones are
-    struck without asking again."""
+    """A note has a text and replaces no protected relation. New frameworks after the first are struck at once."""
     state = standing(request.exchange)
     held = [note.id for note in state.notes if note.kind is NoteKind.FRAMEWORK]
     frameworks = 0
@@ -154,8 +152,7 @@ def _note(entry: NoteDraft, number: int, request: CatalystRequest, state: Standi
 
 
 def _between(said: Sequence[str], request: CatalystRequest) -> Pair | None:
-    """Return two contributors, the lower alias first, or a contributor and a line of the tension. None if `said` names
-    neither."""
+    """Return two contributors, lower alias first, or a contributor and a line. None if `said` names neither."""
     if len(said) != 2:
         return None
     people = [alias for alias in map(named_alias, said) if alias in request.contributors]

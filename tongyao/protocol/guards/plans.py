@@ -67,8 +67,7 @@ def settle_plan(
 
     Args:
         lineage: of the residual tensions, without their ids.
-        hidden: whether readers may not see the words of others (`open_record` off). The plan then repeats only the
-        tension.
+        hidden: readers may not see the words of others (`open_record` off). The plan then repeats only the tension.
         reduced: whether the draft was assembled from the record.
     """
     state = standing(request.exchange)
@@ -278,8 +277,7 @@ def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: 
 
 
 def _unused(state: Standing, people: Collection[str], cited: Collection[str]) -> tuple[Source, ...]:
-    """Return the valid, not inferred items of `people` that nothing cites. Of several with one text, the first is
-    kept."""
+    """Return the valid, not inferred items of `people` that nothing cites; of several with one text the first."""
     told = {state.items[id].text for id in cited if id in state.items}
     found: dict[str, Source] = {}
     for item in state.valid_items:

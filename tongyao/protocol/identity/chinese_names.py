@@ -1,5 +1,4 @@
-"""Finds possible names of persons in Chinese text by family names, titles and neighbouring words. No segmentation, no
-dictionary."""
+"""Finds possible names of persons in Chinese text by family names, titles and neighbouring words."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ def is_phrase(words: str) -> bool:
 
 
 def chinese_names(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each proposed name with its start, possibly several times. Traditional characters are read as simplified
-    ones."""
+    """Yield each proposed name with its start, possibly repeatedly. Traditional characters are read as simplified."""
     for start, name in _names(text.translate(_TRADITIONAL)):
         yield start, text[start : start + len(name)]
 
@@ -141,8 +139,7 @@ def _titled(text: str, hit: re.Match[str]) -> Iterator[tuple[int, str]]:
 
 
 def _full(text: str, start: int, surname: str) -> str | None:
-    """Return the full name that begins here, or None. Of the two possible lengths, the one with more points is
-    chosen."""
+    """Return the full name that begins here, or None. Of the two possible lengths, the one with more points wins."""
     before = text[max(0, start - 6) : start]
     told, beside = bool(_TOLD.search(before)), bool(_WITH.search(before))
     best, most = None, 0

@@ -214,8 +214,7 @@ def _hits(text: str) -> Iterator[_Hit]:
 
 
 def _drops_first(words: list[str], begins: bool) -> bool:
-    """Whether the first of several words is not part of the name: an ordinary word at the beginning, a month, a
-    language."""
+    """Whether the first of several words is not part of the name: an ordinary word, a month, a language."""
     first = words[0].lower().rstrip(",.")
     if TITLE.match(words[0]):
         return False
@@ -233,8 +232,7 @@ def _drops_first(words: list[str], begins: bool) -> bool:
 
 
 def _parts(words: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the names in a sequence joined by "and" or commas, each with its offset. A firm is one name: Crumb and
-    Daughter."""
+    """Yield the names in a sequence with "and" or commas, with offsets. A firm is one name: Crumb and Daughter."""
     if not words:
         return
     joined = [number for number, word in enumerate(words) if word in ("and", "&")]

@@ -40,8 +40,7 @@ _LONGEST_PART: Final = 6
 
 
 class HiddenForm(NamedTuple):
-    """One form of a hidden name. `words`: the number of its words; 0 for a run of `length` characters of a script
-    without spaces.
+    """One form of a hidden name. `words`: number of words; 0 for a run of `length` characters of an unspaced script.
 
     `whole`: whether it is the whole name. `number`, `kind`: of its mark. `capital`, `cased`, `ordinary`: as in
     `names.Form`. `authors`: for an ordinary form the seats that confirmed it (`seat`), separated by spaces.
@@ -83,8 +82,7 @@ def mark(number: int, kind: Kind, *, chinese: bool) -> str:
 def forms_to_hide(
     hidden: Hidden, names: Iterable[Sequence[NameFound]], *, identities: bool = False, authors: Iterable[str] = ()
 ) -> tuple[HiddenForm, ...]:
-    """Return new forms, and changed forms that were ordinary words before. The names of one group belong to one person
-    and get one number.
+    """Return new forms, and changed forms that were ordinary words before. The names of a group get one number.
 
     `identities`: whether people joined under these names (`names.forms_of`). Otherwise `authors` (see `seat`) confirmed
     them (`names.confirmed_forms_of`). A group takes the number of a hidden name that it shares, contains, or is a part
@@ -152,7 +150,7 @@ class Marker:
         Args:
             hidden: the hidden names of the process.
             own: alias → strings that identify its owner: names, addresses, handles. In the owner's texts these become
-            the alias. A string that is not permitted as a name (`names.problem_with`) is ignored.
+                the alias. A string that is not permitted as a name (`names.problem_with`) is ignored.
             process_id: of the texts.
         """
         hidden = hidden or Hidden()
@@ -174,8 +172,7 @@ class Marker:
         self._initials = any(form.words == 1 for form in forms)
 
     def text(self, text: str, *, author: str = "") -> str:
-        """Return `text` without names, addresses, HTML, images and link targets. `author`: the alias of its author, if
-        any."""
+        """Return `text` without names, addresses, HTML, images and link targets. `author`: the alias of its author."""
         bare = for_others(text)
         form = folded(bare)
         found = [(start, end, HIDDEN) for start, end in contacts(form.text)]
@@ -312,8 +309,7 @@ def _is_unspaced(word: str) -> bool:
 
 
 def _replaced(form: Folded, found: list[tuple[int, int, str]]) -> str:
-    """Return the source with these spans of the folded text replaced. Of overlapping spans, the first counts, then the
-    longer."""
+    """Return the source with these spans of the folded text replaced. Of overlapping ones the first counts."""
     chosen: list[tuple[int, int, str]] = []
     for start, end, put in sorted(found, key=lambda one: (one[0], -one[1])):
         if not chosen or start >= chosen[-1][1]:

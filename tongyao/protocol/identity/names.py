@@ -1,5 +1,4 @@
-"""Strings that may be a person's name, and the forms in which such a name is recognised (docs/protocol.md §6.3).
-Pure."""
+"""Strings that may be a person's name, and the forms in which it is recognised (docs/protocol.md §6.3). Pure."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ _MOST_PARTS: Final = 4
 sentence as a name does not hide words of others."""
 
 TOKEN: Final = re.compile(rf"[{UNSPACED}]+(?:[·•][{UNSPACED}]+)*|[^\W_{UNSPACED}]+")
-"""One word: letters and digits, or an unbroken run of a script without spaces, including the points of foreign
-names."""
+"""One word: letters and digits, or an unbroken run of a script without spaces, with points of foreign names."""
 _UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}·]+")
 _PROTOCOL_ID: Final = re.compile(
     r"[prbt]\d+|[tieb]|(?:plan|residual|task|child)[-/ ]?\d*|(?:t|r\d+|plan|residual|task|child)/\S*", re.IGNORECASE
@@ -96,15 +94,13 @@ def is_everyday(word: str) -> bool:
 
 
 def name_in_heading(text: str) -> str:
-    """Return the name in the first heading (`# …`) of a profile, up to a dash, comma or bracket; empty without a
-    heading."""
+    """Return the name in a profile's first heading (`# …`), up to a dash, comma or bracket; empty without a heading."""
     found = _HEADING.search(text)
     return _TITLE_FOLLOWS.split(found.group(1).strip(), maxsplit=1)[0].strip(" #*_`") if found else ""
 
 
 def identities_of(display_name: str, contact: object) -> tuple[str, ...]:
-    """Return the strings that identify a person: the display name, if any, then every string in their contact, without
-    repeats."""
+    """Return the strings that identify a person: the display name, then every string in their contact, each once."""
     return tuple(dict.fromkeys(one for one in (display_name, *_strings(contact)) if one.strip()))
 
 
@@ -137,8 +133,7 @@ def _alone(word: str, *, capital: bool = False) -> Form:
 
 
 def confirmed_forms_of(name: str) -> Iterator[Form]:
-    """Yield the forms of a name that a person confirmed in their text. If a word does not look like a name, the forms
-    are `ordinary`."""
+    """Yield the forms of a name that a person confirmed. If a word does not look like a name, they are `ordinary`."""
     bare = _bare(name)
     written = [word for word in TOKEN.findall(normalized("NFKC", bare)) if word.casefold() not in CONNECTORS]
     words, own = _words(name), _words(" ".join(written))
@@ -162,8 +157,7 @@ def _looks_like_name(word: str) -> bool:
 
 
 def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
-    """Yield the forms in which `name` is recognised; none if it is not permitted. `alone`: whether its parts are
-    recognised alone."""
+    """Yield the forms in which `name` is recognised, if permitted. `alone`: whether its parts are recognised alone."""
     if problem_with(name):
         return
     words = _words(name)
@@ -200,8 +194,7 @@ def _with_initials(first: str, last: str) -> Iterator[Form]:
 
 
 def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
-    """Yield the given name of a full name, and the surname with titles or prefixes. For a name of several words, yield
-    each word."""
+    """Yield the given name, and the surname with titles or prefixes; for a name of several words, each word."""
     if "·" in word:
         parts = word.split("·")
         yield Form(("".join(parts),))

@@ -52,8 +52,7 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
     """Return the id that a message names if it answers no ask: `conclude/crystallizing/2`,
     `extend_deadline/deciding/3/P00`.
 
-    The number is the revision of the plan in `answering` and `awaiting_children`, and the round before that. `alias`:
-    whose deadline.
+    The number is the plan's revision in `answering` and `awaiting_children`, else the round. `alias`: of a deadline.
     """
     number = revision if phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else round_number
     return ids.ask_id(kind, phase.value, number, *([alias] if alias else []))
@@ -202,8 +201,7 @@ def answers(
 
     Args:
         id: of the ask.
-        number: the round; for `answer` and `replan` the revision of the plan; for `consent` the number of the
-        invitation.
+        number: the round; for `answer` and `replan` the plan's revision; for `consent` the invitation's number.
         subject: the residual of `residual`, `hole` and `candidate`.
         options: the permitted choices; empty: all.
         given: for `replan`, the answers to the plan by alias.
@@ -239,8 +237,7 @@ def words(key: str, language: str, /, **values: Any) -> str:
 
 
 def whom(ask: str, alias: str, language: str) -> str:
-    """Return for whom an ask is, for a sentence: an alias, an invited person, or, without an alias, the answerers or
-    operators."""
+    """Return for whom an ask is: an alias, an invited person, or without an alias the answerers or operators."""
     if not alias:
         return words("asks.answerer" if ask == Ask.CALLS else "asks.operator", language)
     number = ids.invitation_of(alias)
@@ -263,8 +260,7 @@ class Told(Protocol):
 
 
 def does(ask: Told, language: str) -> str:
-    """Return the request of an ask, as a sentence without subject and full stop: `confirm the tension, or revise
-    it`."""
+    """Return the request of an ask without subject and full stop: `confirm the tension, or revise it`."""
     return _text(ask, language, "does")
 
 

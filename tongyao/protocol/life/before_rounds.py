@@ -60,8 +60,7 @@ def open_confirming(state: State, now: datetime) -> Phase | None:
 
 
 def confirm(state: State, by: str, now: datetime) -> Phase:
-    """Confirm the tension. Next are the people named at the start, or the field. `by`: `person`, `timer` or
-    `setting`."""
+    """Confirm the tension. Next: the people named at the start, or the search. `by`: `person`, `timer`, `setting`."""
     note(state, EventKind.TENSION_CONFIRMED, now, by=by)
     state.selected = state.start.participants
     return Phase.CONSENTING if state.selected else Phase.DISCOVERING
@@ -112,8 +111,7 @@ def discovery(state: State) -> dict[str, WantedStep]:
 
 
 def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
-    """Let the demander select among the people found. With `auto_start`, the nearest people are chosen if they reach
-    the quorum."""
+    """Let the demander select among the people found, or with `auto_start` choose the nearest, if they are enough."""
     note_found(state, output, now)
     settings = state.start.settings
     found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
@@ -203,8 +201,7 @@ def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, n
 
 
 def _close_if_answered(state: State, now: datetime) -> Phase | None:
-    """When everybody has answered, seat the people who said yes. If they are too few, the demander selects or decides
-    again."""
+    """When all have answered, seat the people who said yes. If they are too few, the demander chooses again."""
     if any(invitation.waits for invitation in state.invitations):
         return None
     asked = len(state.invitations) + state.refused
@@ -232,8 +229,7 @@ def enough(state: State, newcomers: int) -> bool:
 
 
 def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return the chosen people and their aliases. The order of aliases does not depend on the order of choice. A fork
-    has the aliases of its origin."""
+    """Return the chosen people and their aliases. Aliases are in random order; a fork has those of its origin."""
     if state.start.fork is not None:
         joining = [seat for seat in state.start.fork.seats if seat.joined_round == state.round + 1]
         return tuple(seat.choice for seat in joining), tuple(seat.alias for seat in joining)
@@ -250,8 +246,7 @@ def _seats(state: State) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _seated(state: State, output: FreezeOutput, now: datetime) -> Phase:
-    """Begin or continue the rounds with the seated people. People who were erased or withdrew since the choice are left
-    out."""
+    """Begin or continue the rounds with the seated people. Erased people and people who withdrew are left out."""
     if not output.seats:
         return _too_few(state)
     for seat in output.seats:

@@ -95,8 +95,7 @@ def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
 
 
 def _note_resumed(state: State, gone: Cause, now: datetime) -> None:
-    """Note the end of the last cause of a code. Single causes are not noted, because their number would reveal the
-    number of proxies."""
+    """Note the end of the last cause of a code. The number of causes would reveal the number of proxies."""
     if all((one.kind, one.code) != (gone.kind, gone.code) for one in state.causes.values()):
         note(state, EventKind.RESUMED, now, code=gone.code)
 

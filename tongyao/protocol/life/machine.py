@@ -28,8 +28,7 @@ BUDGET_WARNING = 0.8
 
 
 def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> State:
-    """Return the state of a new process. `seed`: random; it determines the order of aliases. `logic`: the version of
-    its rules."""
+    """Return the state of a new process. `seed`: random; determines the order of aliases. `logic`: rules version."""
     settings = start.settings
     root = start.lineage is None
     state = State(
@@ -55,8 +54,7 @@ def repeated(state: State, message: Message) -> bool:
 
 
 def hear(state: State, message: Message, now: datetime) -> None:
-    """Apply an accepted message. `refuse` is not called again, so that histories with accepted messages can be
-    replayed."""
+    """Apply an accepted message. `refuse` is not called again, so that histories can be replayed under new rules."""
     if message.number:
         state.lanes[message.lane] = message.number
     enter(state, message_kinds.hear(state, message, now), now)

@@ -51,8 +51,7 @@ _IN_A_FORK: Final = m.CONTROL_KINDS | {"upgrade", "call_answered", "set_mandate"
 
 
 def refuse(state: State, message: m.Message) -> Refusal | None:
-    """Return the reason why `message` cannot be applied to `state` now; None if it can. Reads only the state, not the
-    clock."""
+    """Return the reason why `message` cannot be applied to `state` now, or None. Does not read the clock."""
     kind = KINDS[message.kind]
     if state.phase.ended:
         return Refusal.ENDED
@@ -81,18 +80,14 @@ def open_ask(state: State, message: m.Message) -> str:
 
 
 def open_now(state: State, message: m.Message) -> str:
-    """The ids of the requests that are open for the author of a refused message: the request that a message of this kind answers, and
-    the other requests to the author.
-    """
+    """Return the ids of the asks that are open for the author of a refused message, the one it could answer first."""
     author = message.author.alias
     asked = [ask.id for ask, _ in phases.open_asks(state) if ask.alias == author]
     return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
 
 
 def _is_open(ask: str, open_now: str) -> bool:
-    """Whether the request `ask`, which the message answers, is still the open request. An `ask` without a number matches each request
-    of its phase. An empty `ask` matches every request.
-    """
+    """Whether `ask`, which the message answers, is still open. Without its number it matches its phase; empty, all."""
     return ask in ("", open_now) or open_now.startswith(f"{ask}/")
 
 
@@ -251,8 +246,7 @@ def _refuse_switch(state: State, message: m.SwitchEndpoint) -> Refusal | None:
 
 
 def _refuse_extension(state: State, message: m.ExtendDeadline) -> Refusal | None:
-    """Refuse an extension. Whether the process waits for somebody has no influence, because that would distinguish a
-    proxy from a person."""
+    """Return why an extension is refused. It does not show who is waited for (docs/protocol.md §3.3)."""
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
         if turn is None or not turn.waits:
@@ -333,8 +327,7 @@ def _submit(state: State, message: m.SubmitProjection, now: datetime) -> None:
 def _extend(state: State, message: m.ExtendDeadline, now: datetime) -> None:
     """Give more time: to a participant in a turn, or to the demander in a phase that waits for them.
 
-    If the process does not wait for that person, nothing changes, so the sender cannot distinguish a proxy from a
-    person.
+    If the process does not wait for that person, nothing changes, so the sender cannot distinguish proxies.
     """
     turn = state.turns.get(message.alias)
     deadline = turn.deadline if turn is not None and turn.waits else None

@@ -25,8 +25,7 @@ def runnable(state: State, steps: Mapping[str, WantedStep]) -> dict[str, WantedS
 
 
 def park(state: State, key: str, pending: Pending, now: datetime) -> None:
-    """Park a step that returned without its answers. If all answers have arrived in the meantime, it runs again at
-    once."""
+    """Park a step that returned without its answers. If all answers have arrived since, it runs again at once."""
     state.parked.pop(key, None)
     early = {call for call in pending.waiting_calls if call in state.answered_calls}
     state.answered_calls = tuple(call for call in state.answered_calls if call not in early)
@@ -37,8 +36,7 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
 
 
 def answered(state: State, message: CallAnswered, now: datetime) -> None:
-    """Record an answered call. After the last one, its step is wanted again, also if its deadline had suspended the
-    process."""
+    """Record an answered call. After the last one its step is wanted again, also if it had suspended the process."""
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
@@ -51,7 +49,7 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
 
 
 def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep], now: datetime) -> None:
-    """Apply a passed deadline of parked calls: a turn fails. Any other step suspends the process, and asks again after
+    """Apply a passed deadline of parked calls: a turn fails. Another step suspends the process, and asks after
     `resume`.
 
     `steps`: the steps wanted in the phase.

@@ -55,8 +55,8 @@ def open(state: State, now: datetime) -> None:
 
 
 def wanted(state: State) -> dict[str, WantedStep]:
-    """Return the steps of turns while the gate is open, then the catalyst's step. After the rounds stopped, return the
-    search for people."""
+    """Return the steps of turns while the gate is open, then the catalyst's; after the rounds, the search for
+    people."""
     if state.gate_open:
         return _projections(state)
     if state.deciding_cause is not None:
@@ -165,8 +165,7 @@ def _spoke_in_origin(state: State) -> tuple[str, ...]:
 
 
 def _leave_as_in_origin(state: State, now: datetime, *, closed: bool) -> None:
-    """In a fork, let participants leave who left the origin in this round; if `closed`, also those who left after
-    it."""
+    """In a fork, let participants leave who left the origin in this round; if `closed`, also after it."""
     for seat in state.start.fork.seats if state.start.fork is not None else ():
         over = seat.left_round < state.round or closed or seat.left_in_round
         if seat.left_round and seat.left_round <= state.round and over and seat.alias in state.present:
@@ -180,8 +179,7 @@ def _last_outcome(state: State, alias: str) -> Outcome | None:
 def _ask_demander(state: State, now: datetime) -> None:
     """Ask the demander the gaps of the last observation that ask `P00`. A demander with a seat has a turn instead.
 
-    A proxy needs a profile. A person gets one ask, and the round does not wait for it. Answers in the origin of a fork
-    are also answers in the fork.
+    A proxy needs a profile. A person gets one ask, which does not delay the round. A fork has its origin's answers.
     """
     if DEMANDER in _spoke_in_origin(state) and DEMANDER not in state.seats:
         state.turns[DEMANDER] = Turn(alias=DEMANDER)
@@ -216,8 +214,7 @@ def advance(state: State, now: datetime) -> Phase | None:
 def _assign(state: State, now: datetime) -> None:
     """Assign the turns of all proxies to one step.
 
-    Words of people are also brought into the record in one step, when no other turn is waited for and the time for
-    corrections is over.
+    Words of people also go in one step, when no turn is waited for and the time for corrections is over.
     """
     idle = [turn for _, turn in sorted(state.turns.items()) if turn.open and not turn.batch]
     proxies = [turn for turn in idle if not turn.answered and _is_proxy(state, turn.alias)]
@@ -262,8 +259,7 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
 
 
 def _one_reason_of_failure(state: State) -> str | None:
-    """Return the reason if every turn failed for the same reason and an active participant can try again; otherwise
-    None.
+    """Return the reason if every turn failed for one reason and an active participant can try again; otherwise None.
 
     If the budget is used up, the demander decides instead. Turns that a fork copied from its origin have no reason.
     """
@@ -300,8 +296,7 @@ def _observed(state: State, output: ObserveOutput, now: datetime) -> Phase | Non
 def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     """Add the round to the results, and continue by the rule of convergence (`course`, docs/protocol.md §5.5).
 
-    After convergence the plan is made. At the limit of rounds, or if budget or quorum do not suffice, the demander
-    decides.
+    After convergence the plan is made. At the limit of rounds, budget or quorum, the demander decides.
     """
     if state.start.fork is not None and state.start.fork.concluded == state.round:
         state.concluded = True
@@ -348,8 +343,7 @@ def _why_decide(state: State) -> DecidingCause | None:
 
 
 def _anyone_spoke(state: State) -> bool:
-    """Whether the round has anything to observe. `nothing_new` counts as spoken; `lapsed`, `failed` and `left` do
-    not."""
+    """Whether anybody spoke in the round. `nothing_new` counts as spoken; `lapsed`, `failed` and `left` do not."""
     return any(turn.outcome is not None and turn.outcome.spoken for turn in state.seat_turns.values())
 
 

@@ -38,8 +38,7 @@ def suspended_codes(state: State) -> tuple[str, ...]:
 
 
 def _suspended_reason(state: State) -> str:
-    """Return one reason for each code, the oldest. The number of causes of one code would reveal the number of
-    proxies."""
+    """Return the oldest reason of each code. The number of causes of one code would reveal the number of proxies."""
     reasons: dict[str, str] = {}
     for cause in sorted(state.causes.values(), key=lambda cause: cause.since):
         reasons.setdefault(cause.code, cause.reason or cause.code)

@@ -1,8 +1,6 @@
-"""The state of one process: all data that determines its next steps. It contains no text, except texts that an operator
-signalled.
+"""The state of one process: all data that determines its next steps, without texts except signalled ones.
 
-Models are changed in place. Deadlines are in *process time*: the time since the start without suspensions. Therefore a
-resumption moves no deadline.
+Models are changed in place. Deadlines are in *process time*, without suspensions, so a resumption moves no deadline.
 """
 
 from __future__ import annotations
@@ -131,8 +129,7 @@ class InvitedPerson(BaseModel):
 
 
 class Parked(BaseModel):
-    """A step whose model calls wait for answers from outside. It runs again when all are answered, or their deadline
-    has passed."""
+    """A step with model calls that wait for answers from outside. It runs again when all are answered or overdue."""
 
     calls: tuple[str, ...] = Field(default=(), description="Ids of the calls that wait.")
     deadline: Deadline | None = Field(default=None, description="None once it is over.")
@@ -260,8 +257,7 @@ class State(BaseModel):
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Profile ids that the field leaves out: of people in the room, of the demander, and those given at the
-        start."""
+        """Profile ids that the field leaves out: people in the room, the demander, and those given at the start."""
         seated = tuple(seat.profile.profile_id for seat in self.seats.values() if seat.profile)
         own = (self.start.demander_profile.profile_id,) if self.start.demander_profile else ()
         return (*self.start.excluded, *seated, *own)
@@ -335,8 +331,7 @@ class State(BaseModel):
 
     @property
     def last_residual(self) -> str | None:
-        """The residual whose decision ends the answers, because the process waits for nothing else; None if there is
-        none."""
+        """The residual whose decision ends the answers, because nothing else is waited for; None if there is none."""
         if self.phase is not Phase.ANSWERING or not self.all_answered:
             return None
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}

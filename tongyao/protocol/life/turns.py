@@ -26,8 +26,7 @@ def wait_for(state: State, turn: Turn, now: datetime) -> None:
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
     """Add words of a person or their agent to the open round. Words without a text mean that there is nothing new.
 
-    New words of a lane for the open round replace the lane's earlier words for it. All other words are added. The time
-    for corrections starts again.
+    A lane's words for the open round replace its earlier ones; others are added. The time for corrections starts again.
     """
     turn = state.turns.setdefault(alias, Turn(alias=alias))
     corrected = [words for words in turn.words if words.lane == said.lane and words.round == said.round == state.round]
@@ -73,8 +72,7 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
 
 
 def leave(state: State, alias: str, now: datetime) -> None:
-    """Let a participant leave the room. Their words of this and earlier rounds are kept. A turn without words ends as
-    `left`."""
+    """Let a participant leave the room. Words of this and earlier rounds are kept. A turn without words is `left`."""
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):

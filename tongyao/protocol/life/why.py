@@ -50,8 +50,7 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons, beginning with those that stop everything; empty for an ended process whose events are
-    written."""
+    """Return all reasons, those that stop everything first; empty for an ended process whose events are written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )
@@ -102,8 +101,7 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """Yield the asks for which the process waits. `resume` has reasons of its own. Residuals are skipped while answers
-    are waited for."""
+    """Yield the asks for which the process waits, without `resume`, and without residuals while answers are awaited."""
     for ask, deadline in open_asks(state):
         beside = state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
         if ask.ask is not Ask.RESUME and not beside:
@@ -138,8 +136,7 @@ def _nothing(state: State, language: Language) -> list[WaitReason]:
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:
-    """Return one sentence for the demander or a participant. It names nobody else, because that would distinguish
-    people from proxies."""
+    """Return one sentence for a demander or participant. It names nobody else, which would distinguish proxies."""
     if state.phase.ended:
         return _say("ended", language)
     if any(cause.kind == "operator" for cause in state.causes.values()):
@@ -164,8 +161,7 @@ _GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
-    """Return the last deadline of others. None if the process waits for the party, or if no deadline runs. It names
-    nobody."""
+    """Return the last deadline of others; None if the process waits for the party, or if no deadline runs."""
     waits = [] if state.suspended else _people(state, "en")
     if any(reason.waits_for == alias for reason in waits):
         return None

@@ -19,8 +19,7 @@ LATER: Final = False
 
 
 class EventKind(StrEnum):
-    """The kinds of events. `keys`: the keys of its `data`, with remarks. `urgent`: whether it is written without
-    waiting for a step."""
+    """The kinds of events. `keys`: keys of its `data`, with remarks. `urgent`: written without waiting for a step."""
 
     keys: str
     urgent: bool
@@ -114,8 +113,7 @@ class Ask(StrEnum):
 
 
 class Waiting(Value):
-    """An open ask to one party. `id`: the id by which messages of its process name it, such as `confirm/1` or
-    `say/2/P03`.
+    """An open ask to one party. `id`: by which messages of its process name it, such as `confirm/1` or `say/2/P03`.
 
     `round`: the round, or for an answer the revision of the plan. `subject`: the residual, the profile id of an invited
     person, or the ids of waiting model calls. While the process is suspended, `due` is unset, and `remaining_seconds`
@@ -168,11 +166,9 @@ class SignalledText(Value):
 
 
 class Outbox(Value):
-    """Events that are not yet in the records, with the snapshot after the last of them. Written before the next side
-    effect.
+    """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect.
 
-    The outbox is in every activity's input, and so in Temporal's history. To save space, an event is serialised as a
-    row without field names.
+    The outbox is in Temporal's history. To save space there, an event is serialised as a row without field names.
     """
 
     snapshot: Snapshot

@@ -92,8 +92,7 @@ def hole_of(residual: str) -> tuple[int, str] | None:
 
 
 def number_of_residual(residual: str) -> int:
-    """Return the number of a residual within the plan; for a hole, that of the alias. Raises `ValueError` for anything
-    else."""
+    """Return the number of a residual in its plan; for a hole, that of the alias. Raises `ValueError` otherwise."""
     _, number = _parts_of_residual(residual)
     return int(number.removeprefix("P"))
 
@@ -117,8 +116,7 @@ def _parts_of_residual(residual: str) -> tuple[str, str]:
 
 
 def ask_id(name: str, *parts: object) -> str:
-    """Return the id of an ask, or of a phase that a message names: `confirm/1`, `say/2/P03`,
-    `residual/plan/1/hole/P03`."""
+    """Return the id of an ask, or of a phase in a message: `confirm/1`, `say/2/P03`, `residual/plan/1/hole/P03`."""
     return "/".join([name, *map(str, parts)])
 
 

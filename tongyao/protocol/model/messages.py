@@ -18,8 +18,7 @@ from tongyao.protocol.model.value import Value
 
 
 class Author(Value):
-    """The author of a message. `alias` is the author's alias in this process: `P00` for the demander, empty for an
-    operator.
+    """The author of a message. `alias`: in this process, `P00` for the demander, empty for an operator.
 
     `invited`: a person without a seat, with the alias `invited/<number>`. `child`: a child process, with its id.
     `answerer`: a person who answers model calls, with `calls`.
@@ -171,8 +170,7 @@ class ChildEnded(_Message):
 
 
 class CallAnswered(_Message):
-    """A waiting model call is answered, or must be asked again. The transaction that stores this inserts the
-    message."""
+    """A waiting model call is answered, or must be asked again. The transaction that stores this sends the message."""
 
     kind: Literal["call_answered"] = "call_answered"
     call: str
@@ -216,8 +214,7 @@ KINDS: Final[dict[str, type[Message]]] = {
 
 
 def is_own(message: Message) -> bool:
-    """Whether a person sends it for themselves. A signal never counts, because its sender can write any author into
-    it."""
+    """Whether a person sends it for themselves. A signal never counts, because its sender chooses the author."""
     return message.author.role != "operator" and message.number > 0
 
 
@@ -243,12 +240,10 @@ MAX_SAID: Final = 10
 """Most texts of one person in one turn (ours). It limits the size of the state."""
 
 MAX_TAKEN_BACK: Final = 3
-"""Most takeovers by one person in one turn while their proxy's call runs (ours). Each such call is discarded but
-paid."""
+"""Most takeovers by a person in one turn while their proxy's call runs (ours). Such a call is discarded but paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
 """Roles that are exempt from `MAX_MESSAGES`. Their messages are limited in other ways."""
 
 MAX_MESSAGES: Final = 1_000
-"""Most messages of one lane to one process (ours). The server keeps at most 2,000 updates of a run; continuing as new
-resets this count."""
+"""Most messages of one lane to one process (ours). The server keeps at most 2,000 updates of a run."""

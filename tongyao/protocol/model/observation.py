@@ -11,8 +11,7 @@ from tongyao.protocol.model.value import Draft, Value
 
 
 class RelationKind(StrEnum):
-    """The kinds of relations: between two participants, or between a participant and a line. There is no fourth
-    kind."""
+    """The kinds of relations: between two participants, or a participant and a line. There is no fourth kind."""
 
     COMPLEMENTARY = "complementary"
     ALIGNED = "aligned"
@@ -137,8 +136,7 @@ class EndedDraft(Draft):
 
 
 class ObservationDraft(Draft):
-    """The answer of an engine as the catalyst. The verdict is the first field, so that the other fields do not
-    influence it."""
+    """The answer of an engine as the catalyst. The verdict is first, so that other fields do not influence it."""
 
     verdict: Verdict = Verdict.MORE
     why: str = ""

@@ -32,8 +32,7 @@ class Source(Value):
 
 
 class Claim(Value):
-    """One statement of a plan with the ids of its sources. Without a source it has `supported=False`, and is not
-    dropped."""
+    """One statement of a plan with the ids of its sources. Without a source it is kept with `supported=False`."""
 
     text: str
     sources: tuple[str, ...] = ()

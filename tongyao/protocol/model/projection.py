@@ -110,8 +110,7 @@ def read_submission(text: str) -> AgentSubmission | None:
 
 
 class ProjectionDraft(Draft):
-    """The answer for one endpoint in one round. No items: there is nothing new. `names`: names of persons in the
-    items."""
+    """The answer for one endpoint in one round. No items: there is nothing new. `names`: persons in the items."""
 
     items: list[ItemDraft] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)

@@ -1,5 +1,4 @@
-"""The record of one process as others may read it: its texts have marks in place of names. `rules.read_access` makes
-the view of each party."""
+"""The record of one process, with marks in place of names. `rules.read_access` makes the view of each party."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ class Participant(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name that others read once identities are shown: the name, or else the profile id; empty if the person
-        was erased."""
+        """The name, or else the profile id, that others read once identities are shown; empty after an erasure."""
         if self.erased:
             return ""
         name = next((name for name in self.identities if name and "@" not in name and "/" not in name), "")
@@ -109,8 +107,7 @@ class Record(Value):
         return tuple(sorted(spoke - {DEMANDER}))
 
     def with_parts(self) -> tuple[str, ...]:
-        """Return the aliases with a role in a plan, in order: the contributors, and a demander who has a seat and has
-        spoken."""
+        """Return the aliases with a role in a plan, in order: contributors, and a seated demander who has spoken."""
         seated = any(participant.alias == DEMANDER for participant in self.participants)
         spoke = any(projection.alias == DEMANDER and projection.items for projection in self.projections)
         return ((DEMANDER,) if seated and spoke else ()) + self.contributors()

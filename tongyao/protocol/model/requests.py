@@ -1,5 +1,4 @@
-"""The request of each model step (`tongyao.protocol.model.steps`). Only `protocol.rules.request_access` builds requests
-(docs/protocol.md §6)."""
+"""The request of each model step. Only `protocol.rules.request_access` builds requests (docs/protocol.md §6)."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class Material(Value):
 
 
 class Mandate(Value):
-    """A person's orders to their proxy. It is not frozen: changes apply from the next call on (docs/protocol.md
-    §3.5)."""
+    """A person's orders to their proxy. Not frozen: changes apply from the next call on (docs/protocol.md §3.5)."""
 
     may_speak: bool = True
     topics: tuple[str, ...] = Field(default=(), description="Speak of these only; empty: anything in the profile.")
@@ -152,8 +150,7 @@ class PlannerRequest(Request):
 
 
 class DeliveryRequest(Request):
-    """One participant's part of a finished plan. The plan's references contain the texts of all sources, including the
-    tension."""
+    """One participant's part of a finished plan. The plan's references contain the texts of all sources."""
 
     alias: str
     plan: Plan

@@ -1,8 +1,7 @@
 """Walks over the strings of a tension, a projection, an observation, a plan, a delivery or a record.
 
 `texts_of` yields every text of a person or a model. `map_texts` rewrites each text. `map_ids` rewrites the cited ids. A
-field contains text if its name is in `FREE_TEXT`. Other strings are never changed: enumerations, ids, aliases,
-languages.
+field contains text if its name is in `FREE_TEXT`. Other strings are never changed.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ FREE_TEXT: Final = frozenset(
     "transition initial_state barriers exchange markdown text quotes words why name title role doubt open_points when outside remarks "
     "intent answer_words contacts".split()
 )
-"""Names of fields with words of people or of models; in a mapping, its values (tests/protocol/test_rewrite.py checks
-the list)."""
+"""Fields with words of people or models; in a mapping, its values (tests/protocol/test_rewrite.py checks them)."""
 
 CITED: Final = frozenset({"sources"})
 """Names of fields with the ids of sources."""
@@ -34,8 +32,7 @@ def texts_of(model: BaseModel) -> Iterator[str]:
 
 
 def map_texts(model: ModelT, change: Callable[[str], str]) -> ModelT:
-    """Return `model` with `change` applied to each free text; the same object if nothing changes. The result is not
-    validated."""
+    """Return `model` with `change` applied to each free text, not validated; the same object if nothing changes."""
     return _mapped(model, FREE_TEXT, change)
 
 

@@ -6,8 +6,7 @@ import re
 from typing import Final
 
 WHOLE_PROFILE_CHARS: Final = 50_000
-"""An endpoint reads a profile up to this length completely, and retrieved pieces of a longer one (docs/protocol.md
-§4.6)."""
+"""An endpoint reads a profile up to this length completely, and pieces of a longer one (docs/protocol.md §4.6)."""
 
 _UNIT_CHARS: Final = 20
 _LEAST_CHARS: Final = 400

@@ -15,8 +15,7 @@ TENSION_UNITS: Final = 450
 """Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
 
 TENSION_CHARS: Final = 9_000
-"""Limit of a tension in characters, twenty for each unit. It is needed because signs are no units, and a word may have
-any length."""
+"""Most characters of a tension, twenty for each unit, because signs are no units and words may have any length."""
 
 MISSING: Final = "[data_insufficient]"
 """The mark for missing material. Nothing is invented in its place (docs/protocol.md §2.2)."""
@@ -38,8 +37,7 @@ class Grade(StrEnum):
 
 
 class Audit(Value):
-    """The lenses for which the material was sufficient. Code computes it; an engine's own opinion does not count
-    alone."""
+    """The lenses for which the material was sufficient. Code computes it, not an engine's own opinion alone."""
 
     transition: bool
     initial_state: bool
@@ -72,8 +70,7 @@ Source = Literal["intent", "profile"]
 
 
 class LineSpan(Value):
-    """The source of a line of a tension: `text[start:end]` of the intent, or of the demander's frozen profile, as they
-    wrote it."""
+    """The source of a line: `text[start:end]` of the intent, or of the demander's frozen profile, as they wrote it."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source
@@ -101,8 +98,7 @@ _MARK: Final = re.compile(r"\[(?:person|firm|某人|某单位) \d{1,6}\]|\[…\]
 
 
 class Tension(Value):
-    """A formulated need. At most `TENSION_UNITS` units in all four lenses. A lens without material is
-    `[data_insufficient]`.
+    """A formulated need of at most `TENSION_UNITS` units. A lens without material is `[data_insufficient]`.
 
     Raises `ValueError` if it is too long, has no transition, or has a blank barrier. A `Tension` object is not checked
     again, because with marks in place of names it may exceed the limit.
@@ -160,8 +156,7 @@ class Tension(Value):
         return self.audit.grade
 
     def targets(self) -> dict[str, str]:
-        """Return the text of every line to which an item can refer: `T`, `I`, `B1`…, `E`; without lines that have no
-        material."""
+        """Return the text of every line that has material, by name: `T`, `I`, `B1`…, `E`. Items can refer to these."""
         named = {"T": self.transition, "I": self.initial_state}
         named |= {f"B{number}": barrier for number, barrier in enumerate(self.barriers, 1)}
         named["E"] = self.exchange
@@ -253,8 +248,7 @@ def within_limits(draft: TensionDraft) -> TensionDraft:
 
 
 def from_raw(intent: str, *, language: Literal["zh", "en"], names: tuple[NameFound, ...] = ()) -> Tension:
-    """Return the tension if formulation failed (docs/protocol.md §2.1): the intent as T, cut to the limit, without
-    other lenses.
+    """Return the tension after a failed formulation (docs/protocol.md §2.1): the intent as T, cut to the limit.
 
     Its grade is always C, because I has no material. Raises `ValueError` for a blank intent.
     """

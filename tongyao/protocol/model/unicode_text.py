@@ -1,5 +1,4 @@
-"""Unicode normalisation in linear time, a folded form for the recognition of names and addresses, and detection of
-files that are no text. Pure."""
+"""Unicode normalisation in linear time, a folded form to recognise names and addresses, and file detection. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 MOST_MARKS: Final = 30
-"""Most combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section
-13).
+"""Most combining marks kept in a row, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section 13).
 
 Normalisation sorts the marks of one base character by insertion, so 100,000 of them take minutes.
 """
@@ -22,8 +20,7 @@ UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 _MAY_BE_MARKS: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
 _TABLE_SIZE: Final = 20_000
 _LONGEST_FOLD: Final = 6
-"""Most characters to which one character is folded: `㌖` has six. Longer foldings are whole phrases (`ﷺ` has 18) and in
-no name."""
+"""Most characters to which one character is folded: `㌖` has six. Longer ones (`ﷺ` has 18) are in no name."""
 
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
@@ -98,8 +95,7 @@ class Folded:
     text: str
 
     def spans(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the spans in `source` of these spans of `text` (ascending), including combining marks that follow
-        them."""
+        """Return the spans in `source` of ascending spans of `text`, including combining marks that follow them."""
         if not found:
             return []
         if len(self.text) == len(self.source) and self.source.isascii():
@@ -119,6 +115,5 @@ class Folded:
 
 
 def folded(text: str) -> Folded:
-    """Return the folded form of `text`: compatibility forms resolved, lower case, no accents, no invisible
-    characters."""
+    """Return the folded form: compatibility forms resolved, lower case, no accents, no invisible characters."""
     return Folded(text, text.lower() if text.isascii() else text.translate(_FOLDS))

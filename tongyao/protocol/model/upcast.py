@@ -1,8 +1,7 @@
 """Reads stored texts of the old format as the current types. Pure.
 
-It makes records of the old format exportable and erasable. The old format had a premise and a claim for each item, one
-verdict for each pair, and lists for contributions, translations, gaps, ignored information, frameworks and value to
-third parties.
+So old records can be exported and erased. The old format had a premise and a claim for each item, one verdict for each
+pair, and lists for contributions, translations, gaps, ignored information, frameworks and value to third parties.
 """
 
 from __future__ import annotations

@@ -29,8 +29,7 @@ class Result(StrEnum):
 
 
 class AuditFinding(Value):
-    """One property checked against one record. `figure`, `figure_zh`: the measured figure. `falsifier`: an observation
-    that would refute it."""
+    """One property checked against one record. `figure`: the measure. `falsifier`: a result that would refute it."""
 
     number: int
     claim: str

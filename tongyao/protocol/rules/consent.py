@@ -1,6 +1,4 @@
-"""When a proxy may speak for a person: the person's decision for a scene, and the default without a decision
-(docs/protocol.md §3.11).
-"""
+"""When a proxy may speak for a person: their decision for a scene, or the default (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -35,12 +33,10 @@ class Origin(StrEnum):
 
 
 GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
-"""Origins of profiles that came from the machine, for their own scene. Their owners may not be reachable for a
-question."""
+"""Origins of profiles that came from the machine, for their own scene. Their owners may not be reachable."""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""Origins without a question to the only participant: a sample belongs to nobody, and a file is named on the
-machine."""
+"""Origins whose only participant is not asked: a sample belongs to nobody, and a file is named on the machine."""
 
 
 class SceneConsent(Value):
@@ -53,8 +49,7 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile in a scene. `decided`: the owner's decision. `at_home`: whether it is the
-    profile's own scene."""
+    """Return the consent of a profile in a scene. `decided`: by its owner. `at_home`: it is the profile's own scene."""
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 

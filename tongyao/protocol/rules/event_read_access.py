@@ -1,8 +1,8 @@
 """Read access to events (docs/protocol.md §6.5): one table, role × kind → the keys of `data` that the role may see.
 
 Events of the reader's own seat are shown in full. Of other seats, nothing is shown that would distinguish a person from
-a proxy: for whom the process waits, who was reminded, or who answered when. Of other turns, the reader learns only that
-the gate has closed.
+a proxy: for whom the process waits, who was reminded, or who answered when. Of other turns, only the closed gate is
+shown.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Sources of a formulated tension: verbatim spans of the intent and the profile, and unquoted sentences. Pure
-(docs/protocol.md §2.3)."""
+"""Sources of a formulated tension: spans of intent and profile, unquoted sentences. Pure (docs/protocol.md §2.3)."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ _LEAST: Final = 3
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:
-    """Yield the faults of a draft: its size, lines without a quote, quotes that are not found. A check
-    (`guards.checks`)."""
+    """Yield the faults of a draft: its size, lines without a quote, quotes not found. A check (`guards.checks`)."""
 
     def fault(name: str, **named: object) -> Complaint:
         return Complaint(text=complaint(request.language, name, **named), reason=name)
@@ -52,8 +50,7 @@ def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complai
 def spans_of(
     draft: TensionDraft, *, intent: str, profile: str = "", shown: Sequence[tuple[int, int]] = ()
 ) -> tuple[LineSpan, ...]:
-    """Return the quotes of a draft as offsets into the texts as their owner wrote them. Quotes that occur in neither
-    are left out.
+    """Return the quotes of a draft as offsets into the texts as their owner wrote them. Other quotes are left out.
 
     The model read the texts with marks in place of names. The span of a quote with a mark reaches from the words before
     the mark to the words after it. `shown`: the spans of the profile that the model read; empty: all of it.
@@ -71,8 +68,7 @@ def spans_of(
 
 
 def not_taken_up(intent: str, spans: Sequence[LineSpan]) -> tuple[str, ...]:
-    """Return the sentences of the intent that no line of the tension quotes, in order; none if the tension has no
-    quotes."""
+    """Return the sentences of the intent that no line of the tension quotes; none if the tension has no quotes."""
     if not spans:
         return ()
     taken = [(span.start, span.end) for span in spans if span.source == "intent"]

@@ -122,8 +122,7 @@ class TurnCount(Value):
 
 
 class Stands(Value):
-    """The valid statements after the last round that the catalyst has read (`rules.standing`). The open round is not
-    included.
+    """The valid statements after the last round that the catalyst has read (`rules.standing`), without the open round.
 
     `none`: pairs that were examined and have no relation now. `not_examined`: pairs that were never examined. `asked`:
     by id of each gap, whom it asks and its outcome. `lapsed`: by round, the ids of the relations and notes that lapsed
@@ -286,8 +285,7 @@ def for_export(record: Record) -> PartyView:
 
 
 def _turns(record: Record) -> tuple[TurnCount, ...]:
-    """Return the turns of rounds that the catalyst has read. The open round is left out, because only people wait in
-    it.
+    """Return the turns of rounds that the catalyst has read. In the open round, a waiting turn would reveal a person.
 
     Answers of a demander without a seat to gaps are no turns.
     """
@@ -316,8 +314,7 @@ def _stands(record: Record, observations: Sequence[Observation]) -> Stands:
 
 
 def _tension_for(record: Record, reader: str) -> Tension | None:
-    """Return the tension for a reader. The demander reads it as they wrote it, because marks in it would reveal who was
-    seated."""
+    """Return the tension for a reader. The demander reads it unmarked, because marks would reveal who was seated."""
     if reader == DEMANDER and (tension := record.demanders_tension) is not None and tension is record.own_tension:
         return tension
     return shown_tension(record) if record.tension is not None else None
@@ -331,8 +328,7 @@ def _not_taken_up(record: Record) -> tuple[str, ...]:
 def _from(projection: Projection, reader: str) -> Projection:
     """Return a projection of the open record. Its author reads it unchanged.
 
-    Others read only the text of each item, because kind, quotes and `inferred` would distinguish a proxy from a person
-    (docs/protocol.md §6.2).
+    Others read only the text of each item: kind, quotes and `inferred` would reveal a proxy (docs/protocol.md §6.2).
     """
     said = as_said(projection)
     if said.alias == reader:
@@ -342,8 +338,7 @@ def _from(projection: Projection, reader: str) -> Projection:
 
 
 def as_said(projection: Projection) -> Projection:
-    """Return a projection without fields that would distinguish a proxy from a person, or silent outcomes from each
-    other."""
+    """Return a projection without fields that distinguish proxies from people, or silent outcomes from each other."""
     silent = projection.outcome in (Outcome.LAPSED, Outcome.FAILED, Outcome.LEFT)
     return projection.model_copy(
         update={

@@ -32,21 +32,20 @@ class Erasure:
         """
         Args:
             seats: process id → alias, for every process of the tree in which the person has a seat (`P00`: demander).
-            fallen: ids of the children (`ids.child_id`) whose residuals rested only on the person's items."""
+            fallen: ids of the children (`ids.child_id`) whose residuals rested only on the person's items.
+        """
         self._process, self._seats = process_id, dict(seats)
         self.alias = self._seats.get(process_id, "")
         self._fallen = frozenset(fallen)
         self._gone = set[str]()
-        """Ids of relations and notes that were removed from the observations of this process, and of removed lines of
-        its tension."""
+        """Ids of relations and notes that were removed from this process's observations, and of removed lines."""
 
     def _names(self, text: str) -> bool:
         """Whether `text` mentions the person's alias in this process."""
         return self.alias != DEMANDER and self.alias in _ALIAS.findall(text)
 
     def is_theirs(self, item_id: str) -> bool:
-        """Whether an id of this process names an item of the person, a line of the erased demander's tension, or a
-        removed element."""
+        """Whether an id names an item of the person, a line of the erased demander's tension, or a removed element."""
         match = _ITEM.fullmatch(item_id)
         if match is None:
             return item_id in self._gone
@@ -55,8 +54,7 @@ class Erasure:
         )
 
     def observation(self, seen: Observation) -> Observation:
-        """Return the observation without the person. The words for the participants are removed, because they mention
-        everybody.
+        """Return the observation without the person. Its words for participants are removed: they mention everybody.
 
         Statements that a removed statement had replaced are ended, so that they do not become valid again.
         """
@@ -117,7 +115,7 @@ class Erasure:
 
     def tension(self, tension: Tension) -> Tension:
         """Return the tension of a child of the person's process. If its residual was removed, or is the person's hole,
-        its lines are replaced, and elements that rest only on these lines are removed."""
+        its lines (of a hole all but I) are replaced, and elements that rest only on these lines are removed."""
         lineage = tension.lineage
         if lineage is None:
             return tension

@@ -41,8 +41,7 @@ def for_formulation(record: Record, material: Material | None) -> FormulationReq
 def for_endpoint(
     record: Record, alias: str, *, material: Material, mandate: Mandate, marker: Marker | None = None
 ) -> EndpointRequest:
-    """Return the request of an endpoint's turn: the tension, its own valid items, and the catalyst's valid statements.
-    It has no words of others.
+    """Return the request of a turn: the tension, the endpoint's valid items, the catalyst's valid statements.
 
     Statements have no sources, because ids of items would reveal who spoke in which round. `marker`: replaces names of
     others in the profile by marks. Texts of the record already have marks.
@@ -98,8 +97,7 @@ def focus_of(record: Record, alias: str) -> tuple[str, ...]:
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
-    """Return `mandate` for a profile with marks in place of names. A phrase with a name also applies to the name's
-    mark."""
+    """Return `mandate` for a profile with marks in place of names. A phrase with a name also applies to its mark."""
 
     def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
@@ -142,8 +140,7 @@ def for_planner(
     revision: int = 1,
     marker: Marker | None = None,
 ) -> PlannerRequest:
-    """Return the record, and the profiles that may be read, with marks. People in `without` stay in the record and get
-    no role."""
+    """Return the record and the readable profiles, with marks. People in `without` stay in it without a role."""
     names = marker or Marker()
     return PlannerRequest(
         language=record.language,

@@ -1,5 +1,4 @@
-"""Computes which statements are valid after the rounds so far, by one fold over the record (docs/protocol.md §5.3).
-Pure.
+"""Computes the statements that are valid after the rounds so far, by one fold (docs/protocol.md §5.3). Pure.
 
 Prompts, pages, plan and audit use the result. It is computed from projections and observations, and not stored.
 """
@@ -23,7 +22,7 @@ class Asked(Value):
 
     `open`: the turn in which it is asked has not ended. `answered`: an item of the person refers to the gap. `replied`:
     the person spoke in their own words, which refer to no gap, so the catalyst judges whether they answer it.
-    `unanswered`: the turn ended without a reply.
+    `unanswered`: the turn ended otherwise.
     """
 
     alias: str
@@ -197,8 +196,7 @@ def not_examined(state: Standing, contributors: Iterable[str]) -> tuple[Pair, ..
 
 
 def concerned(seen: Observation) -> tuple[str, ...]:
-    """Return the aliases that an observation concerns, in order: those in `between`, `about` or `asks`, and speakers of
-    cited items."""
+    """Return the aliases that an observation concerns: in `between`, `about` or `asks`, and speakers of cited items."""
     found = {alias for relation in seen.relations for alias in relation.between}
     found |= {alias for note in seen.notes for alias in (*note.about, note.asks)}
     found |= {speaker_of(source) for statement in seen.statements for source in statement.sources}

@@ -1,2 +1,1 @@
-"""Rules on plans (docs/plans.md): validity, answers, holes after a decline, and the use of residual tensions. All
-modules are public."""
+"""Rules on plans (docs/plans.md): validity, answers, holes after a decline, residual tensions. All are public."""

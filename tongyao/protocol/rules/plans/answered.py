@@ -14,8 +14,7 @@ from tongyao.protocol.model.value import Value
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Return the participants whom the current plan asks for an answer, in alias order: those with a delivery,
-    including a demander with a seat."""
+    """Return who is asked to answer the current plan, in alias order: seats with a delivery, also a demander's."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
@@ -25,8 +24,7 @@ def asked_about(record: Record) -> tuple[str, ...]:
 
 
 def own_answer(record: Record, alias: str) -> OwnAnswer | None:
-    """Return the state of this person's answer to the current plan (docs/protocol.md §7.5); None if they have no
-    delivery of it."""
+    """Return the state of this person's answer to the current plan (docs/protocol.md §7.5); None without a delivery."""
     latest = record.plans[-1].revision if record.plans else 0
     if not any((delivery.alias, delivery.plan_revision) == (alias, latest) for delivery in record.deliveries):
         return None
@@ -50,8 +48,7 @@ def answers_now(record: Record) -> dict[str, str]:
 def given_answers(
     asked: Sequence[str], answers: Mapping[str, str], words: Mapping[str, str], identities: Mapping[str, str]
 ) -> tuple[GivenAnswer, ...]:
-    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as the reader may
-    read them."""
+    """Return the answer of each participant who is asked. Decisions, words and names are by alias, as readable."""
     return tuple(
         GivenAnswer(
             alias=alias,
@@ -72,16 +69,14 @@ def answered_plan(record: Record, answers: Sequence[GivenAnswer], earlier: Seque
 
 
 class DeliveryChanges(Value):
-    """Sentences that only the last delivery has (`added`), or only the delivery before it (`dropped`), on requests,
-    gains and conditions."""
+    """Sentences on requests, gains and conditions that only the last delivery has, or only the one before it."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 def delivery_changes(deliveries: Sequence[Delivery], alias: str) -> DeliveryChanges | None:
-    """Return the changes; None if this participant has no earlier delivery. `deliveries`: of all revisions, oldest
-    first."""
+    """Return the changes; None if this participant has no earlier delivery. `deliveries`: oldest first."""
     mine = [_sentences(delivery) for delivery in deliveries if delivery.alias == alias]
     if len(mine) < 2:
         return None

@@ -1,5 +1,4 @@
-"""Residual tensions: the hole after a decline, the texts without aliases for another room, duplicates in the same tree
-(docs/plans.md). Pure."""
+"""Residual tensions: holes after a decline, texts for another room, duplicates in a tree (docs/plans.md). Pure."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
 
 
 def grams(text: str) -> Counter[str]:
-    """Count character n-grams: pairs within CJK runs, triples within other words including their edges; case and width
-    are folded."""
+    """Count character n-grams, case and width folded: pairs in CJK runs, triples in other words with their edges."""
     counts: Counter[str] = Counter()
     for run in _RUN.findall(normalized("NFKC", text).casefold()):
         size, padded = (2, run) if _IS_CJK.match(run) else (3, f" {run} ")
@@ -107,8 +105,7 @@ def hole_title(alias: str, language: str) -> str:
 
 
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
-    """Return the part of `alias`, who declines `plan`, as a residual like every other (docs/protocol.md §7.7), or None
-    if they have no task.
+    """Return the part of `alias`, who declines `plan`, as a residual (docs/protocol.md §7.7); None without a task.
 
     T and B are their tasks, I the tasks that wait for theirs, E the benefits that they would have had. `tension`: of
     the process, for parts that the plan does not state.

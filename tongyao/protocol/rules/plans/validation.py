@@ -1,5 +1,4 @@
-"""Checks whether a document is a valid plan (docs/plans.md): its form, its own rules, and, with a record, its sources.
-Pure."""
+"""Checks whether a document is a valid plan (docs/plans.md): form, rules, and with a record its sources. Pure."""
 
 from __future__ import annotations
 
