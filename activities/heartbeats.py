@@ -24,6 +24,6 @@ async def heartbeats() -> AsyncIterator[None]:
 
 
 async def _beat() -> None:
-    while True:
-        activity.heartbeat()
+    while True:  # a step that ends before costs no message to Temporal
         await asyncio.sleep(HEARTBEAT_SECONDS)
+        activity.heartbeat()

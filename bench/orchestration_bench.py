@@ -160,7 +160,7 @@ async def floor(base_url: str, requests: Sequence[Mapping[str, Any]], processes:
 
     async def one() -> None:
         for wave in waves:
-            await asyncio.gather(*(converse(client, body, beat=lambda: None, idle=60, total=120) for body in wave))
+            await asyncio.gather(*(converse(client, body, idle=60, total=120) for body in wave))
 
     await asyncio.gather(*(one() for _ in range(processes)))
     await client.close()

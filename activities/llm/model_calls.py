@@ -16,7 +16,6 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Final, Generic, NoReturn, Protocol, TypeVar
 
-from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.heartbeats import heartbeats
@@ -240,7 +239,6 @@ class ModelCalls:
                     reask=reask,
                     prompt_override=question.prompt_override,
                     seconds=seconds,
-                    beat=activity.heartbeat,
                     reply=reply,
                 )
                 try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from anthropic import AsyncAnthropic
@@ -18,9 +17,9 @@ class Calls:
         self.waves = in_waves(read_requests(requests))
         self._client = AsyncAnthropic(api_key="any", base_url=url, max_retries=0)
 
-    async def answer(self, wave: int, index: int, beat: Callable[[], None] = lambda: None) -> str:
+    async def answer(self, wave: int, index: int) -> str:
         """The text of one answer. Raises the errors of `tongyao.llm.errors`."""
-        reply = await converse(self._client, self.waves[wave][index], beat=beat, idle=60, total=120)
+        reply = await converse(self._client, self.waves[wave][index], idle=60, total=120)
         return reply.text
 
     async def warm_up(self) -> None:

@@ -49,7 +49,7 @@ async def main(url: str, requests: Path, address: str, name: str, count: int) ->
 
     @activity.defn(name="answer")
     async def answer(wave: int, index: int) -> str:
-        return await calls.answer(wave, index, beat=activity.heartbeat)
+        return await calls.answer(wave, index)
 
     client = await Client.connect(address)
     sizes = [len(wave) for wave in calls.waves]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tongyao.llm.engine import Call, CallKey, Reask
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.plan import Claim, Plan, Role
@@ -42,10 +40,9 @@ def call(
     alias: str = "P01",
     reask: Reask | None = None,
     prompt_override: str | None = None,
-    beat: Callable[[], None] = lambda: None,
 ) -> Call:
     key = CallKey("process", step, round, alias, reask=int(reask is not None))
-    return Call(key, reask=reask, prompt_override=prompt_override, beat=beat)
+    return Call(key, reask=reask, prompt_override=prompt_override)
 
 
 def material(text: str = PROFILE) -> Material:

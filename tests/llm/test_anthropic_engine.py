@@ -80,14 +80,6 @@ async def test_a_model_without_a_price_is_labelled_not_free(serve: Serve, engine
     assert "price_unknown" in answer.labels
 
 
-async def test_it_beats_while_an_answer_is_on_its_way(serve: Serve, engine_at: Engines) -> None:
-    beats: list[None] = []
-    await engine_at(serve(latency=1.2, deltas=40)).answer(
-        steps.PROJECT, requests.endpoint(), requests.call("project", beat=lambda: beats.append(None))
-    )
-    assert 2 <= len(beats) <= 3, "at most one in a second, whatever the number of deltas"
-
-
 async def test_the_schema_is_sent_and_the_verdict_stands_first_in_it(serve: Serve, engine_at: Engines) -> None:
     server = serve()
     await engine_at(server).answer(steps.OBSERVE, requests.catalyst(), requests.call("observe"))

@@ -22,7 +22,7 @@ async def reply_of(first: bytes, again: bytes = b"", times: int = 0) -> Reply:
     async with raw_server(first, again, times) as url:
         client = client_of("key", base_url=url, seconds=60)
         try:
-            return await converse(client, BODY, beat=lambda: None, idle=60, total=60)
+            return await converse(client, BODY, idle=60, total=60)
         finally:
             await client.close()
 

@@ -194,14 +194,6 @@ async def test_silent_answers_to_nothing_but_cancellation() -> None:
         await waiting
 
 
-async def test_a_slow_answer_beats_while_it_is_on_its_way() -> None:
-    beats: list[None] = []
-    slow = Call(CallKey("p1", "plan"), beat=lambda: beats.append(None))
-    answer = await engine(Rule(seconds=0.6)).answer(steps.PLAN, written(), slow)
-    assert answer.draft.possible
-    assert len(beats) == 3  # before each half second, and at the end
-
-
 @pytest.mark.parametrize("spoil", ["invented_quote", "unquoted"])
 async def test_items_without_evidence_are_found_by_the_guard(spoil: str) -> None:
     one = engine(Rule.model_validate({"step": "project", "reask": 0, "spoil": [spoil]}))

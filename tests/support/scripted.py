@@ -52,7 +52,6 @@ from tongyao.runtime.settings import Settings
 Do = Literal["answer", "cut", "unreadable", "refused", "silent", "transient", "operator_needed", "step_failed", "crash"]
 
 NAME: Final = "scripted"
-BEAT_SECONDS: Final = 0.5
 
 
 class ScriptError(ValueError):
@@ -249,7 +248,7 @@ class ScriptedEngine:
             (rule for rule in self.script.rules if self._holds(rule) and rule.fits(call.key, received.attempt)),
             Rule(),
         )
-        await self._wait(self.script.seconds if rule.seconds is None else rule.seconds, call.beat)
+        await asyncio.sleep(self.script.seconds if rule.seconds is None else rule.seconds)
         if rule.do == "silent":
             await asyncio.Event().wait()
         if rule.do == "crash":
@@ -260,14 +259,6 @@ class ScriptedEngine:
 
     def _holds(self, rule: Rule) -> bool:
         return not rule.until or not (rule.until in self._mended or Path(rule.until).exists())
-
-    @staticmethod
-    async def _wait(seconds: float, beat: Callable[[], None]) -> None:
-        while seconds > 0:
-            beat()
-            await asyncio.sleep(min(seconds, BEAT_SECONDS))
-            seconds -= BEAT_SECONDS
-        beat()
 
     def _fail(self, rule: Rule) -> NoReturn:
         said = rule.message or f"the script says {rule.do}"

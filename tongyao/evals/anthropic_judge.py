@@ -40,7 +40,6 @@ class AnthropicJudge:
             system=system,
             messages=messages_of((Block(text),), "", None),
             draft=draft,
-            beat=lambda: None,
             idle=120.0,
             seconds=SECONDS,
         )

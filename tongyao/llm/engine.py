@@ -38,7 +38,7 @@ class OutsideReply:
 
 @dataclass(frozen=True)
 class Call:
-    """The circumstances of a request: its key, the scene's prompt override, the heartbeat, and the time-out.
+    """The circumstances of a request: its key, the scene's prompt override, and the time-out.
 
     `seconds`: the caller gives up after this time; None leaves the time-out to the engine. `hear`: called with the text
     of the answer so far, while it arrives; an engine that gets the whole answer at once need not call it. `reply`: the
@@ -49,7 +49,6 @@ class Call:
     reask: Reask | None = None
     prompt_override: str | None = None
     seconds: float | None = None
-    beat: Callable[[], None] = field(default=lambda: None)
     hear: Callable[[str], None] | None = None
     reply: OutsideReply | None = None
 
@@ -80,8 +79,7 @@ class Engine(Protocol):
     """An engine answers the model steps (`tongyao.protocol.model.steps`).
 
     It keeps no state between calls that would change an answer: all information that it may use is in the request.
-    `answer` calls `call.beat` at least every few seconds until the answer is complete. It raises the errors of
-    `tongyao.llm.errors` and, on purpose, no others.
+    `answer` raises the errors of `tongyao.llm.errors` and, on purpose, no others.
     """
 
     @property

@@ -79,7 +79,7 @@ class PydanticAIEngine:
         name, usage, cost, labels = self._names[step.name], Usage(), Decimal(0), dict[str, None]()
         limit = DEFAULTS[step.name].limit + DEFAULTS[step.name].limit_each * step.units(request)
         try:
-            async with _meaning(name, seconds, [prompt.text, *(str(message["content"]) for message in said)], call):
+            async with _meaning(name, seconds, [prompt.text, *(str(message["content"]) for message in said)]):
                 while True:
                     usage += Usage(requests=1)
                     try:
@@ -194,15 +194,8 @@ def _words(error: failures.ModelAPIError) -> str:
 
 
 @asynccontextmanager
-async def _meaning(name: str, seconds: float, sent: list[str], call: Call) -> AsyncIterator[None]:
-    """Call `call.beat` each second during the block, and convert failures to errors of `tongyao.llm.errors`."""
-
-    async def beat() -> None:
-        while True:
-            call.beat()
-            await asyncio.sleep(1.0)
-
-    beats = asyncio.create_task(beat())
+async def _meaning(name: str, seconds: float, sent: list[str]) -> AsyncIterator[None]:
+    """Convert failures to errors of `tongyao.llm.errors`."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -234,5 +227,3 @@ async def _meaning(name: str, seconds: float, sent: list[str], call: Call) -> As
         raise errors.OperatorNeeded(
             f"{name} cannot be used ({type(error).__name__}): check key and settings"
         ) from error
-    finally:
-        beats.cancel()

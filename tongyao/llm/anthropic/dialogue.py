@@ -35,7 +35,6 @@ class Dialogue:
         system: str,
         messages: list[dict[str, Any]],
         draft: type[Draft],
-        beat: Callable[[], None],
         idle: float,
         seconds: float,
         hear: Callable[[str], None] | None = None,
@@ -44,7 +43,7 @@ class Dialogue:
         self._client, self._parameters, self._prices = client, parameters, prices
         self._step, self._model, self._effort = step, model, effort
         self._system, self._messages, self._draft = system, messages, draft
-        self._beat, self._idle, self._hear = beat, idle, hear
+        self._idle, self._hear = idle, hear
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def whole_answer(self, limit: int) -> Reply:
@@ -86,9 +85,7 @@ class Dialogue:
             self.usage += Usage(requests=1)
             left = self._ends - asyncio.get_running_loop().time()
             try:
-                reply = await converse(
-                    self._client, body, beat=self._beat, idle=self._idle, total=left, hear=self._hear
-                )
+                reply = await converse(self._client, body, idle=self._idle, total=left, hear=self._hear)
             except OperatorNeeded as stop:
                 if stop.reason == "unauthorized" and self._parameters.try_other_header(body):
                     other_header = True

@@ -99,7 +99,6 @@ class AnthropicEngine:
                 call.reask,
             ),
             draft=step.draft,
-            beat=call.beat,
             idle=self._idle,
             seconds=SHARE_OF_TIME * seconds,
             hear=call.hear,

@@ -19,8 +19,6 @@ from tongyao.llm.anthropic.client import nobody_there
 from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
-BEAT_SECONDS: Final = 1.0
-"""The shortest time between two heartbeats. Each heartbeat is a message to Temporal, and deltas arrive a hundred times as often."""
 ANSWER_BYTES: Final = 16_000_000
 """The most bytes of an answer with its events: many times the longest answer of any model."""
 CHARS_PER_TOKEN: Final = 8
@@ -54,12 +52,11 @@ async def converse(
     client: AsyncAnthropic,
     body: Mapping[str, Any],
     *,
-    beat: Callable[[], None],
     idle: float,
     total: float,
     hear: Callable[[str], None] | None = None,
 ) -> Reply:
-    """Send `body` and read the streamed answer. `beat` is called at most once a second, `hear` with the text so far.
+    """Send `body` and read the streamed answer. `hear` is called with the text so far.
 
     The code reads raw events instead of the SDK's objects. So pings count as activity while a model thinks, and an
     event costs a third of the time. Raises `Transient` if nothing arrives for `idle` seconds, if the answer takes
@@ -70,7 +67,7 @@ async def converse(
     began = loop.time()
     try:
         async with asyncio.timeout(total), asyncio.timeout(idle) as silence:
-            reply = await _read(client, body, _Pulse(beat, lambda: silence.reschedule(loop.time() + idle), idle), hear)
+            reply = await _read(client, body, _Pulse(lambda: silence.reschedule(loop.time() + idle), idle), hear)
     except TimeoutError:
         if loop.time() - began >= total:
             raise Transient(f"no whole answer within {total:.3g} s", reason="timed_out") from None
@@ -89,23 +86,20 @@ async def converse(
 
 
 class _Pulse:
-    """Called for each event. It extends the idle time-out and passes on at most one heartbeat per second.
+    """Called for each event. It extends the idle time-out.
 
     Rescheduling a time-out costs more than reading an event, so it is done at most twenty times per `idle`.
     """
 
-    def __init__(self, beat: Callable[[], None], defer: Callable[[], None], idle: float) -> None:
-        self._beat, self._defer, self._step = beat, defer, idle / 20
-        self._beaten = self._deferred = float("-inf")
+    def __init__(self, defer: Callable[[], None], idle: float) -> None:
+        self._defer, self._step = defer, idle / 20
+        self._deferred = float("-inf")
 
     def __call__(self) -> None:
         now = time.monotonic()
         if now - self._deferred >= self._step:
             self._deferred = now
             self._defer()
-        if now - self._beaten >= BEAT_SECONDS:
-            self._beaten = now
-            self._beat()
 
 
 async def _read(
