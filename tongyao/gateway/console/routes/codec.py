@@ -1,4 +1,4 @@
-"""The codec server for the Temporal Web UI: it sends the cookie of an operator's session on this console (docs/temporal.md §3)."""
+"""The codec server for the Temporal Web UI. It authenticates by the operator's console cookie (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> W
 
 
 def _of_the_ui(request: Request, visit: Visit) -> None:
-    """A browser sends the cookie for pages of the whole site, so the page must be one of the Web UI."""
+    """Raise `HttpProblem` (403) unless a page of the Web UI sent the request.
+
+    This is checked because a browser sends the cookie with requests of every page of the same site.
+    """
     permit(visit.caller, Action.DECODE_PAYLOADS)
     ui = origin_of(visit.context.temporal_ui)
     if not ui or request.headers.get("origin") != ui:
