@@ -1,4 +1,4 @@
-"""`log` (acts of operators), `project-again` (records made anew from a workflow), `signal` (a signed payload). docs/operations.md §6."""
+"""`log` (actions of operators), `project-again` (rewrites records), `signal` (signs a payload): docs/operations.md §6."""
 
 from __future__ import annotations
 
