@@ -124,9 +124,7 @@ async def start_fork(
     ids = {
         file: await profile_id_of(context, str(file.resolve()), "") for file in (*change.add, *change.profile.values())
     }
-    for person in (
-        ids.values() if row.scene_id else ()
-    ):  # the operator gave these files for use in this process
+    for person in ids.values() if row.scene_id else ():  # the operator gave these files for use in this process
         await context.repositories.consents.put(person, row.scene_id or "", Consent.ALLOW)
     if change.engine or change.model:
         engines(with_engines(settings(), change.engine, change.model))

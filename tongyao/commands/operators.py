@@ -1,4 +1,4 @@
-"""`log` (actions of operators), `project-again` (rewrites records), `signal` (signs a payload): docs/operations.md §6."""
+"""`log` (actions of operators), `project-again` (rewrites records), `signal` (signs payloads), docs/operations.md."""
 
 from __future__ import annotations
 

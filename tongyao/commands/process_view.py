@@ -223,7 +223,7 @@ async def _of_demander(context: Reading, process_id: str) -> PartyView:
 
 
 async def print_before_plan(context: Reading, process_id: str) -> None:
-    """Print the tension and the candidates to select. The tension is shortened unless the demander is asked about it."""
+    """Print the tension and the candidates to select. It shortens the tension unless the demander must answer it."""
     repositories = context.repositories
     record = await repositories.record(process_id, own=(DEMANDER,))
     tension = record.demanders_tension or record.own_tension
