@@ -1,4 +1,4 @@
-"""`log` (actions of operators), `project-again` (rewrites records), `signal` (signs payloads), docs/operations.md."""
+"""`log` (operators' actions), `project-again` (rewrites records), `signal` (signs payloads); docs/operations.md §6."""
 
 from __future__ import annotations
 

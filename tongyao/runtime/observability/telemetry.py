@@ -61,9 +61,7 @@ class Telemetry:
             return
         if port_is_taken(self._port, self._host):
             raise SettingsError(f"port {self._port} on {self._host} is taken: choose another TONGYAO_METRICS_PORT")
-        self._inner = (
-            f"127.0.0.1:{free_port()}"  # the port of the SDK's metrics, which `/metrics` includes
-        )
+        self._inner = f"127.0.0.1:{free_port()}"  # the port of the SDK's metrics, which `/metrics` includes
         self.runtime = Runtime(telemetry=TelemetryConfig(metrics=PrometheusConfig(bind_address=self._inner)))
 
     @asynccontextmanager

@@ -135,7 +135,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
 
 
 def converter_with(codec: PayloadEncryption | None) -> DataConverter:
-    """Return the data converter with `codec`. If it encrypts, failures' messages and stack traces are encrypted, too."""
+    """Return the data converter with `codec`. If it encrypts, so are messages and stack traces of failures."""
     if codec is None or not codec.encrypts:
         return dataclasses.replace(data_converter, payload_codec=codec)
     return dataclasses.replace(
