@@ -48,7 +48,7 @@ class NamedFiles(PydanticBaseSettingsSource):
         return None, field_name, False
 
     def _is_setting(self, variable: str) -> bool:
-        """Return whether this is a setting's variable. `TONGYAO_ENGINE_FILE` is one, not a file for `TONGYAO_ENGINE`."""
+        """Return whether this is a setting's variable. `TONGYAO_ENGINE_FILE` is one, no file for `TONGYAO_ENGINE`."""
         return any(variable in variable_names(name, field) for name, field in self.settings_cls.model_fields.items())
 
     def __call__(self) -> dict[str, Any]:
