@@ -188,7 +188,6 @@ async def compared(repositories: Repositories, ids: Iterable[str]) -> Comparison
 
 
 async def side_of(repositories: Repositories, process_id: str) -> Side:
-    """Return the figures of one process."""
     from tongyao.evals.comparison import Side
     from tongyao.protocol.contracts.process import NO_WORDS
 

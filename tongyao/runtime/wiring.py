@@ -165,7 +165,6 @@ def deps(
 
 
 def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
-    """Return the function of each duty of maintenance."""
     from tongyao.app.operators import maintenance
 
     chosen = settings.maintenance

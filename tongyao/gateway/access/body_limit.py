@@ -104,10 +104,7 @@ class Structure:
 
 
 class Fields:
-    """Counts the fields of a form while it arrives.
-
-    Some versions of python-multipart split fields also at `;`. Browsers encode a `;` of a value as `%3B`.
-    """
+    """Counts the fields of a form while it arrives. Some versions of python-multipart also split them at `;`."""
 
     def __init__(self) -> None:
         self.parts = 0

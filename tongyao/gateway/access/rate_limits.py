@@ -74,10 +74,7 @@ class RateLimits:
         await self._count("reading", counted_as(caller, ""))
 
     async def count_search(self, caller: Caller) -> None:
-        """Count a search. Raises `HttpProblem` (429) above the limit.
-
-        Operators have no limit. Anonymous callers are not counted, because the search itself refuses them.
-        """
+        """Count a search, except of operators and anonymous callers. Raises `HttpProblem` (429) above the limit."""
         if not (caller.operator or caller.anonymous):
             await self._count("search", counted_as(caller, ""))
 

@@ -43,10 +43,7 @@ async def set_mail(
 async def set_webhook(
     profile_id: Id, body: channels.WebhookBody, request: Request, context: Context, caller: Caller
 ) -> channels.ChannelView:
-    """Set the webhook. Its requests are signed (Standard Webhooks) with a secret that is shown only once.
-
-    A code is sent to the address. The address is used after you have confirmed the code.
-    """
+    """Set a webhook (Standard Webhooks). Its secret is shown once. It is used after you confirm the code sent to it."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_webhook(context, caller, profile_id, body)
 
@@ -61,10 +58,7 @@ async def set_channel(
     caller: Caller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
-    """Set an address of a kind that was added to this installation.
-
-    A code is sent to the address. The address is used after you have confirmed the code.
-    """
+    """Set an address of a kind added to this installation. It is used after you have confirmed the code sent to it."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_channel(context, caller, profile_id, kind, body.address, language=language)
 

@@ -52,10 +52,7 @@ Key = Annotated[
 
 
 async def known_query(request: Request, _: Caller) -> None:
-    """Raises `HttpProblem` (422) for query parameters that the operation does not have.
-
-    It depends on the caller, so a caller with an invalid token gets only the problem of the token.
-    """
+    """Raise `HttpProblem` (422) for unknown query parameters, after the problem of an invalid token was raised."""
     known = _query_of(request.scope["route"].dependant)
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:

@@ -16,10 +16,7 @@ codec = APIRouter(prefix="/codec", tags=["operations"])
 
 @router.get("")
 async def show_operations(context: Context, caller: Caller) -> Operations:
-    """Numbers of running, waiting, suspended (by cause) and failed processes; model calls and messages of the last day.
-
-    The answer contains no text of a person.
-    """
+    """Numbers of processes, by state and cause of suspension, and of the last day's model calls and messages."""
     return await read_operations(context, caller)
 
 

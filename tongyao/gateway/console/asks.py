@@ -183,10 +183,7 @@ async def scene_titles(visit: Visit) -> dict[str, str]:
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:
-    """Store the words of the form as the person's draft, and set them in `answering`. Empty words delete the draft.
-
-    Only that person can read the draft. Raises `BadInput` for words that are too long.
-    """
+    """Store the form's words as a private draft and in `answering`. Empty words delete it. Raises `BadInput`."""
     answering.words = text_in(form, "words")
     drafts, person = visit.context.repositories.drafts, visit.caller.person
     if len(answering.words) > MAX_TEXT:

@@ -286,10 +286,7 @@ def matrix(view: PartyView) -> list[list[Cell]]:
 
 
 def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
-    """Return the aliases, and for each closed round its number and the (outcome, number of items) of each alias.
-
-    The outcome is empty for a participant who had no turn in the round.
-    """
+    """Return the aliases, and by closed round the (outcome, number of items) of each; without a turn ("", 0)."""
     turns = {(turn.round, turn.alias): (turn.outcome.value, turn.items) for turn in view.turns or ()}
     aliases = sorted({*(view.roster or ()), *(alias for _, alias in turns)})
     rounds = sorted({number for number, _ in turns})

@@ -32,10 +32,7 @@ class Callers:
         self._limits = limits or RateLimits(context.options)
 
     async def authenticate(self, token: str, ctx: Context) -> Caller:
-        """Return the caller of the call's token, else of its Authorization header, else of the default token.
-
-        Raises `Problem`.
-        """
+        """Return the caller of the call's token, else of its header, else of the default token. Raises `Problem`."""
         admitted = getattr(_state(ctx), "caller", None)  # over HTTP, `Admission` has counted the request by its header
         if not token and isinstance(admitted, Caller) and not admitted.anonymous:
             return admitted

@@ -31,10 +31,7 @@ T = TypeVar("T", bound=_Due)
 
 
 class Deliveries(ABC, Generic[T]):
-    """Deliveries of one kind, at most `AT_ONCE` at a time.
-
-    Several gateways may run them in one installation, because each due delivery is leased to one of them.
-    """
+    """Deliveries of one kind, at most `AT_ONCE` at a time. Each is leased, so several gateways may run them."""
 
     what = "deliveries"
     """The name of the deliveries in the log."""
@@ -45,10 +42,7 @@ class Deliveries(ABC, Generic[T]):
 
     @abstractmethod
     async def due(self, most: int, *, of_one: int, running: Counter[str]) -> Sequence[T]:
-        """Lease at most `most` due deliveries.
-
-        One person has at most `of_one`, counted with those that run. `running`: their number for each person.
-        """
+        """Lease at most `most` due deliveries, and for each person at most `of_one`, including those in `running`."""
 
     @abstractmethod
     async def deliver(self, due: T) -> None:
@@ -102,10 +96,7 @@ class Deliveries(ABC, Generic[T]):
             log.error(f"one of the {self.what} ended early", error=type(error).__name__)
 
     async def _pause(self, stopping: asyncio.Task[Any], watch: Watch, idle: float) -> None:
-        """Wait until something may be due, for at least `LEAST_SECONDS` or until a delivery ends.
-
-        The minimum limits the queries when there are many events.
-        """
+        """Wait until a delivery may be due: at least `LEAST_SECONDS`, to limit queries, or until a delivery ends."""
         ends = {stopping, *self._people}
         done, _ = await asyncio.wait(ends, timeout=min(idle, LEAST_SECONDS), return_when=asyncio.FIRST_COMPLETED)
         if not done and idle > LEAST_SECONDS:

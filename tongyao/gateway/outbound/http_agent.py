@@ -33,10 +33,7 @@ Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?]
 
 
 class HttpConfig(Value):
-    """The address and options of an agent.
-
-    `token_url` is only for tokens that expire. `model` is for servers that need the name of a model.
-    """
+    """Address and options of an agent. `token_url`: for tokens that expire. `model`: for servers that need a name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -181,10 +178,7 @@ def _check(status: int) -> None:
 
 
 def _parsed(body: bytes) -> Any:
-    """Return the value of a JSON answer. Raises `ValueError`.
-
-    Raises `SourceError` for JSON with many small values, which would take seconds of the event loop.
-    """
+    """Return the value of a JSON answer. Raises `ValueError`, and `SourceError` if it has too many small values."""
     structure = Structure()
     structure.read(body)
     if structure.parts > MOST_PARTS:

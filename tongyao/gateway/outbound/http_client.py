@@ -74,10 +74,7 @@ class _Client(httpx.AsyncClient):
 
 
 class _CheckedTransport(httpx.AsyncHTTPTransport):
-    """Connects to checked addresses.
-
-    The certificate is checked against the host name, by httpx's extension `sni_hostname`.
-    """
+    """Connects to checked addresses. Checks the certificate against the host name (extension `sni_hostname`)."""
 
     def __init__(self, *, private_allowed: bool, most_bytes: int) -> None:
         super().__init__(verify=tls_context(), trust_env=False)

@@ -215,7 +215,6 @@ class ServerProcess:
 
 
 def read_pid(lock: Path) -> int | None:
-    """Returns the pid in a lock file, or None."""
     try:
         return int(lock.read_text().strip())
     except (OSError, ValueError):

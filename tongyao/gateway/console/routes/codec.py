@@ -28,10 +28,7 @@ async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> W
 
 
 def _of_the_ui(request: Request, visit: Visit) -> None:
-    """Raise `HttpProblem` (403) unless a page of the Web UI sent the request.
-
-    This is checked because a browser sends the cookie with requests of every page of the same site.
-    """
+    """Raise `HttpProblem` (403) if the page is not the Web UI's. A browser sends the cookie for all pages of a site."""
     permit(visit.caller, Action.DECODE_PAYLOADS)
     ui = origin_of(visit.context.temporal_ui)
     if not ui or request.headers.get("origin") != ui:

@@ -56,10 +56,7 @@ class HomeEntry:
 
 @dataclass(frozen=True)
 class Home:
-    """The processes on the home page. `plans`: with a plan or delivery, the newest first. `running`: open, without one.
-
-    `newcomer`: the visitor has no process and no ask.
-    """
+    """The home page. `plans`: processes with plans, newest first. `running`: others. `newcomer`: there is none."""
 
     plans: tuple[HomeEntry, ...]
     running: tuple[HomeEntry, ...]

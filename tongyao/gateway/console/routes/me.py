@@ -65,10 +65,7 @@ async def change(visit: SignedIn, form: Form) -> Response:
 
 
 async def _write_profile(visit: Visit, form: FormData) -> str:
-    """Store the profile. Returns `same`, `profile` or `name`: what changed.
-
-    Raises `BadInput` for an empty text, or if another version was stored after the form was opened.
-    """
+    """Store the profile. Returns the change: `same`, `profile` or `name`. Raises `BadInput`, also for an old form."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
     text, name = text_in(form, "text").strip(), text_in(form, "name").strip()
     if not text:

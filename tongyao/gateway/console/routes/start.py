@@ -82,10 +82,7 @@ async def start(visit: SignedIn, form: Form) -> Response:
 
 
 async def _begun(visit: Visit, intent: str) -> str:
-    """Return the id of the visitor's open process with this intent, or an empty string if there is none.
-
-    Such a process exists if the visitor sends the form again from an older page.
-    """
+    """Return the id of the visitor's open process with this intent (a form sent again), or an empty string."""
     newest = await list_processes(visit.context, visit.caller, open=True, limit=_COMPARED)
     for process in newest.processes:
         if (await read_process(visit.context, visit.caller, process.id)).intent == intent:
