@@ -29,7 +29,7 @@ GOALS: Final[dict[str, tuple[tuple[str, ...], int | None]]] = {
     "evals": (("tongyao/evals",), 1_200),
     "other modules": (("tongyao/*.py", "tongyao/texts"), None),
 }
-"""Package → its folders, and its goal (the most lines). `other modules`: the modules of `tongyao` itself, and the loader of texts."""
+"""Package → its folders, and its goal (the most lines). `other modules`: those of `tongyao` itself, and its texts."""
 TOGETHER: Final = 46_000
 PROMPT_GOALS: Final = {
     "en/observe.md": 7_000,

@@ -46,7 +46,7 @@ async def main(many: int, seconds: float, slots: int) -> None:
 
 
 async def measure(many: int, seconds: float, slots: int) -> tuple[float, float, int]:
-    """Seconds of the single process, seconds of the last of the many, and the number of the many that ended before the single one."""
+    """Return seconds of the single process and of the last of the many, and how many of the many ended before it."""
     async with opened() as bench:
         script = bench.home / "script.json"
         script.write_text(Script(seconds=seconds, verdicts=["more", "exhausted"]).model_dump_json())

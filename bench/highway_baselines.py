@@ -19,7 +19,10 @@ _RUNS = re.compile(rf"{_HAN.pattern}+|(?:(?!{_HAN.pattern})[^\W_])+")
 
 
 def words(text: str, *, characters: bool) -> list[str]:
-    """The words of a text. Han runs give bi-grams (a run of one character: that character); with `characters` also characters."""
+    """Return the words of a text. A run of Han characters gives bi-grams, and with `characters` also its characters.
+
+    A run of one character gives this character.
+    """
     out: list[str] = []
     for run in _RUNS.findall(text.lower()):
         if not _HAN.match(run):

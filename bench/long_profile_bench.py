@@ -43,7 +43,7 @@ OTHERS_A_ROUND: Final = 4
 
 
 def profile(language: Language, room: Mapping[str, Any], draw: random.Random) -> str:
-    """100,000 characters: paragraphs of the written cases and invented sentences, with the planted sentences between them."""
+    """Return 100,000 characters: paragraphs of the written cases and invented sentences, with the planted sentences."""
     paragraphs = [
         paragraph
         for path in sorted((ROOT / "examples").glob(f"**/*{language}-*/profiles/*.md"))

@@ -74,7 +74,7 @@ def _texts(content: str | Iterable[dict[str, Any]]) -> list[tuple[str, bool]]:
 
 
 def usage(prompt: Prompt, answer: str, cached: set[tuple[str, ...]]) -> Usage:
-    """The tokens of a request. `cached` contains the prefixes marked so far, and the prefixes of this request are added."""
+    """Return the tokens of a request. `cached`: the prefixes marked so far; those of this request are added."""
     texts = tuple(text for text, _ in prompt.texts)
     tokens = [0, *(estimated_tokens(text) for text in texts[1:])]
     marks = [at for at, (_, marked) in enumerate(prompt.texts, 1) if marked]

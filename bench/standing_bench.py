@@ -1,4 +1,4 @@
-"""Benchmark: a new person is compared with all standing tensions of a scene (docs/field.md §3).
+"""Benchmark of the comparison of a new person with all standing tensions of a scene (docs/field.md §3).
 
 `python -m bench.standing_bench --people 10000 --tensions 10000` creates its own database and removes it.
 """
@@ -65,7 +65,7 @@ async def measure(url: str, people: int, count: int) -> dict[str, float]:
     for number in range(NEWCOMERS):
         id = f"new{number}"
         await join(here, SCENE, [(id, person(fields, people + 10 + number))])
-        await field.relevant(["-"], scene=SCENE, top=1)  # indexes who is new, as every search does (docs/field.md §6)
+        await field.relevant(["-"], scene=SCENE, top=1)  # indexes the new person, like every search (docs/field.md §6)
         begun, used = time.perf_counter(), time.process_time()
         near = await field.tensions_near(stored, scene=SCENE, people=[id])
         near_seconds.append(time.perf_counter() - begun)

@@ -1,11 +1,11 @@
-"""Who meets: newcomers who are meant for standing tensions, among four hundred others (docs/field.md §3).
+"""Measures whether the search finds the right newcomers for standing tensions, among 400 people (docs/field.md §3).
 
-`python -m bench.standing_quality` measures on the labelled scenes of this repository, in `--draws` draws.
-`python -m bench.standing_quality --set FOLDER` measures on a set of that folder, which nobody looked at while the search was made.
+`python -m bench.standing_quality` uses the labelled scenes of this repository, in `--draws` draws. `--set FOLDER` uses
+a set that nobody read during the development of the search.
 
-Of the four hundred people `--share` (a half) come later. The tensions begin to wait. Then these come, among them those who are meant, and one
-look asks the demanders (`tongyao/app/standing_look.py`). Nothing of the search is replaced. `--index` builds the stored index first,
-`--model FOLDER` adds an encoder with weights for the languages of `--language`.
+A share `--share` (a half) of the 400 people comes later. First the tensions begin to wait. Then these people come, with
+the right newcomers among them, and one run of the product's search asks the demanders (`tongyao/app/standing_look.py`).
+`--index` builds the stored index first. `--model FOLDER` adds an embedding model for the languages of `--language`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TENSIONS: Final = 30
 
 @dataclass(frozen=True)
 class Meeting:
-    """A standing tension. `meant`: the newcomer who should meet it; `right`: whom to tell of has a reason, `meant` among them."""
+    """A standing tension. `meant`: the newcomer to find. `right`: all people who match the tension, with `meant`."""
 
     tension: Tension
     meant: str
@@ -51,7 +51,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Town:
-    """`before`: people who are there when the tensions begin to wait, `newcomers`: who comes then; both id → profile."""
+    """A scene. `before`: profiles by id of the people who are there at first. `newcomers`: those of later people."""
 
     meetings: Sequence[Meeting]
     before: Mapping[str, str]
@@ -67,7 +67,7 @@ def people_of_the_scenes() -> dict[str, str]:
 
 
 def drawn(seed: int, share: float) -> Town:
-    """Thirty labelled needs of the scenes wait. Of each one person who is expected comes; the others who are expected are not there."""
+    """Draw thirty labelled needs of the scenes. For each, one expected person comes later, and the others never."""
     choice, people = random.Random(seed), people_of_the_scenes()
     lines = [line for path in sorted(SCENES.glob("*/needs.jsonl")) for line in path.read_text("utf-8").splitlines()]
     meetings = list[Meeting]()
@@ -83,7 +83,7 @@ def drawn(seed: int, share: float) -> Town:
 def _town(
     meetings: Sequence[Meeting], meant: Mapping[str, str], others: Mapping[str, str], choice: random.Random, share: float
 ) -> Town:  # fmt: skip
-    """`share` of the others come together with those who are meant; the rest is there before."""
+    """Return a scene in which `share` of the others come with the people meant, and the rest is there before."""
     coming = {id: others[id] for id in choice.sample(sorted(others), round(len(others) * share))} | dict(meant)
     order = sorted(coming)
     choice.shuffle(order)
@@ -92,7 +92,7 @@ def _town(
 
 
 def read_set(folder: Path, share: float) -> Town:
-    """The thirty tensions and newcomers of a set, with all people of the scenes. Ids are hidden and the order is shuffled."""
+    """Read the tensions and newcomers of a set, and add all people of the scenes. Ids and order are randomized."""
     given, choice = json.loads((folder / "set.json").read_text(encoding="utf-8")), random.Random(0)
     coming = {one["for"]: one for one in given["newcomers"]}
     meetings, meant = list[Meeting](), dict[str, str]()
@@ -108,7 +108,7 @@ def read_set(folder: Path, share: float) -> Town:
 
 @dataclass
 class Outcome:
-    """Counts by the language of the tension. `told` are the candidates that demanders are asked about."""
+    """Counts by the language of the tension. `told`: the candidates about whom demanders are asked."""
 
     waiting: Counter[str]
     met: Counter[str]
@@ -135,7 +135,7 @@ class Outcome:
 
 
 async def measure(url: str, town: Town, scene: str, *, index: bool, model: ModelSpec | None) -> Outcome:
-    """Play a town in a scene of its own."""
+    """Measure a town in a separate scene."""
     pool = await open_pool(url)
     try:
         here = Repositories(pool)

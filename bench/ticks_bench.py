@@ -36,7 +36,10 @@ DRAWS: Final = 3
 
 @dataclass(frozen=True)
 class Found:
-    """The people found, the nearest first. `best`: profile id → the highest score of the person's reasons. `own`: the ids of the case's people."""
+    """The people found, the nearest first. `best`: profile id → the highest score of the person's reasons.
+
+    `own`: the ids of the case's people.
+    """
 
     order: Sequence[str]
     best: dict[str, float]

@@ -201,7 +201,10 @@ async def _gateway(environment: dict[str, str], closing: AsyncExitStack) -> tupl
 
 
 async def room(bench: Bench) -> tuple[str, list[str]]:
-    """Start a process whose first participant is a `human`, and wait for its first ask. Returns its id and its people, demander first."""
+    """Start a process whose first participant is a `human`, and wait for its first ask.
+
+    Returns its id and its people, the demander first.
+    """
     people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})
     chosen = [
         Choice(profile_id=people[0], endpoint=EndpointKind.HUMAN),

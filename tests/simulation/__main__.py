@@ -1,6 +1,6 @@
-"""Simulate the life of processes: `python -m tests.simulation [--schedules N] [--first SEED] [--table]`.
+"""Simulates processes: `python -m tests.simulation [--schedules N] [--first SEED] [--table]`.
 
-A failure is printed as a short script; `python -m tests.simulation --replay FILE` plays it again.
+A failure is printed as a short script, which `python -m tests.simulation --replay FILE` plays again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.simulation.world import World
 from tongyao.protocol.life.state import CARRIED_LOGIC
 
 TABLE_SCHEDULES: Final = 5_000
-"""How many the table of docs/phases.md is made of."""
+"""Number of schedules for the table of docs/phases.md."""
 
 
 PROGRESS_EVERY: Final = 1_000
@@ -32,7 +32,10 @@ PROGRESS_EVERY: Final = 1_000
 def simulate(
     first: int, count: int, *, logic: int, coverage: Coverage, kind: type[World] = World, progress: bool = False
 ) -> None:
-    """Run schedules of `count` seeds in worlds of a kind. Raises `AssertionError` with a script that replays the first failure."""
+    """Run the schedules of `count` seeds, from `first` on, in worlds of `kind`.
+
+    Raises `AssertionError` with a script that replays the first failure.
+    """
     for seed in range(first, first + count):
         if progress and seed > first and (seed - first) % PROGRESS_EVERY == 0:
             print(f"logic {logic}: {seed - first} of {count} schedules", flush=True)

@@ -1,4 +1,4 @@
-"""Which kinds of messages met which phases, suspended or not, and what followed from which phase."""
+"""Counts messages by kind, phase and suspension, and records the phases that followed each input."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import Phase
 
 ENOUGH: Final = 0.01
-"""Messages of one kind in one phase, suspended or not: so many for each schedule."""
+"""The required number of messages of one kind in one phase, suspended or not, for each schedule."""
 
 KINDS: Final = tuple(m.KINDS)
 
 
 @dataclass
 class Coverage:
-    """Counted while schedules run. `seen` is given to the runner."""
+    """The counts of a simulation. The runner calls `seen` for each input."""
 
     said: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
     accepted: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class Coverage:
             self.followed[where] |= phases
 
     def gaps(self) -> list[str]:
-        """Kinds that met a phase too seldom."""
+        """Return the kinds that were sent too seldom in a phase."""
         return [
             f"{kind} in {phase.value}{', suspended' if suspended else ''}: {self.said[kind, phase.value, suspended]}"
             for kind in KINDS
@@ -59,11 +59,11 @@ class Coverage:
 
     @property
     def expired(self) -> float:
-        """The share of schedules that ended by the process's own deadline."""
+        """Return the share of schedules that ended by the deadline of the whole process."""
         return self.ends[Phase.EXPIRED] / max(1, self.ends.total())
 
     def table(self) -> str:
-        """Kind × phase: accepted of said, running and suspended."""
+        """Return a table of the accepted and all messages by kind and phase, running and suspended."""
         names = [phase.value[:11] for phase in OPEN_PHASES]
         lines = [
             "accepted/said; first line running, second suspended",

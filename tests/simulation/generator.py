@@ -1,7 +1,7 @@
-"""Schedules from a seed. The same seed gives the same schedule, whatever was run before it.
+"""Generates schedules from seeds. A seed always gives the same schedule.
 
-Every schedule has a manner: how much is said, how often steps fail, how long people take. And it has a *focus*, a phase, suspended or
-not, in which it says something of every kind: so each kind meets each phase often enough.
+Every schedule has a manner: the shares of messages, of failures of steps, and of waiting. It also has a *focus*: a
+phase, suspended or not, in which it sends messages of all kinds. So each kind is sent often enough in each phase.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ FOCUSES: Final = (
     *(Phase.DECIDING, Phase.SELECTING, Phase.PLANNING) * 2,
     *(Phase.DELIVERING, Phase.CONFIRMING),
 )
-"""Phases that are reached seldom are aimed at oftener."""
+"""The phases from which a focus is drawn. Phases that are seldom reached occur several times."""
 
 BURST: Final = 52
-"""Messages of any kind that a schedule sends in its focus."""
+"""Number of messages of all kinds that a schedule sends in its focus."""
 
 KINDS: Final = tuple(m.KINDS)
 
 LENGTH: Final = 80
-"""Inputs of a schedule before it is drained, at most."""
+"""Limit of the inputs of a schedule before it is drained."""
 
 FURTHER: Final = 30
-"""Inputs more, for those that go directly to a late phase."""
+"""Further inputs of schedules that go directly to a late phase."""
 
 CODES: Final = {"operator": ("no_credit", "bad_key"), "infrastructure": ("database_away", "no_worker")}
 
 
 @dataclass
 class Manner:
-    """How a schedule goes. Shares are probabilities of an input."""
+    """The manner of a schedule. Its shares are probabilities of inputs."""
 
     focus: Phase
     focus_suspended: bool
@@ -56,11 +56,11 @@ class Manner:
     talkative: float = 0.93
     any_kind: float = 0.12
     takes_over: bool = False
-    """Somebody takes over from their proxy and hands back, again and again."""
+    """Participants repeatedly take over from their proxies and hand back to them."""
 
 
 LATE: Final = frozenset({Phase.DECIDING, Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
-"""Phases that are reached only if little goes wrong before."""
+"""Phases that are reached only after few failures."""
 
 
 def manner(rng: Random, seed: int) -> Manner:
@@ -80,7 +80,7 @@ def manner(rng: Random, seed: int) -> Manner:
 
 
 def start(rng: Random, how: Manner) -> dict[str, Any]:
-    """Draw how a process begins; where the focus is late, mostly so that it gets there."""
+    """Draw the start of a process. If the focus is a late phase, most starts let the process reach it."""
     takes_part = rng.random() < 0.25
     residuals = rng.choice(("off", "ask", "ask", "auto"))
     settings: dict[str, Any] = {
@@ -127,7 +127,7 @@ def start(rng: Random, how: Manner) -> dict[str, Any]:
 
 
 def next_input(rng: Random, world: World, how: Manner) -> Input:
-    """Draw what happens next."""
+    """Draw the next input."""
     state = world.state
     if state.phase is how.focus and how.burst:
         if state.suspended == how.focus_suspended:
@@ -159,7 +159,7 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
 
 
 def _tamed(rng: Random, message: dict[str, Any]) -> dict[str, Any]:
-    """Most cancellations, and some of what ends or empties the rounds, come from somebody who may not: processes live longer."""
+    """Give some messages that would shorten a process an author without permission, so that processes last longer."""
     strangers = {"cancel": 0.85, "leave": 0.4, "conclude": 0.4}
     if rng.random() < strangers.get(message["kind"], 0):
         return message | {"role": "participant", "alias_of_author": "P09"}
@@ -185,9 +185,9 @@ def _failure(rng: Random, key: str) -> Input:
 
 
 def _time(rng: Random, world: World) -> Input:
-    """Mostly to where something is due; never on purpose to where the whole process ends.
+    """Let time pass, mostly until something is due, but not on purpose until the deadline of the whole process.
 
-    A suspension may last longer than the whole process may: that time does not count.
+    A suspension may last longer than this deadline, because its time does not count.
     """
     x = rng.random()
     if world.state.suspended and x < 0.03:

@@ -1,4 +1,4 @@
-"""Drives the real workflow class through the SDK's own workflow instance, without a server: hand-made activations."""
+"""Runs the real workflow class in the SDK's workflow instance without a server. Tests make the activations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workflows.crystallization import Crystallization
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 SINGLE_BATCH = frozenset({_WorkflowLogicFlag.PROCESS_WORKFLOW_ACTIVATION_JOBS_AS_SINGLE_BATCH})
-"""The SDK's newer order of jobs within one activation; histories record which one holds."""
+"""The flag of the SDK's newer order of jobs within one activation. Histories record which order applies."""
 
 _CONVERTER = data_converter.payload_converter
 
@@ -42,21 +42,21 @@ class Activity:
 
 
 async def _instance(details: WorkflowInstanceDetails) -> Any:
-    """The SDK makes an instance only where an event loop runs; it then runs on a loop of its own."""
+    """Create a workflow instance. The SDK needs a running event loop for this. The instance then uses its own loop."""
     return UnsandboxedWorkflowRunner().create_instance(details)
 
 
 class WorkflowTaskFailed(AssertionError):
-    """The workflow task failed: on a server it would be tried again until the code is mended."""
+    """The workflow task failed. A server would retry it until the code is repaired."""
 
 
 class NotReplayed(AssertionError):
-    """A replay gave other commands than the first execution. On a server the workflow would be stuck."""
+    """A replay gave other commands than the first execution. On a server, the workflow could not continue."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One workflow task as history keeps it: what came in, and the commands that went out."""
+    """One workflow task in a history: its jobs and its commands."""
 
     at: datetime
     history_length: int
@@ -67,7 +67,7 @@ class Task:
 
 @dataclass
 class InProcess:
-    """One run of one process. `now` is moved by hand; activities and timers wait until they are resolved or fired."""
+    """One run of one process. A test sets `now`, and resolves activities and fires timers."""
 
     start: ProcessInput | State
     now: datetime = T0
@@ -83,11 +83,11 @@ class InProcess:
     continued: State | None = None
     history_length: int = 3
     suggested: bool = False
-    """The server suggests to continue as new."""
+    """Whether the server suggests to continue as new."""
     updates: int = 0
     history: list[Task] = field(default_factory=list)
     scheduled: list[int] = field(default_factory=list)
-    """Numbers of the activities that were ever scheduled, in order."""
+    """The numbers of all scheduled activities, in order."""
 
     def __post_init__(self) -> None:
         definition = workflow._Definition.must_from_class(Crystallization)
@@ -140,10 +140,10 @@ class InProcess:
         job.initialize_workflow.arguments.extend(_CONVERTER.to_payloads([self.start]))
         self.activate(job)
 
-    # ---- what a server does
+    # ---- actions of a server
 
     def activate(self, *jobs: WorkflowActivationJob) -> None:
-        """One workflow task. Raises `WorkflowTaskFailed`."""
+        """Run one workflow task. Raises `WorkflowTaskFailed`."""
         activation = WorkflowActivation(
             run_id="run",
             history_length=self.history_length,
@@ -174,7 +174,7 @@ class InProcess:
                     self.children.pop(job.resolve_child_workflow_execution_start.seq, None)
 
     def _keep(self, task: Task) -> None:
-        """Add to the history. An update that the validator refused leaves no trace there, nor does a task of nothing else."""
+        """Add a task to the history without updates that the validator refused. A task with only these is not added."""
         refused = {
             command.update_response.protocol_instance_id
             for command in task.commands
@@ -196,7 +196,7 @@ class InProcess:
     def replayed(
         cls, start: ProcessInput | State, history: Sequence[Task], flags: frozenset[_WorkflowLogicFlag]
     ) -> InProcess:
-        """A run on another worker, from its history. Raises `NotReplayed`."""
+        """Return the run of another worker that has replayed the history. Raises `NotReplayed`."""
         run = cls(start, now=history[0].at, flags=flags)
         run.compare(history[0])
         for task in history[1:]:
@@ -267,7 +267,7 @@ class InProcess:
         return self.raw_signal(name, *_CONVERTER.to_payloads([payload]))
 
     def raw_signal(self, name: str, *payloads: common_pb.Payload) -> WorkflowActivationJob:
-        """A signal as it arrives, with any number of payloads of any encoding."""
+        """Return the job of a signal, with any number of payloads of any encoding."""
         job = WorkflowActivationJob()
         job.signal_workflow.signal_name = name
         job.signal_workflow.originating_event_id = self.history_length
@@ -282,7 +282,7 @@ class InProcess:
         return job
 
     def failed(self, activity: Activity, kind: str, message: str = "away", *details: str) -> WorkflowActivationJob:
-        """`kind`: the type of the application failure, `OperatorNeeded` for instance."""
+        """Return the job of a failed activity. `kind`: type of the application failure, such as `OperatorNeeded`."""
         self.activities.pop(activity.seq)
         job = WorkflowActivationJob()
         job.resolve_activity.seq = activity.seq
@@ -295,7 +295,7 @@ class InProcess:
         return job
 
     def cancelled_jobs(self) -> list[WorkflowActivationJob]:
-        """That activities were cancelled, as the server says it to whoever asked for it."""
+        """Return the jobs with which the server confirms the requested cancellations of activities."""
         jobs = []
         for activity in self.cancelled:
             job = WorkflowActivationJob()
@@ -307,7 +307,7 @@ class InProcess:
         return jobs
 
     def fired(self) -> WorkflowActivationJob:
-        """The earliest timer; time moves to it."""
+        """Return the job of the earliest timer, and move the time to it."""
         seq = min(self.timers, key=lambda one: self.timers[one])
         self.now = max(self.now, self.timers.pop(seq))
         job = WorkflowActivationJob()
@@ -333,7 +333,7 @@ class InProcess:
         return job
 
     def cancel_job(self) -> WorkflowActivationJob:
-        """Somebody cancels the workflow in the Temporal UI."""
+        """Return the job of a cancellation in the Temporal UI."""
         job = WorkflowActivationJob()
         job.cancel_workflow.SetInParent()
         return job

@@ -1,7 +1,7 @@
-"""How many defects the simulation finds: the state machine is changed in one place at a time, and schedules are run against it.
+"""Measures how many defects the simulation finds: changes one place of the state machine, and runs schedules.
 
-`python -m tests.simulation.mutants [--count N] [--seed S] [--schedules N] [--jobs J]`. Survivors are compared with `survivors.md`, where
-each has a reason. A mutant that makes a schedule fail, or run without end, is found.
+`python -m tests.simulation.mutants [--count N] [--seed S] [--schedules N] [--jobs J]`. A mutant is found if a schedule
+fails or does not end. Survivors are compared with `survivors.md`, which has a reason for each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 
 PACKAGE: Final = "tongyao.protocol.life"
 SECONDS: Final = 240
-"""Of CPU, after which a mutant runs without end."""
+"""CPU time after which a run counts as endless."""
 
 _OPPOSITE: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.NotEq,
@@ -48,7 +48,7 @@ _OTHER_CALL: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the `number`th place where `change` can be made in a module."""
+    """One change, at the place `number` of the places in a module that can be changed."""
 
     module: str
     number: int
@@ -62,7 +62,7 @@ class Mutant:
 
 
 class _Changer(ast.NodeTransformer):
-    """Visits every place; changes the one of `number`, if any, and notes all."""
+    """Visits and lists every place of a module, and changes the place `number`, if any."""
 
     def __init__(self, module: str, number: int = -1) -> None:
         self.module, self.number = module, number
@@ -70,7 +70,7 @@ class _Changer(ast.NodeTransformer):
         self.depth = 0
 
     def _here(self, change: str, node: ast.expr | ast.stmt) -> bool:
-        """Whether this place is to be changed. Only inside functions: what is outside are names and types."""
+        """Return whether to change this place. Only code inside functions is changed; the rest is names and types."""
         if not self.depth:
             return False
         shown = " ".join(ast.unparse(node).split())
@@ -152,7 +152,7 @@ class _Changer(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        return node  # wording, and keys that would only be called otherwise
+        return node  # texts, and keys that would only get another name
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id in _OTHER_CALL and self._here("other call", node):
@@ -168,7 +168,7 @@ def _source(module: str) -> ast.Module:
 
 
 def mutants() -> list[Mutant]:
-    """Every change that can be made, in the order of modules and lines."""
+    """Return every possible change, in the order of modules and lines."""
     package = importlib.util.find_spec(PACKAGE)
     assert package is not None and package.submodule_search_locations is not None
     found: list[Mutant] = []
@@ -181,7 +181,7 @@ def mutants() -> list[Mutant]:
 
 
 class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the changed module in place of the true one."""
+    """Imports the changed module in place of the original."""
 
     def __init__(self, mutant: Mutant) -> None:
         self.mutant = mutant
@@ -200,7 +200,7 @@ def _too_long(*_: object) -> None:
 
 
 def find(mutant: Mutant, schedules: int) -> str:
-    """How the simulation finds a mutant; empty when it survives. To be called in a process of its own."""
+    """Return the failure with which the simulation finds a mutant; empty if it survives. Needs a separate process."""
     sys.meta_path.insert(0, _Loader(mutant))
     signal.signal(signal.SIGVTALRM, _too_long)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)

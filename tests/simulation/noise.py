@@ -1,4 +1,4 @@
-"""Signals as anybody may send them who reaches Temporal: any name, any number of payloads, any bytes and shapes."""
+"""Signals that a client of Temporal may send: with any name, any number of payloads, and any bytes and shapes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES: Final[tuple[Any, ...]] = (
 
 
 def unreadable(rng: Random, kind: str, payload: dict[str, Any]) -> tuple[str, list[Payload]]:
-    """A signal that is no message, made out of one that is: its name and payloads."""
+    """Return the name and payloads of an invalid signal, made from a valid message."""
     match rng.randrange(6):
         case 0:
             return kind, [of_json(payload) for _ in range(rng.choice((0, 2, 3)))]
@@ -54,7 +54,7 @@ def unreadable(rng: Random, kind: str, payload: dict[str, Any]) -> tuple[str, li
 
 
 def anything(rng: Random) -> tuple[str, list[Payload]]:
-    """A signal of any shape. It may be a message by chance."""
+    """Return the name and payloads of a random signal. It may be a valid message by chance."""
     message = KINDS[rng.choice(list(KINDS))]
     fields = {name: rng.choice(VALUES) for name in message.model_fields if rng.random() < 0.7}
     if rng.random() < 0.3:

@@ -1,4 +1,4 @@
-"""The table of docs/phases.md: which phases followed which input, out of what the simulator observed."""
+"""The table of docs/phases.md: the phases that followed each input in the simulation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END: Final = "<!-- observed: end -->"
 
 
 def table(followed: Mapping[tuple[str, str], set[str]]) -> str:
-    """One row for each input after which the phase may change, one for all others of a phase. Refused messages change nothing."""
+    """Return the table. Each phase has a row for each input that may change it, and a row for all other inputs."""
     lines = ["| phase | input | phases that followed |", "|---|---|---|"]
     for phase in OPEN_PHASES:
         seen = {
@@ -34,7 +34,7 @@ def table(followed: Mapping[tuple[str, str], set[str]]) -> str:
 
 
 def lacking(observed: str) -> list[str]:
-    """What followed what in `observed`, and does not in the table on the page."""
+    """Return the transitions of `observed` that the table on the page lacks."""
     return sorted(_followed(observed) - _followed(committed()))
 
 
@@ -56,13 +56,13 @@ def _name(what: str) -> str:
 
 
 def committed() -> str:
-    """The table as it stands on the page."""
+    """Return the table on the page."""
     page = PAGE.read_text(encoding="utf-8")
     return page[page.index(BEGIN) + len(BEGIN) : page.index(END)].strip()
 
 
 def write(observed: str) -> None:
-    """Put the table on the page, in place of the one that stands there."""
+    """Replace the table on the page."""
     page = PAGE.read_text(encoding="utf-8")
     head, tail = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
     PAGE.write_text(f"{head}\n{observed}\n{tail}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What steps return in a simulation: drawn as small decisions, then built into the output that their contract asks for."""
+"""Results of steps in a simulation. They are drawn as small decisions, from which outputs of the contract are built."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_CHILD = ("depth", "duplicate", "budget", "unknown", "nobody", "nothing")
 
 
 def decide(rng: Random, step: WantedStep, *, talkative: float) -> Decisions:
-    """Draw how a step ends well. `talkative`: the share of turns in which something is said."""
+    """Draw the decisions of a successful step. `talkative`: the share of turns with words."""
     drawn: Decisions = {}
     match step.input:
         case ProjectInput(turns=turns):
@@ -90,7 +90,7 @@ def decide(rng: Random, step: WantedStep, *, talkative: float) -> Decisions:
 
 
 def build(step: WantedStep, drawn: Decisions, *, spent: Spent, undelivered: bool) -> Any:
-    """The output of a step. What the decisions leave open ends well: words were said, nothing is missing."""
+    """Return the output of a step. The default without a decision is success: words were said, nothing is missing."""
     used: dict[str, Any] = {"spent": spent, "out_of_budget": drawn.get("out", False)}
     given = step.input
     match step.contract.name:
@@ -173,7 +173,7 @@ def _turns(given: Any, drawn: Decisions, used: dict[str, Any]) -> ProjectOutput:
     for turn in given.turns:
         outcome = Outcome(drawn.get("outcomes", {}).get(turn.alias, "replied"))
         if turn.submissions and outcome is Outcome.LAPSED:
-            outcome = Outcome.REPLIED  # what was handed in cannot lapse
+            outcome = Outcome.REPLIED  # a turn with submitted words cannot lapse
         turns.append(
             TurnOutput(
                 alias=turn.alias,

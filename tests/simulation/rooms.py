@@ -1,4 +1,4 @@
-"""Processes brought to a certain point in process, for tests of the shell and of the state machine's wiring."""
+"""Brings in-process workflows to a certain point, for tests of the workflow class and its use of the state machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TENSION = TensionRef(text_id="tension", grade=Grade.A, barriers=2)
 
 
 class Room(InProcess):
-    """A process with participants P01, P02, … in the order in which they are named."""
+    """A process with participants P01, P02, … in the order of `endpoints`."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Room(InProcess):
             self.seat()
 
     def seat(self) -> None:
-        """Nobody has to be asked; the chosen take their seats and round 1 opens."""
+        """Seat the chosen people without asking for consent. Round 1 opens."""
         self.finish("consent", ConsentOutput())
         given = self.named("freeze")[0].input
         seats = [
@@ -87,7 +87,7 @@ class Room(InProcess):
         self.activate(self.completed(activity, output))
 
     def project(self, outcome: Outcome = Outcome.REPLIED) -> None:
-        """Let every turn that is with a step end so."""
+        """Let every turn of a running step end with this outcome."""
         for activity in self.named("project"):
             turns = [
                 TurnOutput(alias=turn["alias"], revision=turn.get("revision", 1), outcome=outcome)
@@ -100,7 +100,7 @@ class Room(InProcess):
         self.write_everything()
 
     def to_answers(self, *residuals: str, has_parts: bool = True) -> None:
-        """From an open round 1 with people: everybody speaks, the demander concludes, plan and deliveries are made."""
+        """Go from an open round 1 with people to the answers: all speak, the demander concludes, the plan is made."""
         self.by_demander("conclude")
         for alias in [turn.alias for turn in self.state.waiting_for]:
             self.words(alias)
@@ -115,7 +115,7 @@ class Room(InProcess):
         self.write_everything()
 
     def check_deadline(self, *, undelivered: bool = False, shut_seconds: float = 0.0) -> None:
-        """Let the check of a deadline find this."""
+        """Finish the check of a deadline with this result."""
         self.finish("check_deadline", CheckDeadlineOutput(undelivered=undelivered, shut_seconds=shut_seconds))
 
     # ---- messages, as the relay would deliver them
@@ -149,7 +149,7 @@ class Room(InProcess):
     # ---- time
 
     def pass_time(self, **duration: float) -> None:
-        """Let wall time go by; timers that fall due fire one after the other, each in a workflow task of its own."""
+        """Let wall time pass. Due timers fire one after the other, each in its own workflow task."""
         end = self.now + timedelta(**duration)
         while self.timers and min(self.timers.values()) <= end:
             self.activate(self.fired())

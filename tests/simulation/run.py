@@ -1,4 +1,4 @@
-"""Runs schedules: out of a seed, or out of a script; and drains what they leave."""
+"""Runs schedules from a seed or a script, and lets the processes end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tongyao.protocol.life.state import LOGIC
 from tongyao.protocol.model.process import Phase
 
 MAX_DRAIN = 700
-"""Inputs after which a process that is only helped along must have ended."""
+"""Limit of the inputs with which `drain` ends a process."""
 
 Seen = Callable[[str, str, bool, str], None]
 
 
 @dataclass
 class Ended:
-    """How a schedule ended. `expired_before_drain`: by the process's own deadline, before it was helped along."""
+    """The end of a schedule. `phase`: the last phase. `before_drain`: the phase before `drain`."""
 
     phase: Phase
     before_drain: Phase
@@ -40,7 +40,7 @@ class Failed(Exception):
 
 
 def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None, kind: type[World] = World) -> Ended:
-    """Generate and run one schedule. `kind`: of the world that plays it. Raises `Failed`."""
+    """Generate and run one schedule. `kind`: the class of the world. Raises `Failed`."""
     rng = Random(seed)
     how = generator.manner(rng, seed)
     script: Script = [["begin", generator.start(rng, how)]]
@@ -63,7 +63,7 @@ def run_seed(seed: int, *, logic: int = LOGIC, seen: Seen | None = None, kind: t
 def play(
     script: Script, *, oracles: Sequence[Oracle] | None = None, logic: int = LOGIC, kind: type[World] = World
 ) -> World:
-    """Play a script and drain what it leaves. Raises what the state machine or an oracle raises."""
+    """Play a script and drain the process. Raises any exception of the state machine or an oracle."""
     world = kind(oracles=watch() if oracles is None else oracles, logic=logic)
     for given in script:
         world.apply(given)
@@ -72,15 +72,15 @@ def play(
 
 
 def _child(world: World) -> str:
-    """A child that runs and is waited for; empty: there is none."""
+    """Return a running child for which the process waits, or an empty string."""
     waits = world.state.phase is Phase.AWAITING_CHILDREN
     return next((one.child for one in world.state.residuals.values() if waits and one.status == "started"), "")
 
 
 def drain(world: World) -> None:
-    """Help a process along: deliver what was stored, resume, let every step succeed, wake it when it wants to. It must end.
+    """Let a process end: deliver stored messages, resume it, let every step succeed, and wake it at its times.
 
-    Some of the children that are waited for complete; the others are waited for until their time is over.
+    Some of its children complete. For the others, the process waits until the deadline.
     """
     for _ in range(MAX_DRAIN):
         if world.on_their_way:

@@ -1,21 +1,21 @@
-"""A schedule as a script: a list of inputs that can be written down, shortened and played again.
+"""A schedule as a script: a list of inputs that can be stored, shortened and played again.
 
-An input is a JSON list, its first element the name:
+An input is a JSON list. Its first element is its name:
 
-- `["begin", start]`: a `ProcessInput` as JSON; always first.
-- `["say", message]`: a message is stored and everything stored in its lane is delivered. `message`: `kind`, `role`, `alias`,
-  `via` (`agent` or empty), and the fields of its kind. Lane and number are those that the records would give.
-- `["store", message]`, `["deliver", lane]`, `["repeat", lane]`: the same in parts; the last sends again what was applied.
-- `["signal", message]`: from an operator, without a number.
+- `["begin", start]`: the first input, with a `ProcessInput` as JSON.
+- `["say", message]`: stores a message and delivers everything stored in its lane. `message`: `kind`, `role`,
+  `alias_of_author`, `via` (`agent` or empty), and the fields of its kind. Its lane and number are as in the records.
+- `["store", message]`, `["deliver", lane]`: the two parts of `say`. `["repeat", lane]`: sends applied messages again.
+- `["signal", message]`: a message of an operator, without a number.
 - `["succeed", key, decisions]`, `["fail", key, kind, code]`: a running step ends.
-- `["late", key, decisions]`: a step that was cancelled or lost in a kill ends all the same.
-- `["pass", seconds]`: time passes and nothing wakes the process; `["tick", seconds]`: then it wakes; `["alarm"]`: it wakes when it
-  wants to, `["alarm", seconds]`: so much later.
-- `["kill"]`: the state is written and read, running steps are lost; `["continue"]`: it continues as new, if nothing runs.
-- `["checkpoint"]`, `["reset"]`: back to the last checkpoint; applied messages from after it are sent again.
+- `["late", key, decisions]`: a step ends after it was cancelled or lost in a kill.
+- `["pass", seconds]`: time passes without waking the process. `["tick", seconds]`: time passes, then the process wakes.
+  `["alarm"]`: the process wakes at its next timer. `["alarm", seconds]`: it wakes this much later.
+- `["kill"]`: the state is written and read, and running steps are lost. `["continue"]`: continues as new.
+- `["checkpoint"]`, `["reset"]`: stores a checkpoint, and goes back to it. Later applied messages are sent again.
 
-An input that does not fit the state (a step that does not run, an empty lane) does nothing, so a script stays playable when
-inputs are taken out.
+An input that does not fit the state (a step that does not run, an empty lane) does nothing. So inputs can be removed
+from a script.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Script = list[Input]
 
 
 def literal(script: Script) -> str:
-    """The script as a Python literal, one input a line."""
+    """Return the script as a Python literal, with one input in each line."""
     return "[\n" + "".join(f"    {one!r},\n" for one in script) + "]"
 
 
 def read(path: Path) -> Script:
-    """A script out of a file that holds what `literal` gives. Raises `ValueError` when it is none."""
+    """Read a script from a file with the format of `literal`. Raises `ValueError` for other content."""
     script: Any = ast.literal_eval(path.read_text(encoding="utf-8"))
     if not isinstance(script, list) or not script or script[0][0] != "begin":
         raise ValueError(f"{path} holds no schedule: a list of inputs that starts with `begin` is expected")

@@ -1,4 +1,5 @@
-"""Workflow tasks of a simulated process: jobs go to the real workflow class, and what it starts, cancels and answers is taken over."""
+"""Workflow tasks of a simulated process: gives jobs to the workflow class, and takes over its starts, cancellations
+and answers."""
 
 from __future__ import annotations
 
@@ -19,13 +20,13 @@ from workflows.crystallization import MAX_HISTORY
 
 @dataclass
 class ShellTasks(World):
-    """The workflow class of one process in process, run after run."""
+    """Runs the workflow class of one process without a server, through all runs of the workflow."""
 
     run: InProcess = field(init=False)
     activities: dict[str, Activity] = field(default_factory=dict)
-    """Step → the activity that runs for it."""
+    """The running activity of each step."""
     ending: dict[str, Running] = field(default_factory=dict)
-    """Steps whose activity has ended and of which the class has not been told."""
+    """Steps whose activity has ended, before the class gets the result."""
     scheduling: list[str] = field(default_factory=list)
     held: list[WorkflowActivationJob] = field(default_factory=list)
     sent: dict[str, Row] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class ShellTasks(World):
     replays: bool = False
     broken: BaseException | None = None
     odd: int = 0
-    """A number out of the input alone: what is left open by it is decided by this."""
+    """A number computed from the input. It decides everything that the input leaves open."""
 
     @property
     def closed(self) -> bool:
@@ -49,7 +50,7 @@ class ShellTasks(World):
         self.state, self._frozen, self.changed = state, None, True
 
     def _send(self, job: WorkflowActivationJob) -> None:
-        """Put a job into a workflow task, now or together with the next one."""
+        """Put a job into a workflow task, alone or together with the next job."""
         if self.odd % 5 == 0 and not self.held:
             self.held.append(job)
             return
@@ -62,7 +63,7 @@ class ShellTasks(World):
             self._activate(*jobs)
 
     def _activate(self, *jobs: WorkflowActivationJob) -> None:
-        """One workflow task, with the timers that are due; what follows from it at once follows."""
+        """Run one workflow task with the due timers, and the tasks that follow at once."""
         if self.closed:
             return
         fired = self._due()
@@ -98,7 +99,7 @@ class ShellTasks(World):
         self._after(already)
 
     def _after(self, already: int = 0) -> None:
-        """Take over what the task has started, cancelled, answered; and do at once what the server does at once."""
+        """Take over the starts, cancellations and answers of the task, and do the server's immediate actions."""
         if self.broken is not None:
             raise self.broken
         for key, seq in zip(self.scheduling, self.run.scheduled[already:], strict=True):
@@ -140,7 +141,7 @@ class ShellTasks(World):
         self._after()
 
     def _ended(self) -> None:
-        """The workflow has ended: what was on its way is closed by the records."""
+        """Handle the end of the workflow. The records close undelivered messages."""
         check(self.run.result["outcome"] == self.state.phase.value, "result", self.run.result, self.state.phase)
         check(
             not self.state.outbox and not self.state.signalled, "ends, and the records are not told", self.state.outbox
@@ -160,12 +161,12 @@ class ShellTasks(World):
             self.replays = False
 
     def begins(self, key: str, step: WantedStep, running: Any) -> None:
-        """The class has started a step."""
+        """Note that the class has started a step."""
         self.running[key] = Running(key, step, running.began, running.events, running.texts)
         for oracle in self.oracles:
             oracle.started(self, self.running[key])
 
     def tries(self, key: str) -> bool:
-        """Whether a step runs. What would write the outbox need not run where other steps carry all of it."""
+        """Return whether a step runs. The step `record` need not run if other steps write the whole outbox."""
         carried = {number for running in self.running.values() for number in running.events}
         return key in self.running or (key == RECORD_KEY and all(event.seq in carried for event in self.state.outbox))

@@ -1,8 +1,8 @@
-"""A simulated process in which the real workflow class runs, in process: the same schedules, the same oracles.
+"""A simulated process that runs the real workflow class, with the same schedules and oracles.
 
-The functions of the state machine are watched while the class calls them, so oracles see each of them, in whatever order the class
-calls them. Inputs become jobs of workflow tasks. Some jobs are held back and come together with the next one; timers that are due come
-before a job, together with it, or after it. A kill is a replay of the history so far; a reset is a replay of its beginning.
+The oracles see each call of the state machine by the class. Inputs become jobs of workflow tasks. Some jobs are held
+back and come together with the next job. Due timers come before a job, together with it, or after it. A kill is a
+replay of the history, and a reset is a replay of its beginning.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from tongyao.protocol.model.events import Event
 from tongyao.protocol.rules.refusals import Verdict
 
 SENT: Final = "sent"
-"""The verdict of a row whose update is held back, to come together with another job."""
+"""The verdict of a row whose update is held back and comes together with another job."""
 
 TOGETHER: Final = ("say", "deliver", "signal", "succeed", "fail")
-"""Inputs that become a job, which may come together with the next one."""
+"""Inputs that become a job which may come together with the next job."""
 
 TEXTS: Final = ("submit_projection", "answer_plan")
-"""Kinds whose signal carries a text."""
+"""Kinds whose signal contains a text."""
 
 
 @dataclass
 class Kept(Checkpoint):
-    """What a reset goes back to: a run, and the beginning of its history."""
+    """The data for a reset: a run, and the beginning of its history."""
 
     start: ProcessInput | State
     history: list[Task]
@@ -94,7 +94,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _repeat(self, lane: str) -> bool:
-        """Send again what was applied: the class answers that it was, and applies nothing."""
+        """Send an applied message again. The class must answer that it was applied, and apply nothing."""
         rows = [row for row in self.rows.get(lane, ()) if row.verdict == "accepted"]
         if self.closed or not rows:
             return False
@@ -158,7 +158,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _late(self, key: str, drawn: results.Decisions) -> bool:
-        return False  # the class never hears of a cancelled activity's result
+        return False  # the class does not get results of cancelled activities
 
     def _tick(self, seconds: float = 0) -> bool:
         self.now += timedelta(seconds=seconds)
@@ -166,7 +166,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _alarm(self, late: float = 0) -> bool:
-        """Until the class has nothing more to do at the time at which it wanted to be woken."""
+        """Move the time to the next timer, and run until nothing more is due."""
         if self.closed or not self.run.timers:
             return False
         at = min(self.run.timers.values())
@@ -175,7 +175,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _kill(self) -> bool:
-        """Another worker takes over: it replays the history, which must give the same commands and the same state."""
+        """Let another worker replay the history. The replay must give the same commands and the same state."""
         if self.closed:
             return False
         suggested = self.run.suggested
@@ -186,7 +186,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _continue(self) -> bool:
-        """The server suggests to continue as new. It happens when nothing runs any more."""
+        """Let the server suggest to continue as new. The class does that when nothing runs."""
         if self.closed:
             return False
         self.run.suggested = True
@@ -210,7 +210,7 @@ class ShellWorld(ShellTasks):
         return True
 
     def _reset(self) -> bool:
-        """Back to the checkpoint, in the run in which it was. Applied messages from after it wait to be sent again."""
+        """Go back to the checkpoint, in its run. Messages that were applied later wait to be sent again."""
         kept = self.checkpoint
         if not isinstance(kept, Kept):
             return False
@@ -227,10 +227,10 @@ class ShellWorld(ShellTasks):
                     row.verdict = ""
         return True
 
-    # ---- what must hold after every input
+    # ---- checks after every input
 
     def _settle(self) -> None:
-        if self.held:  # its time has not come
+        if self.held:  # checked after the held job
             return
         self.wanted = machine.wanted(self.state)
         check(self.state.lanes == self.applied, "numbers of applied messages:", self.state.lanes, self.applied)
@@ -243,7 +243,7 @@ class ShellWorld(ShellTasks):
             oracle.settled(self, fresh)
 
     def _shell(self) -> None:
-        """What the class owes the state machine: it runs what is wanted, nothing else, and is woken in time."""
+        """Check that the class runs exactly the wanted steps, and is woken in time."""
         running = set(self.run._instance._object._running)
         check(running == set(self.running), "runs", running, "noted", set(self.running))
         superfluous = [key for key in running if key not in self.wanted and key != RECORD_KEY]

@@ -1,4 +1,4 @@
-"""A shorter script that still fails, by taking inputs out (delta debugging)."""
+"""Shortens a failing script by removing inputs (delta debugging)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_PLAYS = 1500
 
 
 def failure_of(script: Script, logic: int, kind: type[World] = World) -> str:
-    """What a script fails with: type and the first words, so that another failure is not taken for the same; empty: nothing."""
+    """Return the type and the first words of a script's failure, to compare failures; empty if it does not fail."""
     try:
         play(script, logic=logic, kind=kind)
     except Exception as failure:
@@ -19,7 +19,7 @@ def failure_of(script: Script, logic: int, kind: type[World] = World) -> str:
 
 
 def shrink(script: Script, logic: int, kind: type[World] = World) -> Script:
-    """The shortest script found that fails as `script` does."""
+    """Return the shortest found script with the same failure as `script`."""
     whole = failure_of(script, logic, kind)
     plays = 0
     size = max(1, len(script) // 2)

@@ -1,4 +1,4 @@
-"""What people, agents, operators and children say in a simulation: of every kind, sensible and not."""
+"""Draws messages of people, agents, operators and children for a simulation: of every kind, sensible or not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LIKELY: Final[dict[Phase, tuple[str, ...]]] = {
     ),
     Phase.AWAITING_CHILDREN: (*("child_ended",) * 4, *("approve_residual",) * 3, "conclude", "extend_deadline"),
 }
-"""What is said oftener in a phase than the rest."""
+"""The kinds of messages that are drawn more often in a phase."""
 
 BETWEEN_ROUNDS: Final = (
     "submit_projection",
@@ -60,7 +60,7 @@ NAMES: Final = {
     "conclude": "conclude",
     "extend_deadline": "extend_deadline",
 }
-"""Kinds of messages that name what they answer, and the first part of its id."""
+"""The kinds of messages that name an ask, and the first part of its id."""
 
 _BY_DEMANDER: Final = frozenset(
     {
@@ -78,14 +78,14 @@ _BY_SEAT: Final = frozenset({"submit_projection", "switch_endpoint", "leave", "s
 
 
 def message(rng: Random, state: State, kind: str = "") -> Fields:
-    """Draw a message. `kind`: empty for one that is likely now."""
+    """Draw a message. If `kind` is empty, a kind that is likely in this state is drawn."""
     if not kind:
         between = state.phase is Phase.CRYSTALLIZING and not state.gate_open
         kind = rng.choice(BETWEEN_ROUNDS if between else LIKELY.get(state.phase, tuple(m.KINDS)))
     if kind == "leave" and rng.random() < 0.3 and state.present:
         fields: Fields = {
             "alias": state.present[0]
-        }  # the demander, where they sit in a room that may be empty but for them
+        }  # the demander, who has a seat and may be the only person in the room
     else:
         fields = _FIELDS[kind](rng, state) if kind in _FIELDS else {}
     fields |= {"kind": kind, **_author(rng, state, kind, fields)}
@@ -99,7 +99,7 @@ def message(rng: Random, state: State, kind: str = "") -> Fields:
 
 
 def _named(rng: Random, state: State, kind: str, fields: Fields) -> str:
-    """What the message answers: what is open, now and then what was open before it, or will be."""
+    """Return the ask that the message names: the open one, or sometimes an earlier or later one."""
     number = state.plan_revision if state.phase in (Phase.ANSWERING, Phase.AWAITING_CHILDREN) else state.round
     shown = {
         "confirm": state.revisions + 1,
@@ -120,7 +120,7 @@ def _named(rng: Random, state: State, kind: str, fields: Fields) -> str:
 
 
 def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:
-    """Whoever such a message usually comes from; now and then somebody else."""
+    """Return the usual author of such a message, or sometimes somebody else."""
     x = rng.random()
     if x < 0.06:
         return {"role": "operator", "alias_of_author": ""}
@@ -148,7 +148,7 @@ def _author(rng: Random, state: State, kind: str, fields: Fields) -> Fields:
 
 
 def _alias(rng: Random, state: State) -> str:
-    """A seat's, oftener one that is waited for; now and then the demander's, or nobody's."""
+    """Return the alias of a seat, more often of one for which the process waits, or sometimes another alias."""
     x = rng.random()
     if x < 0.5 and state.waiting_for:
         return rng.choice(state.waiting_for).alias
@@ -170,7 +170,7 @@ def choice(rng: Random, profile_id: str) -> Fields:
 
 
 def _people(rng: Random, state: State, count: int) -> list[Fields]:
-    """Names of people to seat; now and then one who sits already, is the demander, or is named twice."""
+    """Return people to seat. Sometimes one of them has a seat already, is the demander, or occurs twice."""
     names = [f"n{n}" for n in rng.sample(range(30), count)]
     x = rng.random()
     if x < 0.04 and names:
@@ -210,7 +210,7 @@ def _extend(rng: Random, state: State) -> Fields:
 
 
 def taken_over(rng: Random, state: State) -> Fields:
-    """Somebody speaks themself in place of their proxy, or lets it speak again."""
+    """Return a message with which a person takes over from their proxy, or hands back to it."""
     alias = _alias(rng, state)
     speaks = state.endpoint_of(alias) is EndpointKind.PROXY
     fields: Fields = {"alias": alias, "endpoint": rng.choice(("human", "agent")) if speaks else "proxy"}
@@ -306,7 +306,7 @@ _FIELDS: Final[dict[str, Callable[[Random, State], Fields]]] = {
 
 
 def tension_of_grade(grade: str) -> dict[str, Any]:
-    """A tension of a certain grade, with its parts as a message or a signal carries them."""
+    """Return a tension of this grade, with its parts as in a message or a signal."""
     whole = {
         "transition": "From gauges that nobody reads to a harbour that knows its tides.",
         "initial_state": "Three gauges, one of them broken.",

@@ -1,4 +1,4 @@
-"""The state machine under generated schedules: nothing that the oracles exclude happens, and everything was met often enough."""
+"""The state machine under generated schedules: no oracle is violated, and every kind of message meets every phase."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
 from tongyao.protocol.model.process import Phase
 
 SCHEDULES = 2_000
-"""Of each logic that is carried; `make nightly` runs 100,000."""
+"""Schedules for each supported logic. `make nightly` runs 100,000."""
 
 THROUGH_THE_CLASS = 150
-"""`make nightly` runs 5,000."""
+"""Schedules with the workflow class. `make nightly` runs 5,000."""
 
 
 @pytest.mark.timeout(900)
@@ -46,7 +46,7 @@ def test_no_schedule_breaks_an_oracle_through_the_workflow_class() -> None:
 
 
 def test_a_decision_may_end_the_answers_while_a_process_is_about_to_continue_as_new() -> None:
-    """The inbox that the oracle compares with is the one before the decision. No input settles while steps are waited for."""
+    """The oracle uses the inbox before the decision. While the process waits for steps, no input is checked."""
     world = ShellWorld(oracles=watch())
     people = [{"profile_id": name, "endpoint": "agent", "fallback": "lapse"} for name in ("n1", "n2")]
     settings = {"auto_confirm": True, "correcting_seconds": 0, "residuals": "ask", "depth_limit": 2}
@@ -72,7 +72,7 @@ def said(author: str, kind: str, **fields: Any) -> Input:
 
 
 def put_in(world: ShellWorld, given: Input) -> None:
-    """Put in one input, and nothing together with the next one."""
+    """Apply one input, without holding back a job for the next input."""
     world.apply(given)
     world.apply(["pass", 0])
 

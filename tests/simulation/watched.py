@@ -1,4 +1,4 @@
-"""The state machine as the workflow class calls it, with the oracles of a simulated process told of each call."""
+"""Calls the oracles of a simulated process at each call of the state machine by the workflow class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """The functions of the state machine, as the workflow class calls them: oracles are told of each call."""
+    """The functions of the state machine for the workflow class. Each call also calls the oracles."""
 
     def __init__(self, world: ShellWorld) -> None:
         self.world = world
@@ -62,9 +62,9 @@ class Watched:
 
     def hear(self, state: State, message: m.Message, now: datetime) -> None:
         world = self.world
-        if message != self.offered:  # somebody cancels in the UI
+        if message != self.offered:  # a cancellation in the UI
             self._tell(state, lambda _: self._offer(message))
-        self.offered = None  # an equal one is looked at anew
+        self.offered = None  # an equal later message is offered again
         before, stands = self._before(state), (state.phase, state.suspended)
         machine.hear(state, message, now)
         if message.number and not world.replays:
@@ -113,7 +113,7 @@ class Watched:
         return machine.wake(state)
 
     def _before(self, state: State) -> dict[str, Any]:
-        """The state before a call. What was noted outside of the state machine is told when steps are started."""
+        """Return the state before a call, after taking over events that did not come from the state machine."""
         world = self.world
         if world.replays or world.broken is not None:
             return {}
@@ -122,7 +122,7 @@ class Watched:
         return world.frozen
 
     def _tell(self, state: State, tell: Callable[[list[Event]], None]) -> None:
-        """Tell the oracles. What they raise is kept: a validator would make a refusal of it."""
+        """Call the oracles. Their exceptions are stored, because a validator would turn them into refusals."""
         world = self.world
         if world.replays or world.broken is not None:
             return
@@ -136,7 +136,7 @@ class Watched:
 
 @contextmanager
 def watching(world: ShellWorld) -> Iterator[None]:
-    """The workflow class runs with a watched state machine; which steps it starts is noted."""
+    """Let the workflow class use a watched state machine inside the block, and note the steps that it starts."""
     start, run = Crystallization._start, Crystallization._run
     keys: dict[int, str] = {}
 

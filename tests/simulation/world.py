@@ -1,4 +1,4 @@
-"""A simulated process and its surroundings: the records' rows, steps that run, time. It plays the part of the workflow's shell."""
+"""A simulated process with the records' rows, running steps and time. It takes the place of the workflow class."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tongyao.protocol.model.process import Phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 LOOK_CLOSELY_EVERY = 13
-"""Inputs between two comparisons of the whole state around calls that must not change it."""
+"""Interval, in inputs, of the checks that calls which must not change the state do not change it."""
 
 
 @dataclass
 class Row:
-    """A stored message. `verdict`: empty while it is on its way."""
+    """A stored message. `verdict`: empty until it is delivered."""
 
     message: m.Message
     stored: datetime
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass
 class Running:
-    """A step that runs, and what of the outbox it carries."""
+    """A running step, with the events and texts of the outbox that it writes."""
 
     key: str
     step: WantedStep
@@ -47,7 +47,7 @@ class Running:
 
     @property
     def alone(self) -> bool:
-        """Whether it brings at most one turn into the record."""
+        """Whether it has at most one turn."""
         return not isinstance(self.step.input, ProjectInput) or len(self.step.input.turns) < 2
 
 
@@ -61,7 +61,7 @@ class Checkpoint:
 
 @dataclass
 class World:
-    """`apply` plays one input. `oracles` watch; without them it only runs."""
+    """A simulated process. `apply` plays one input. `oracles` check it."""
 
     oracles: Sequence[Oracle] = ()
     logic: int = LOGIC
@@ -75,18 +75,18 @@ class World:
     inputs: int = 0
     seen_seq: int = 0
     changed: bool = False
-    """Whether the state may have changed since oracles looked at it as a whole."""
+    """Whether the state may have changed since the last whole check by the oracles."""
     _frozen: Frozen | None = None
     fresh: list[Event] = field(default_factory=list)
     wanted: dict[str, WantedStep] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     on_input: Callable[[str, str, bool, str], None] | None = None
-    """Called with the phase before, what was put in, whether it was suspended then, and the phase after."""
+    """Called with the phase before, the input, whether the process was suspended before, and the phase after."""
 
     # ---- inputs
 
     def apply(self, given: Input) -> bool:
-        """Play one input. False: it does not fit the state, and nothing was done."""
+        """Play one input. Returns False if it does not fit the state; then nothing is done."""
         name, *rest = given
         done: bool = getattr(self, f"_{name}")(*rest)
         if done:
@@ -149,7 +149,7 @@ class World:
         return True
 
     def _repeat(self, lane: str) -> bool:
-        """Send again what was applied: it is known, and nothing is done."""
+        """Send applied messages again. They must be known, and nothing changes."""
         rows = [row for row in self.rows.get(lane, ()) if row.verdict == "accepted"]
         for row in rows[-3:]:
             check(machine.repeated(self.state, row.message), "an applied message is not known any more", row.message)
@@ -167,7 +167,7 @@ class World:
                 oracle.refused(self, message, refusal.value)
             self._saw(f"refused {kind}", stands)
             return True
-        if fields.get("text_id"):  # what comes in by a signal is kept in the state until it is written
+        if fields.get("text_id"):  # the text of a signal is in the state until it is written
             text = SignalledText(text_id=f"{fields['text_id']}/{self.inputs}", owner="P01", kind="words", body="…")
             self.state.signalled.append(text)
             self._frozen = None
@@ -275,7 +275,7 @@ class World:
         return True
 
     def _reset(self) -> bool:
-        """Back to the checkpoint. Applied messages from after it wait to be sent again, in order."""
+        """Go back to the checkpoint. Messages that were applied later wait to be sent again, in order."""
         if self.checkpoint is None:
             return False
         kept = self.checkpoint
@@ -291,18 +291,18 @@ class World:
                     row.verdict = ""
         return True
 
-    # ---- what inputs have in common
+    # ---- common parts of inputs
 
     def next_of(self, lane: str) -> Row | None:
         return next((row for row in self.rows.get(lane, ()) if not row.verdict), None)
 
     @property
     def on_their_way(self) -> list[str]:
-        """Lanes in which a stored message has no verdict yet."""
+        """Return the lanes with a stored message without a verdict."""
         return [lane for lane in self.rows if self.next_of(lane) is not None]
 
     def tries(self, key: str) -> bool:
-        """Whether a step runs."""
+        """Return whether a step runs."""
         return key in self.running
 
     def _undelivered(self, step: WantedStep) -> bool:
@@ -311,13 +311,13 @@ class World:
 
     @property
     def frozen(self) -> Frozen:
-        """The state as plain values; made once for every change."""
+        """The state as plain values, computed once for each change."""
         if self._frozen is None:
             self._frozen = frozen(self.state)
         return self._frozen
 
     def _before(self) -> Frozen:
-        """The state as it is; from now on it may be another."""
+        """Return the current state, and note that it may change from now on."""
         before = self.frozen if self.oracles else {}
         self.changed, self._frozen = True, None
         return before
@@ -331,7 +331,7 @@ class World:
         return new
 
     def _settle(self) -> None:
-        """Start and cancel steps as the shell does."""
+        """Start and cancel steps as the workflow class does."""
         if not self.changed:
             return
         self.wanted = wanted = self._unchanged("wanted", lambda: machine.wanted(self.state))
@@ -350,7 +350,7 @@ class World:
             oracle.settled(self, fresh)
 
     def _unchanged(self, what: str, call: Callable[[], Any]) -> Any:
-        """Call something that must not change the state. Looks only now and then: it takes time."""
+        """Call a function that must not change the state. This is checked only sometimes, because it takes time."""
         if not self.oracles or self.inputs % LOOK_CLOSELY_EVERY:
             return call()
         before = frozen(self.state), list(self.state.outbox)

@@ -1,4 +1,4 @@
-"""What the records keep of a process, as tests look at it: nothing of the product asks for it so."""
+"""Queries of the records that only tests need."""
 
 from __future__ import annotations
 

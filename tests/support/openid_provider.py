@@ -1,6 +1,6 @@
-"""An OpenID provider on loopback, made of authlib's server classes: it checks clients, codes, redirect addresses and PKCE as a provider does.
+"""An OpenID provider on loopback, made of authlib's server classes. It checks clients, codes, redirects and PKCE.
 
-A test chooses who signs in, and may change what the provider says: claims of the ID token, the whole token, whether it answers.
+A test chooses the person who signs in. It may change the claims of the ID token, the whole token, and the answers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Client(ClientMixin):  # type: ignore[misc]  # authlib has no types
 
 @dataclass
 class Code:
-    """What the provider remembers of an authorization code."""
+    """The data that the provider stores for an authorization code."""
 
     user: Mapping[str, Any]
     redirect_uri: str
@@ -104,7 +104,7 @@ class _Server(AuthorizationServer):  # type: ignore[misc]
         return Client(CLIENT, SECRET) if client_id == CLIENT else None
 
     def save_token(self, token: object, request: object) -> None:
-        """Nobody asks with an access token."""
+        """Does nothing, because no request uses an access token."""
 
     def create_oauth2_request(self, request: _Request) -> _Request:
         return request
@@ -115,15 +115,16 @@ class _Server(AuthorizationServer):  # type: ignore[misc]
         return made
 
     def send_signal(self, name: str, *args: object, **kwargs: object) -> None:
-        """Nobody listens."""
+        """Does nothing, because there are no receivers."""
 
 
 @dataclass
 class Provider:
-    """`user`: the claims of whoever signs in; None: they refuse. `says`: claims of the ID token in place of the right ones; None: left out.
+    """An OpenID provider. `user`: the claims of the person who signs in; None: the person refuses.
 
-    `token_of`: makes the ID token of its claims. `document`: entries of the discovery document in place of the right ones.
-    `status`: of every answer that the gateway asks for; None: it answers as it should. `silent`: it takes requests and does not answer.
+    `says`: claims that replace those of the ID token; None removes a claim. `token_of`: makes the ID token from its
+    claims. `document`: entries that replace those of the discovery document. `status`: of every answer to the gateway;
+    None: the right one. `silent`: no request is answered.
     """
 
     user: dict[str, Any] | None = None

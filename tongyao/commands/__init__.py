@@ -1,4 +1,4 @@
-"""The command line: one module for each group of commands, named in `tongyao/cli.py`. Nothing is public but its commands.
+"""The command line: one module for each group of commands, as listed in `tongyao/cli.py`. Only the commands are public.
 
-`context`, `options`, `terminal` and `words` are shared by all of them. A command imports the product when it runs.
+All commands share `context`, `options`, `terminal` and `words`. A command imports other packages only when it runs.
 """

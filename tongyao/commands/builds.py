@@ -1,4 +1,4 @@
-"""`versions`, `replay`, `upgrade`: from one build to the next (docs/operations.md §5)."""
+"""`versions`, `replay`, `upgrade`: commands for a change of builds (docs/operations.md §5)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def replay(
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         histories = _saved(histories, save)
-    # Saved histories are as they lie in Temporal: encrypted under this installation's keys, or plain.
+    # Saved histories have the payloads of Temporal: encrypted with this installation's keys, or not encrypted.
     converter = converter_with(codec_of(settings(), takes_plain=True)) if client is None else client.data_converter
     shown = []
     unfit = 0
@@ -123,7 +123,7 @@ async def upgrade(
 
 
 async def _of_server(client: Client, processes: Sequence[str], limit: int | None) -> AsyncIterator[WorkflowHistory]:
-    """The present run of each. One that ended meanwhile and is gone is left out."""
+    """Yield the history of each process's current run. Open processes whose history is gone meanwhile are left out."""
     from tongyao.app.temporal_answers import if_known
     from tongyao.protocol.contracts.process import CRYSTALLIZATION
 
@@ -159,7 +159,7 @@ async def _saved(histories: AsyncIterator[WorkflowHistory], folder: Path) -> Asy
 
 
 async def _client() -> Client:
-    """A connection to the Temporal server of the installation that runs. The records are not asked. Raises `NotRunning`."""
+    """Connect to the Temporal server of the settings or of the running service. Raises `NotRunning`."""
     from tongyao.runtime.errors import NotRunning
     from tongyao.runtime.local.addresses import find_running
     from tongyao.runtime.temporal.connection import connect

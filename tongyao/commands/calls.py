@@ -191,7 +191,7 @@ async def follow(process: OfProcess = None, name: Name = "") -> None:
 
 
 def _caller(name: str) -> Any:
-    """Whoever runs commands here may answer, under a name of their choice."""
+    """Return the caller. Everybody who can run commands may answer calls, under any name."""
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
 
@@ -205,6 +205,6 @@ def _which(step: str | None, alias: str | None, process: str | None) -> Any:
 
 
 def _about(call: Any) -> str:
-    """`project, round 2, P03, repair, process …`"""
+    """Return for example `project, round 2, P03, repair, c-…`."""
     parts = [call.step, *([f"round {call.round}"] if call.round else []), *([call.alias] if call.alias else [])]
     return ", ".join([*parts, *(["repair"] if call.repair else []), call.process_id])

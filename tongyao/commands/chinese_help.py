@@ -1,4 +1,4 @@
-"""The help of commands in Chinese: `texts/commands/help.toml` has the English of the code and the Chinese for it."""
+"""The help of commands in Chinese: `texts/commands/help.toml` has the English help of the code with its translation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 from tongyao.texts.catalogue import catalogue
 
 RUN: Final = 18
-"""Characters: two columns each, in a window of 80 columns."""
+"""The longest run of Chinese characters without a space. Each takes two columns, of a window of 80 columns."""
 _MARKS: Final = "。，、：；？）"
 _MARK: Final = re.compile(r"[。，、：；？）\s]")
 
@@ -28,7 +28,7 @@ _PANELS: Final = {
     "RICH_HELP": "typed.try_help",
     "ABORTED_TEXT": "typed.aborted",
 }
-"""Words of Typer's screens by the name that `typer.rich_utils` has for them."""
+"""Texts of Typer's screens, by the names of the constants in `typer.rich_utils`."""
 _VALUES: Final = (
     (re.compile(r"No such command '(.{0,200})'\."), "typed.no_command"),
     (re.compile(r"No such command '(.{0,200})'\. Did you mean (.{0,200})\?"), "typed.did_you_mean"),
@@ -54,12 +54,12 @@ _VALUES: Final = (
     ),
     (re.compile(r"Invalid value for (.{0,200}?): (.{0,400})"), "typed.invalid"),
 )
-"""Typer's errors about what was typed, and the text that says the same. Each group is a value of it."""
+"""Typer's usage errors, and the keys of their translations. The groups of a pattern are values of the translation."""
 
 
 @contextmanager
 def chinese_screens() -> Iterator[None]:
-    """Inside, the titles and marks of Typer's help and errors are in Chinese."""
+    """Make the titles and marks of Typer's help and errors Chinese inside the block."""
     from typer import rich_utils
 
     before = {name: getattr(rich_utils, name) for name in _PANELS}
@@ -85,7 +85,7 @@ def usage_in_chinese(usage: str) -> str:
 
 
 def in_chinese(command: Any) -> Any:
-    """A copy of a command, or of a group with its commands, with Chinese help where there is one."""
+    """Return a copy of a command, or of a group with its commands, with the available Chinese help."""
     words = _words()
     made = copy.copy(command)
     made.help = words.get(command.help, command.help)
@@ -109,9 +109,9 @@ def _help_option(command: Any, ctx: Any) -> Any:
 
 
 def breakable(text: str) -> str:
-    """`text` with a space after a mark wherever more than `RUN` characters follow each other without one.
+    """Return `text` with spaces after punctuation marks where more than `RUN` characters would follow without a space.
 
-    The help is laid out in columns. They break lines at spaces, and cut what has none and is too wide.
+    The columns of the help break lines only at spaces, and cut wider texts without spaces.
     """
     shown, run = "", 0
     for at, char in enumerate(text):

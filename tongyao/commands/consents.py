@@ -89,7 +89,7 @@ async def consents(
 
 
 async def _show_question(process: str, person: str) -> None:
-    """Print what somebody is asked who is invited: by whom, about what, what is said of them, and the commands that answer."""
+    """Print an invitation: who asks, the tension, the use of the person's data, and the commands that answer."""
     from tongyao.app.people.consents import question_of
     from tongyao.commands.next_steps import commands_for
     from tongyao.commands.process_view import markdown

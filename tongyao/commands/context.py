@@ -1,6 +1,6 @@
-"""What commands share: the settings, the caller, the context of the use cases, and how what was given is read.
+"""Common parts of commands: the settings, the caller, the context of the use cases, and the reading of arguments.
 
-Each part of the product is imported when it is used.
+Other packages are imported only when they are used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def settings() -> Settings:
 
 
 def operator() -> Caller:
-    """The caller of commands: who may run them is an operator. Commands for a demander or a participant act in that role."""
+    """Return the caller of commands, an operator. Commands for a demander or a participant act in that role instead."""
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
 
@@ -43,7 +43,7 @@ def operator() -> Caller:
 
 @asynccontextmanager
 async def app_context() -> AsyncIterator[AppContext]:
-    """The use cases of the installation that runs. Raises `NotRunning`."""
+    """Open the use cases of the running installation. Raises `NotRunning`."""
     from tongyao.runtime import installation
 
     async with installation.running(settings()) as joined:
@@ -52,7 +52,7 @@ async def app_context() -> AsyncIterator[AppContext]:
 
 @asynccontextmanager
 async def records_context() -> AsyncIterator[RecordsContext]:
-    """The records of the installation that runs, for commands that only read. Raises `NotRunning`."""
+    """Open the records of the running installation, for commands that only read. Raises `NotRunning`."""
     from tongyao.app.reading import RecordsContext
     from tongyao.runtime import installation
 
@@ -61,14 +61,14 @@ async def records_context() -> AsyncIterator[RecordsContext]:
 
 
 def validated(model: Any, given: Mapping[str, Any]) -> Any:
-    """The request body of a command, without the options that were left out (None). Raises `BadInput`."""
+    """Return the request body of a command, without omitted options (None). Raises `BadInput`."""
     from tongyao.app import errors
 
     return errors.validated(model, {name: value for name, value in given.items() if value is not None})
 
 
 def read_text(path: Path, *, field: str) -> str:
-    """The text of a file. Raises `BadInput`."""
+    """Return the text of a file. Raises `BadInput`."""
     from tongyao.app.errors import BadInput, refuse_file
 
     try:
@@ -84,7 +84,7 @@ def read_text(path: Path, *, field: str) -> str:
 
 
 def read_json(path: Path, *, field: str) -> Any:
-    """The JSON document in a file. Raises `BadInput`."""
+    """Return the JSON document in a file. Raises `BadInput`."""
     from tongyao.app.errors import BadInput
 
     try:
@@ -96,7 +96,7 @@ def read_json(path: Path, *, field: str) -> Any:
 
 
 def assignments(option: str, given: Iterable[str] | None) -> dict[str, str]:
-    """`NAME=VALUE`, of an option that may be repeated. Raises `BadInput`."""
+    """Return the values `NAME=VALUE` of a repeatable option by name. Raises `BadInput`."""
     from tongyao.app.errors import BadInput
 
     found = {}
@@ -110,7 +110,11 @@ def assignments(option: str, given: Iterable[str] | None) -> dict[str, str]:
 
 @asynccontextmanager
 async def migrated_records() -> AsyncIterator[tuple[Settings, Repositories]]:
-    """The records alone, with the newest schema: of the running service or the settings, else the embedded PostgreSQL for this block."""
+    """Open the settings and the records, after migration to the newest schema.
+
+    The database is that of the running service, else of the settings, else an embedded PostgreSQL that is started for
+    this block.
+    """
     from tongyao.records.migrate import migrate
     from tongyao.runtime import wiring
     from tongyao.runtime.local.addresses import find_running

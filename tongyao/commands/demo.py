@@ -1,4 +1,4 @@
-"""`demo`: one of the examples on real servers, from a raw intent to a plan; with `--crash`, through a killed worker."""
+"""`demo`: runs an example on real servers, from a raw intent to a plan. With `--crash`, it also kills the worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples"
 CASES: Final = {"zh": "zh-medicine-mountain", "en": "en-winter-ferry"}
 RECORDED: Final = {"zh": "held-out/a2-zh-four-dark-hours", "en": "held-out/b1-en-before-the-headgate"}
-"""Cases of which `examples/recorded/<case>.jsonl` holds a run (made anew as examples/README.md says)."""
+"""Cases with a recorded run in `examples/recorded/<case>.jsonl`. examples/README.md describes how to record again."""
 
 app = CommandGroup()
 
@@ -60,7 +60,7 @@ async def demo(
 
 
 async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, record_to: Path | None = None) -> None:
-    """`recording`: played in place of asking an engine. `record_to`: where the recording of this run is written."""
+    """Run the demo. `recording`: a file with answers to play. `record_to`: the file for a recording of this run."""
     from tongyao.app.choosing.findings import nothing_found
     from tongyao.commands.demo_screen import follow_rounds, found, introduction, progress, sources_of
     from tongyao.commands.export import write_export
@@ -90,7 +90,7 @@ async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, rec
         if recording is not None and installed.joined:
             fail(say("demo.needs_worker"))
         context, repositories = installed.context, installed.context.repositories
-        scene = f"demo-{lang}"  # its people stand in no scene of the user's
+        scene = f"demo-{lang}"  # a separate scene, so that its people are in no scene of the user
         await repositories.scenes.put(scene, scene)
         given = {
             "scene": scene,
@@ -137,7 +137,7 @@ def _kind_of(engine: str) -> str:
 
 
 async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
-    """Say what the process waits for, with the commands that answer it. The demo answers nothing."""
+    """Print the open asks with the commands that answer them, and exit. The demo itself answers no ask."""
     from tongyao.commands.process_view import asks_of
 
     lines = await asks_of(repositories, await repositories.processes.get(pid))
@@ -145,7 +145,7 @@ async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
 
 
 def _profiles(folder: Path, recording: Path | None) -> list[Path]:
-    """The participants' files: those of a recording in the order of its aliases."""
+    """Return the participants' files, for a recording in the order of its aliases."""
     if recording is None:
         return sorted((folder / "profiles").glob("*.md"))
     from tongyao.llm.recorded import read_recording
@@ -155,7 +155,7 @@ def _profiles(folder: Path, recording: Path | None) -> list[Path]:
 
 
 async def _kill_in_a_round(installed: Installation, process_id: str) -> None:
-    """SIGKILL the worker while at least one model call is claimed and not settled, then start it again."""
+    """Kill the worker (SIGKILL) while a model call is not settled, after the first projection. It is then restarted."""
     if installed.worker is None:
         fail(say("demo.not_own_worker"))
     repositories = installed.context.repositories

@@ -1,4 +1,4 @@
-"""The output of the demo: progress of the servers, three of the people, a line for each round, what was found, and how to go on."""
+"""The output of the demo: the start of the servers, three of the people, a line for each round, and the findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.repositories import Repositories
 
 TOLD_SECONDS: Final = 20.0
-"""Between two lines that say what is still waited for."""
+"""Interval of the lines that name the part that is still starting."""
 _SENTENCE: Final = re.compile(r"(?<=[。！？.!?])\s*")
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 PHASES_SHOWN: Final = (Phase.PLANNING, Phase.COMPLETED)
@@ -32,9 +32,9 @@ PHASES_SHOWN: Final = (Phase.PLANNING, Phase.COMPLETED)
 
 @asynccontextmanager
 async def progress(console: Console) -> AsyncIterator[Callable[[str], None]]:
-    """Yields the callback that reports each part as it starts; every twenty seconds a line names the part that is still starting.
+    """Yields a callback that takes the name of each part when it starts; an empty name means that all have started.
 
-    With an empty part nothing is waited for any more.
+    Every `TOLD_SECONDS` a line names the part that is still starting.
     """
     waiting = [""]
     began = time.monotonic()
@@ -61,9 +61,9 @@ async def progress(console: Console) -> AsyncIterator[Callable[[str], None]]:
 async def follow_rounds(
     console: Console, repositories: Repositories, process_id: str, starts: Callable[[str], None]
 ) -> Phase:
-    """Print a line for each round as it closes, until the process ends or somebody is asked; returns its phase.
+    """Print a line for each round as it closes, until the process ends or has an open ask. Returns its phase.
 
-    `starts` is told that nothing is waited for any more when the first round has closed.
+    Calls `starts` with an empty name when a round has closed.
     """
     shown, closed = "", 0
     while True:
@@ -96,7 +96,7 @@ async def follow_rounds(
 
 
 def introduction(intent: str, people: Mapping[str, Path], width: int) -> list[RenderableType]:
-    """The wish in three lines, and three of the people in the first words of their profiles. `people`: their files by alias."""
+    """Return three lines of the intent, and the first words of three profiles. `people`: their files by alias."""
     shown: list[RenderableType] = [_heading(say("demo.wish")), _lines(intent, width, before="  ", rows=3)]
     shown.append(_heading(say("demo.people", n=len(people))))
     profiles = {alias: _first_words(file.read_text(encoding="utf-8")) for alias, file in people.items()}
@@ -106,14 +106,14 @@ def introduction(intent: str, people: Mapping[str, Path], width: int) -> list[Re
 
 
 def _first_words(profile: str) -> tuple[str, bool]:
-    """The first sentences of a profile below its headings, and whether it begins with a heading."""
+    """Return the first sentences of a profile below its headings, and whether it begins with a heading."""
     paragraphs = [line.strip() for line in profile.splitlines() if line.strip()]
     prose = [line for line in paragraphs if line[-1] in "。！？.!?" and not line.startswith("#")] or paragraphs[:1]
     return " ".join(_SENTENCE.split(prose[0])[:3]), paragraphs[0].startswith(("#", "**"))
 
 
 def found(view: PartyView, width: int) -> list[RenderableType]:
-    """Two things that have become possible with the words of the room they rest on, and one collision."""
+    """Return two possible results of the plan with the words on which they rest, and one offsetting relation."""
     shown: list[RenderableType] = []
     items = {item.id: item for turn in view.projections or () for item in turn.items}
     for claim in view.plan.possible if view.plan is not None else ():
@@ -134,7 +134,7 @@ def found(view: PartyView, width: int) -> list[RenderableType]:
 
 
 def _words_behind(sources: tuple[str, ...], items: Mapping[str, Item]) -> list[str]:
-    """One sentence of each of two people that a claim rests on, verbatim out of their profiles or what they wrote."""
+    """Return one verbatim quote of each of the first two people on whose words a claim rests."""
     words: dict[str, str] = {}
     for source in sources:
         item = items.get(source)
@@ -158,6 +158,6 @@ def _lines(text: str, width: int, *, before: str = "", rows: int) -> Text:
     indent = " " * min(cell_len(before) or 2, 4)
     line = Text.assemble((before, "dim"), " ".join(text.split()))
     line.truncate((width - len(indent)) * rows - 6 * (rows - 1), overflow="ellipsis")
-    if rows > 1 and _CHINESE.search(line.plain):  # rich breaks lines at spaces alone, and Chinese has hardly any
+    if rows > 1 and _CHINESE.search(line.plain):  # rich breaks lines only at spaces, which are rare in Chinese
         return Text(f"\n{indent}".join(chop_cells(line.plain, width - len(indent) - 2)))
     return line

@@ -1,6 +1,6 @@
 """Checks of an installation with advice: `tongyao doctor`, for this machine and for a running deployment.
 
-It starts nothing, changes nothing, asks no model anything, and prints no secret.
+It starts nothing, changes nothing, makes no model calls, and prints no secret.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ from tongyao.runtime.temporal.connection import connect
 from tongyao.runtime.temporal.search_attributes import missing_search_attributes
 from tongyao.runtime.temporal.workers import DEPLOYMENT
 
-DISK_NEEDED = 2_000_000_000  # bytes: building the Temporal server takes most of it, once
+DISK_NEEDED = 2_000_000_000  # bytes; most of them are needed once, to build the Temporal server
 SKEW_SECONDS: Final = 2.0
-"""Deadlines are in Temporal's time, tokens and leases in the database's: more than this between two clocks is worth mending."""
+"""Tolerated difference of two clocks. Deadlines use Temporal's clock, tokens and leases use the database's clock."""
 RETENTION_DAYS: Final = 30
 WAITING_SECONDS: Final = 900.0
-"""Seconds of backlog from which no process is started: the default of the gateway's `most_backlog_seconds`."""
+"""The backlog from which the gateway starts no process: the default of its setting `most_backlog_seconds`."""
 UNDELIVERED_SECONDS: Final = 60.0
 DISK_FREE: Final = 0.1
-"""Share of a disk that should be free."""
+"""The share of the disk that should be free."""
 OVERDUE: Final = 3
-"""Intervals after which a duty that has not succeeded is overdue."""
+"""A duty is overdue if its last success is more than this number of intervals ago."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -76,16 +76,16 @@ class CheckState(StrEnum):
     """The state of a row of the report."""
 
     OK = "ok"
-    OPTIONAL = "optional"  # missing, and nothing but a named extra needs it
-    LATER = "later"  # missing, and will be fetched or built at the first start
-    MISSING = "missing"  # Tongyao cannot start
-    ATTENTION = "attention"  # of a running deployment: it works, and something is to be looked at
-    FAILED = "failed"  # of a running deployment: something is to be mended
+    OPTIONAL = "optional"  # missing, but only needed for an optional function
+    LATER = "later"  # missing, and downloaded or built at the first start
+    MISSING = "missing"  # missing, so Tongyao cannot start
+    ATTENTION = "attention"  # of a running deployment: it works, but an operator should check something
+    FAILED = "failed"  # of a running deployment: an operator must repair something
 
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One line of the report: what was looked at, what was found, what to do (empty when fine); in the terminal's language."""
+    """One line of the report, in the terminal's language. `advice` is empty if nothing has to be done."""
 
     subject: str
     finding: CheckState
@@ -94,7 +94,10 @@ class CheckRow:
 
 
 def _row(subject: str, found: str, *problems: tuple[bool, CheckState, str]) -> CheckRow:
-    """The row of the first problem that there is, each with its advice; without one the row is fine."""
+    """Return a row with the state and advice of the first existing problem, or with `OK` if there is none.
+
+    `problems`: whether the problem exists, its state, its advice.
+    """
     for there_is, finding, advice in problems:
         if there_is:
             return CheckRow(subject, finding, found, advice)
@@ -102,7 +105,7 @@ def _row(subject: str, found: str, *problems: tuple[bool, CheckState, str]) -> C
 
 
 def examine(settings: Settings) -> list[CheckRow]:
-    """The report on this machine with these settings; a service that runs already is taken into account."""
+    """Return the report on this machine with these settings. It takes a running service into account."""
     return [
         _python(),
         _home(settings.home),
@@ -117,7 +120,7 @@ def examine(settings: Settings) -> list[CheckRow]:
 
 
 def is_well(rows: list[CheckRow]) -> bool:
-    """Whether Tongyao can start, or, of a running deployment, whether nothing is to be mended."""
+    """Return whether Tongyao can start, or for a running deployment, whether nothing must be repaired."""
     return all(row.finding not in (CheckState.MISSING, CheckState.FAILED) for row in rows)
 
 
@@ -139,7 +142,7 @@ def _home(home: Path) -> CheckRow:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest folder above it that exists."""
+    """Return the folder, or its nearest parent that exists."""
     return next(parent for parent in [folder, *folder.parents] if parent.exists())
 
 
@@ -164,7 +167,7 @@ def _postgres(settings: Settings) -> CheckRow:
 
 
 def _temporal(settings: Settings) -> Iterator[CheckRow]:
-    """One row for the server, one for what would build it when there is none."""
+    """Yield a row for the server, and if there is none a row for Go, which can build it."""
     subject = say("doctor.temporal")
     if settings.temporal_address is not None:
         yield CheckRow(subject, CheckState.OK, say("doctor.temporal_set", address=settings.temporal_address))
@@ -234,7 +237,7 @@ def _engines(settings: Settings) -> Iterator[CheckRow]:
 
 
 def own_engines(settings: Settings) -> Iterator[CheckRow]:
-    """A row for each engine of one's own, which is made as a worker makes it."""
+    """Yield a row for each custom engine (`module:factory`). It calls the factory as a worker does."""
     for name in dict.fromkeys(map(settings.engine_of, STEPS)):
         if ":" not in name:
             continue
@@ -262,7 +265,7 @@ def _browser() -> CheckRow:
 
 
 async def examine_deployment(settings: Settings) -> list[CheckRow]:
-    """The report on the servers that the settings name, or on the service of this home. Each check stands for itself."""
+    """Return the report on the servers of the settings, or of this home's service. Checks fail independently."""
     running = find_running(settings.home)
     database_url = settings.database_url.get_secret_value() if settings.database_url else ""
     database_url = database_url or (running.database_url if running else "")
@@ -302,7 +305,7 @@ async def examine_deployment(settings: Settings) -> list[CheckRow]:
         for subject, check in checks:
             try:
                 rows += [row async for row in check()]
-            except Exception as error:  # the other checks go on; its message may hold an address with a password
+            except Exception as error:  # its message is not printed: it may contain an address with a password
                 found = say("deployment.not_looked_at", error=type(error).__name__)
                 rows.append(CheckRow(subject, CheckState.FAILED, found))
     return rows
@@ -319,7 +322,7 @@ async def _opened(rows: list[CheckRow], subject: str, opening: Awaitable[T], adv
 
 
 def _with_a_key(settings: Settings) -> Settings:
-    """Settings for a connection that decrypts nothing: where no master key is here, none is made in the home."""
+    """Return settings for a connection that decrypts nothing. Without a master key, a random one is set, not stored."""
     if settings.master_key is not None or key_file(settings).exists():
         return settings
     return settings.model_copy(update={"master_key": SecretStr(base64.b64encode(secrets.token_bytes(32)).decode())})
@@ -546,7 +549,7 @@ async def _disk(settings: Settings) -> AsyncIterator[CheckRow]:
 
 
 async def _openid(settings: Settings) -> AsyncIterator[CheckRow]:
-    """The discovery document of the OpenID provider is read."""
+    """Read the discovery document of the OpenID provider."""
     from tongyao.runtime.serve import openid_of  # the whole gateway
 
     provider, subject = openid_of(settings), say("deployment.openid")
@@ -559,14 +562,14 @@ async def _openid(settings: Settings) -> AsyncIterator[CheckRow]:
 
 
 async def _model(settings: Settings) -> AsyncIterator[CheckRow]:
-    """Engines of one's own are made. Of Claude one model is listed, which costs nothing and needs a good key."""
+    """Check custom engines, and for Claude request a list of models, which costs nothing and needs a valid key."""
     subject = say("deployment.model")
     for row in own_engines(settings):
         yield row
     if settings.chosen_engine != "anthropic" and "anthropic" not in settings.engine_steps.values():
         yield CheckRow(subject, CheckState.OK, say("deployment.model_none", engine=settings.chosen_engine))
         return
-    import anthropic  # a second that other checks save
+    import anthropic  # takes a second, which other checks save
 
     from tongyao.llm.anthropic.client import client_of
 

@@ -1,4 +1,4 @@
-"""`tongyao doctor --engine`: one small real call per step, what it cost, and whether the answer can be read."""
+"""`tongyao doctor --engine`: one small real call for each step, with its cost, and whether the answer is readable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tongyao.runtime.settings import Settings
 
 
 async def check_engines(settings: Settings) -> list[CheckRow]:
-    """A row for each step: its engine is sent the small made-up example of `tongyao prompts show STEP --example`.
+    """Send the engine of each step the example of `tongyao prompts show STEP --example`. Returns a row for each step.
 
-    Raises `SettingsError` where an engine cannot be made.
+    Raises `SettingsError` if an engine cannot be created.
     """
     chosen = engines(settings)
     rows, paid = [], Decimal(0)
@@ -43,7 +43,7 @@ async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[
     try:
         try:
             answer = await engine.answer(kind, request, call)
-        except Transient:  # a process, too, asks again
+        except Transient:  # one retry, because a process also retries
             answer = await engine.answer(kind, request, call)
     except AnswerPending:
         return CheckRow(step, CheckState.OK, say("doctor.engine_delegated", engine=named)), Decimal(0)

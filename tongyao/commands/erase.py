@@ -59,9 +59,9 @@ async def erase(
 
 
 async def _person_of(given: str) -> tuple[str, bool]:
-    """The person that `given` means, and whether it names them whole: by the id, or by the file that their profile was given as.
+    """Return the person's id, and whether `given` is exact: the whole id, or the file of the profile.
 
-    `given` itself where there is no profile like it, since a person without a profile can be erased, too.
+    Returns `given` itself if no profile matches, because a person without a profile can also be erased.
     """
     from tongyao.app.errors import NotFound
     from tongyao.commands.references import demander_or_profile, ids_of_file

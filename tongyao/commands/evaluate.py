@@ -1,4 +1,4 @@
-"""`eval`: written cases on the engine of the settings, and what each run found of what was there (docs/evaluation.md)."""
+"""`eval`: runs written cases with the engine of the settings, and measures what each run found (docs/evaluation.md)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def evaluate(
     if as_json:
         print_json([row.model_dump(mode="json") | ({"judgement": judged} if judged else {}) for row, judged in rows])
         return
-    wide = Console(width=max(console.width, 170))  # a table that is cut tells nothing
+    wide = Console(width=max(console.width, 170))  # so that no column is cut
     measures = [*(row for row, _ in rows), *others]
     for table in (table_of(measures), plans_of(measures), links_of(measures)):
         wide.print(table)
@@ -71,7 +71,7 @@ async def evaluate(
 
 
 def measured_before(file: Path) -> list[Measures]:
-    """The rows of an earlier run. Raises `ValueError` naming the file."""
+    """Return the rows of an earlier run from its JSON file. Raises `ValueError` that names the file."""
     from tongyao.evals.measure import Measures
 
     try:
@@ -106,7 +106,10 @@ async def _evaluate(cases: list[Case], judge: bool, cap: float | None) -> list[t
 async def run_case(
     installed: Installation, case: Case, cap: float | None = None, *, mark: str = ""
 ) -> tuple[str, dict[str, str]]:
-    """Run one case to its end; returns the process and, by alias, who of the case sat there. The same `mark` is the same process."""
+    """Run one case to its end. Returns the process id, and the case's name of each participant by alias.
+
+    `cap`: US dollars. The same `mark` gives the same process.
+    """
     from tongyao.app.people.registration import register_profile
     from tongyao.app.start import StartProcessBody, start_process
     from tongyao.protocol.identity.names import name_in_heading
@@ -166,7 +169,7 @@ async def measured(installed: Installation, case: Case, process: str, names: dic
 
 
 def fresh_by_round(calls: Sequence[Attempt]) -> dict[int, int]:
-    """Round → prompt tokens of its calls that were not read from a cache; those written to it are among them."""
+    """Return by round the prompt tokens that were not read from the cache, including those written to the cache."""
     rounds = sorted({call.round for call in calls})
     fresh = {
         number: sum(call.input_tokens + call.cache_write_tokens for call in calls if call.round == number)
@@ -220,12 +223,12 @@ PLANS: Final[tuple[Column, ...]] = (
 
 
 def table_of(rows: list[Measures]) -> Table:
-    """One line per case: what the rounds found. All figures are counted by code (docs/evaluation.md §2)."""
+    """Return a table with the findings of the rounds, a line for each case (docs/evaluation.md §2)."""
     return _table("What the rounds found", ROUNDS, rows)
 
 
 def plans_of(rows: list[Measures]) -> Table:
-    """One line per case: the plan, and what the run used."""
+    """Return a table with figures of the plan and of the use of models, a line for each case."""
     return _table("The plan, and what was used", PLANS, rows)
 
 

@@ -1,4 +1,4 @@
-"""Errors that a command may end with: what is printed for each, and its exit code."""
+"""The messages and exit codes of the expected errors of commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ON_DISK = {
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """The exit code; None for an error that nobody expected."""
+    """Return the exit code of an error, or None for an unexpected error."""
     match error:
         case Refused():
             return EXIT_REFUSED
@@ -46,7 +46,7 @@ def exit_code_of(error: Exception) -> int | None:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error that has an exit code: what was wrong, and what to do."""
+    """Return the message of an expected error."""
     if isinstance(error, Refused):
         notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
         worded = str(error.details["zh"]) if language() == "zh" else error.worded
@@ -63,7 +63,10 @@ def message_of(error: Exception) -> str:
 
 
 def _not_answered(error: Exception) -> bool:
-    """Whether a call to Temporal got no answer in time. Its library is not imported for this: only who called it can fail so."""
+    """Return whether a call to Temporal got no answer in time.
+
+    The Temporal SDK is not imported for this check, because only code that has imported it can raise such an error.
+    """
     service = sys.modules.get("temporalio.service")
     if service is None or not isinstance(error, service.RPCError):
         return False

@@ -1,4 +1,4 @@
-"""`experiment`: cases × variants × repetitions as forks, and a report of what differs (docs/forks.md §4)."""
+"""`experiment`: runs cases × variants × repetitions as forks, and reports the differences (docs/forks.md §4)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def experiment(
 async def _budget_left(
     installed: Installation, wanted: Experiment, bases: Iterable[str], results: Iterable[RunResult]
 ) -> Decimal | None:
-    """US dollars; None: there is no budget."""
+    """Return the rest of the budget in US dollars, or None without a budget."""
     if wanted.budget is None:
         return None
     used = [(await installed.context.repositories.ledger.usage(id)).cost for id in bases]
@@ -96,7 +96,7 @@ async def _run(
     names: dict[str, str],
     left: Decimal | None,
 ) -> RunResult:
-    """One run: a fork of the case's process; found, or made now."""
+    """Make one run, which is a fork of the case's process `base`. A repeated call finds the fork by its key."""
     from tongyao.evals.experiment import RunResult, figures_of
     from tongyao.evals.measure import evidence_overlap
 
@@ -140,7 +140,10 @@ async def _run(
 
 
 def whole_use(calls: Iterable[Attempt], of_base: Iterable[Attempt], first_round: int) -> tuple[int, Decimal]:
-    """Tokens and US dollars that a fork would have used on its own: its calls, and those of the base whose answers or rounds it took."""
+    """Return the tokens and US dollars that a fork would have used without its base.
+
+    They are those of its own calls, and of the base's calls whose answers or rounds the fork reuses.
+    """
     calls, settled = list(calls), [call for call in of_base if call.state == "settled"]
     inputs = {(call.step, call.alias, call.input_hash) for call in calls if "taken" in call.labels}
     used = [*calls, *(call for call in settled if (call.step, call.alias, call.input_hash) in inputs)]

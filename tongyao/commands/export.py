@@ -1,4 +1,4 @@
-"""`export`: one process as a folder of files that people and programs can read."""
+"""`export`: writes one process as a folder of files for people and programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def export(
 
 
 async def report_of(repositories: Repositories, process: str) -> str:
-    """`report.html`: the whole process in one file, under aliases, in its own language."""
+    """Return `report.html`: the whole process in one file, with aliases, in the language of the process."""
     from tongyao.commands.process_view import audited
     from tongyao.gateway.console.report import report_html
     from tongyao.protocol.rules import read_access
@@ -60,7 +60,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
 
 
 async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
-    """Write the files; existing ones are overwritten. People appear under their aliases only."""
+    """Write the files of a process, and overwrite existing files. People appear only under their aliases."""
     from tongyao.app.choosing.findings import nothing_found
     from tongyao.app.pictures.files import pictures
     from tongyao.commands.process_view import audited
@@ -132,13 +132,13 @@ async def write_export(repositories: Repositories, process: str, folder: Path) -
 
 
 def _answers(record: Record) -> dict[str, dict[str, str]]:
-    """By alias what was answered to the plan that holds, and what was said with it."""
+    """Return the answer to the current plan and its words, by alias."""
     words = record.answer_words
     return {alias: {"answer": answer, "words": words.get(alias, "")} for alias, answer in record.answers.items()}
 
 
 def _plans(record: Record, latest: Plan | None, write: Any, dump: Any) -> None:
-    """The plan that holds, with how it was answered, and those before it under their numbers."""
+    """Write the current plan `latest`, and the earlier plans with their revisions in the file names."""
     earlier = {f"-{plan.revision}": plan for plan in record.plans[:-1]}
     for suffix, plan in {**earlier, **({"": latest} if latest is not None else {})}.items():
         write(f"plan{suffix}.md", plan.markdown)

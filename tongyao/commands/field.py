@@ -1,4 +1,4 @@
-"""`field`: who is in a scene, and who in it is near a need. How well that works: `field_index`."""
+"""`field`: lists the people of scenes and searches them. `field_index` has the commands for indexes and evaluation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tongyao.protocol.model.tension import Tension
 
 LARGE: Final = 1_000
-"""Number of people from which an import also makes the scene's index: in memory each change would cost a fit of many seconds."""
+"""An import into a scene with more people also builds its index. Without it, each change needs many seconds of fit."""
 
 app = CommandGroup()
 field = CommandGroup(help="The search for people: import, search and index scenes.", no_args_is_help=True)
@@ -113,7 +113,7 @@ async def list_people(
     if as_json:
         print_json(rows)
         return
-    widest = max((len(row["id"]) for row in rows), default=0)  # an id that is cut cannot be used
+    widest = max((len(row["id"]) for row in rows), default=0)  # so that no id is cut
     columns = ("scene", "version", "grade", "language", "characters")
     named = [say(f"field.{name}") for name in columns]
     table = Table(Column(say("field.id"), min_width=widest, no_wrap=True), *named, box=None)
@@ -280,7 +280,7 @@ async def load_scenes(
 
 
 def _included_scenes() -> Path:
-    """The folder of the sample scenes: in the package as it is installed, or in the checkout."""
+    """Return the folder of the sample scenes, in the installed package or in the checkout."""
     package = Path(__file__).resolve().parents[1]
     return next(
         (folder for folder in (package / "sample_scenes", package.parent / "scenes") if folder.is_dir()), package
@@ -311,7 +311,7 @@ def _table(need: str, found: list[Match]) -> Table:
 
 
 def _tension_of(need: dict[str, Any]) -> Tension:
-    """The tension of a line; ends the command where there is none."""
+    """Return the tension of a line. Exits if there is none."""
     from tongyao.protocol.model.tension import Tension
 
     if not isinstance(need.get("tension"), dict):

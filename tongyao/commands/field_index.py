@@ -1,4 +1,4 @@
-"""`field reindex` and `field evaluate`: what searches are made of, and how well they find."""
+"""`field reindex` and `field evaluate`: build the indexes of scenes, and measure the quality of the search."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def evaluate(
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Progress on standard error, a bar or, in a log, a line now and then: call it with how many are done, of how many."""
+    """Yield a callback that takes the number done and the total, and shows a bar (or lines in a log) on stderr."""
     if not errors.is_terminal:
         yield _lines(what)
         return
@@ -160,12 +160,12 @@ def _lines(what: str) -> Callable[[int, int], None]:
 
 
 async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
-    """Run the steps of the workflow in this process."""
+    """Run the steps of the reindex workflow in this operating system process."""
     from tongyao.protocol.contracts.reindex import BATCH
 
     progress = await indexer.open(what.scene, what.kind, model=what.model, refit=what.refit)
     with counting(say("field.indexing", scene=what.scene, encoder=progress.encoder)) as show:
-        for _ in range(2):  # again after the switch: who came meanwhile
+        for _ in range(2):  # the second pass, after the switch, adds people who came meanwhile
             while True:
                 begun = asyncio.get_running_loop().time()
                 progress = await indexer.fill_some(progress.index, most=BATCH[what.kind])
@@ -197,7 +197,7 @@ async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexP
             try:
                 now = await handle.query(REINDEX_PROGRESS, result_type=ReindexProgress)
             except RPCError:
-                continue  # no worker answers at the moment; the result is still waited for
+                continue  # no worker answers now; the command still waits for the result
             show(now.held, now.people)
     return cast("ReindexProgress", result.result())
 
@@ -246,7 +246,7 @@ def _read_labelled(path: Path) -> list[LabelledNeed]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """JSON lines, each an object with a `need`; ends the command where they are not."""
+    """Return the objects of a file of JSON lines. Exits if a line is no object with a `need`."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -266,7 +266,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _spec(model: str | None, languages: list[str] | None) -> ModelSpec | None:
-    """A folder by its whole path: the worker runs in another one."""
+    """Return the model, or None. A folder becomes an absolute path, because the worker runs in another folder."""
     from tongyao.protocol.contracts.reindex import ModelSpec
 
     if not model:

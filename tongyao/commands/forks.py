@@ -1,4 +1,4 @@
-"""`fork` and `compare`: what would have happened with something changed, and processes side by side (docs/forks.md)."""
+"""`fork` and `compare`: start a process with a change, and compare processes (docs/forks.md)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def fork(
 async def start_fork(
     context: AppContext, origin: str, change: Variant, first_round: int, again: Step | Literal[""], *, key: str
 ) -> Forked:
-    """Start a fork with a change that names files, and people by their aliases; the same key is the same fork.
+    """Start a fork. `change` names people by their aliases, and files. The same `key` gives the same fork.
 
     Raises `BadInput`, `SettingsError`.
     """
@@ -124,9 +124,7 @@ async def start_fork(
     ids = {
         file: await profile_id_of(context, str(file.resolve()), "") for file in (*change.add, *change.profile.values())
     }
-    for person in (
-        ids.values() if row.scene_id else ()
-    ):  # whoever runs the machine brought these texts, for this process too
+    for person in ids.values() if row.scene_id else ():  # the operator gave these files for use in this process
         await context.repositories.consents.put(person, row.scene_id or "", Consent.ALLOW)
     if change.engine or change.model:
         engines(with_engines(settings(), change.engine, change.model))
@@ -143,7 +141,7 @@ async def start_fork(
 
 
 def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
-    """By step, the prompts of a folder that differ from those in use. Raises `BadInput` for a folder without any."""
+    """Return by step the prompts of a folder that differ from the current ones. Raises `BadInput` if there are none."""
     from tongyao.llm import prompts
     from tongyao.protocol.model.requests import Language
     from tongyao.protocol.model.steps import STEPS
@@ -190,7 +188,6 @@ async def compared(repositories: Repositories, ids: Iterable[str]) -> Comparison
 
 
 async def side_of(repositories: Repositories, process_id: str) -> Side:
-    """The figures of one process."""
     from tongyao.evals.comparison import Side
     from tongyao.protocol.contracts.process import NO_WORDS
 
@@ -214,7 +211,7 @@ async def side_of(repositories: Repositories, process_id: str) -> Side:
 
 
 def figures(comparison: Comparison, side: Side, at: int) -> list[tuple[str, str]]:
-    """The figures of one process with their names, for people."""
+    """Return the figures of one process as (name, value) in the terminal's language, without empty values."""
     shown = {
         **{name: str(getattr(side, name)) for name in ("rounds", "asked", "taken")},
         "phase": say(f"phase.{side.phase}"),
@@ -249,7 +246,7 @@ def _print(comparison: Comparison) -> None:
 
 
 async def page_of(repositories: Repositories, comparison: Comparison) -> str:
-    """The comparison as one page that needs nothing else."""
+    """Return the comparison as one self-contained HTML page."""
     from tongyao.app.pictures.relations import relation_svg
     from tongyao.evals.pages import rendered
     from tongyao.protocol.rules.standing import rounds_of, standing

@@ -1,4 +1,4 @@
-"""`gateway`, `mcp`, `token`: serving people and agents, and the tokens and links with which they come in."""
+"""`gateway`, `mcp`, `token`: serve people and agents, and manage their tokens and links."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def revoke(token_id: Annotated[str, typer.Argument(help="The id that `tong
 
 
 def stop_signals() -> asyncio.Event:
-    """Set when the process is told to end (SIGINT, SIGTERM)."""
+    """Return an event that SIGINT and SIGTERM set."""
     stop = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stop.set)
@@ -157,17 +157,17 @@ def stop_signals() -> asyncio.Event:
 
 
 async def link_of(context: AppContext, config: Settings, person: str | None) -> str:
-    """A new personal link to the console, for an operator where no person is given."""
+    """Return a new personal link to the console, for an operator if `person` is None."""
     from tongyao.app.people.sessions import issue_link, link_address
 
     return link_address(gateway_address(config), (await issue_link(context, operator(), person)).secret)
 
 
 def gateway_address(config: Settings) -> str:
-    """Return the address of the gateway for people: the public address if one is set, else this machine.
+    """Return the address of the gateway for people: the public address if it is set, otherwise one of this machine.
 
-    A gateway that took any free port wrote its address into the home: it counts unless a port is set for this command.
-    While none runs that will take any free port, the word PORT stands for it: `tongyao up` prints it.
+    The running gateway writes its address into a file of the home. The file is used unless a port is set for this
+    command. If the port is any free port and there is no file, the address contains the word PORT.
     """
     from tongyao.runtime.local.addresses import GATEWAY_FILE
 

@@ -1,4 +1,4 @@
-"""`keys`: which master keys are in use, a new one, and when an old one can go (docs/erasure.md)."""
+"""`keys`: lists the master keys, makes a new one, and removes unused ones (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tongyao.records.privacy.master_keys import MasterKeyUse
 
 MARGIN: Final = timedelta(hours=1)
-"""Time after a new key's first use during which a worker may still have written with the one before: a rolling restart."""
+"""Time after the first use of a new key in which a worker may still use the old key, during a rolling restart."""
 
 app = CommandGroup()
 keys = CommandGroup(help="Master keys: show, rotate, retire.", no_args_is_help=True)
@@ -93,7 +93,7 @@ async def retire(dry_run: DryRun = False) -> None:
 
 
 async def _key_uses() -> tuple[list[MasterKeyUse], int]:
-    """The keys that are given, and how many runs in Temporal began before the active one was in use everywhere."""
+    """Return the given keys, and the number of runs in Temporal that began before all workers used the active key."""
     from tongyao.records.privacy import master_keys
     from tongyao.runtime.master_key import keyring
 

@@ -70,7 +70,7 @@ async def note_backup(
 
 
 def _duty(name: str) -> Duty:
-    """The duty of this name; ends the command where there is none."""
+    """Return the duty of this name. Exits if there is none."""
     from tongyao.protocol.contracts.maintenance import Duty
 
     if name not in list(Duty):
@@ -100,7 +100,7 @@ def _time(given: str | None) -> str:
 
 
 def _size_of_dump(file: Path) -> int:
-    """Bytes; ends the command where the file is no dump."""
+    """Return the bytes of a dump (`-`: standard input). Exits if the file is no dump."""
     try:
         with sys.stdin.buffer if file == Path("-") else file.open("rb") as opened:
             begins = opened.read(len(DUMP_MAGIC))

@@ -1,4 +1,4 @@
-"""`confirm`, `say`, `answer` and the like: messages to a process, for its demander, a participant, or an operator."""
+"""`confirm`, `say`, `answer` and others: messages of the demander, a participant or an operator to a process."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ async def leave(process: Process, who: Who, key: Key = None) -> None:
 
 
 async def _rename(process: str, hide: list[str], show: list[str]) -> None:
-    """Send the tension as it stands, with these names added to those that are hidden, and those taken out."""
+    """Send the current tension with a changed list of hidden names: `hide` is added and `show` is removed."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.sending import deliver, stop_if_waiting
     from tongyao.protocol.identity.listed import parts_of_line
@@ -361,14 +361,14 @@ async def _aliases(process: str, people: Sequence[str]) -> list[str]:
 
 
 async def _ends_answering(process: str, residual: str) -> bool:
-    """Whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
+    """Return whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
     async with records_context() as context:
         asked = await context.repositories.inbox.of_process(process, open_only=True)
     return any(ask.ends_answers for ask in asked if ask.subject == residual)
 
 
 def _ask_before(told: str) -> None:
-    """Ask at the terminal whether to go on; where there is none, refuse and name `--yes`."""
+    """Ask for confirmation at the terminal. Without a terminal, exit with a message that names `--yes`."""
     if not sys.stdin.isatty():
         fail(f"{told} {words.say('sent.say_yes')}", EXIT_BAD_INPUT)
     if not typer.confirm(f"{told} {words.say('sent.go_on')}", err=True):

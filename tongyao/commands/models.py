@@ -1,4 +1,4 @@
-"""`cost`, `estimate`, `prompts`, `record`: what models were told, what they answered, what it cost."""
+"""`cost`, `estimate`, `prompts`, `record`: the costs, prompts and answers of models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CostGroup(StrEnum):
-    """Typer takes no list of `Literal`."""
+    """The groups of `cost`. An enum, because Typer accepts no list of `Literal`."""
 
     PROCESS = "process"
     STEP = "step"
@@ -111,7 +111,7 @@ async def record(
 
 
 async def write_record(repositories: Repositories, process: str, to: Path) -> int:
-    """Write a recording of the settled answers of a process; returns how many there are."""
+    """Write a recording of the settled answers of a process. Returns their number."""
     from tongyao.llm.engine import CallKey
     from tongyao.llm.recorded import RecordedRow, RecordedTokens, write_recording
     from tongyao.protocol.model.process import DEMANDER

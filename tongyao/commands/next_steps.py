@@ -1,4 +1,4 @@
-"""The asks of a process in words, and the commands that answer them, filled in."""
+"""The asks of a process in words, and the complete commands that answer them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tongyao.records.repositories import Repositories
 
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
-    """Who is waited for, why, and until when, in one line."""
+    """Return one line with the person for whom the process waits, the reason, and the deadline."""
     who = say("waits.demander") if ask.alias == DEMANDER else whom(ask.ask, ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
     line = say("waits.line", who=who, what=does(ask, language()) + reason)
@@ -29,23 +29,23 @@ def waits_for(ask: InboxRow, row: ProcessRow) -> str:
 
 
 async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
-    """The commands that answer an ask, as they can be pasted; where somebody chooses, the usual choice first."""
+    """Return complete commands that answer an ask. If there is a choice, the usual choice comes first."""
     choices = await choices_of(repositories, ask)
     commands = []
     for message in await answers_of(repositories, ask, choices.options if choices else ()):
-        # Somebody who declines without a part in the plan leaves nothing that somebody else could take up.
+        # A person without a part in the plan who declines leaves no hole, so no process can be started for it.
         nothing = message.get("approve") and ask.ask == "hole" and choices is not None and choices.residual is None
         if not nothing:
             commands.append(_command(ask, message, await _people(repositories, ask, message)))
-    if ask.ask == "consent":  # without a choice the command asks at the terminal
+    if ask.ask == "consent":  # without a choice the command shows the question
         commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
-    if ask.ask == "calls":  # no message of anybody answers it
+    if ask.ask == "calls":  # no message answers it
         commands += ["tongyao calls next", "tongyao calls connect NAME"]
     return commands
 
 
 def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
-    """A message that answers an ask, as a command. `people`: profile ids that are to be named in it."""
+    """Return the command that sends a message. `people`: the profile ids to name in it."""
     id, text = ask.process_id, ' --text "…"' if message.get("text") else ""
     named = "".join(f" --participant {person}" for person in people)
     match message["kind"]:
@@ -78,7 +78,7 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
 
 
 async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
-    """Return the people who would be taken without a choice; of people who may be added, those whom the field proposes."""
+    """Return the people that a message should name: the nearest candidates, or those that the field proposes to add."""
     if message["kind"] == "select_participants":
         return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
     if message.get("decision") == "add_participants":
@@ -88,7 +88,7 @@ async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> S
 
 
 async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[str, str]]:
-    """Of each tension that stayed open in a process that has ended its id with its title, and the command that starts a process for it."""
+    """Return the unresolved tensions of an ended process: id with title, and the command to start a process for it."""
     return [
         (f"{residual.id}: {residual.title}", f"tongyao branch {row.id} {shlex.quote(residual.id)}")
         for residual in await open_residuals(repositories, row)
@@ -96,9 +96,9 @@ async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[s
 
 
 async def next_step(repositories: Repositories, process_id: str, *, alias: str = "") -> str:
-    """The phase, what is waited for, and a command, in one line: for the end of a command that changed something.
+    """Return one line with the phase, the open ask and its command, to print after a command that changed something.
 
-    `alias`: of the participant who gave the command. They are not shown a command of somebody else.
+    `alias`: of the participant who gave the command. The line contains no command of somebody else.
     """
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)

@@ -1,4 +1,4 @@
-"""`log` (acts of operators), `project-again` (records made anew from a workflow), `signal` (a signed payload). docs/operations.md §6."""
+"""`log` (operators' actions), `project-again` (rewrites records), `signal` (signs payloads); docs/operations.md §6."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Arguments and options that several commands have. Processes and people are looked up, and completed by the shell, as they are typed.
+"""Common arguments and options of commands, with look-up and shell completion of processes and people.
 
-Nothing of the product is imported before that.
+Other packages are imported only for a look-up or a completion.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WHOLE_ID: Final = re.compile(r"c-[0-9a-f]{16}")
 
 
 def find_process(given: str) -> str:
-    """The id of the process that `given` means: a whole id, or the beginning of one. Raises `BadInput`, `NotFound`."""
+    """Return the id of a process. `given`: the id or its beginning. Raises `BadInput`, `NotFound`."""
     if not given or _WHOLE_ID.fullmatch(given):
         return given
     from tongyao.commands import references
@@ -25,7 +25,7 @@ def find_process(given: str) -> str:
 
 
 def complete_process(incomplete: str) -> list[str]:
-    """Ids that begin so. Nothing where no service runs: an error would end up in the line that somebody types."""
+    """Return the ids that begin with `incomplete`. On an error: none, because the shell would print the error."""
     from tongyao.commands import references
 
     try:
@@ -35,7 +35,7 @@ def complete_process(incomplete: str) -> list[str]:
 
 
 def complete_person(incomplete: str) -> list[str]:
-    """Like `complete_process`, of profiles."""
+    """Return profile ids that begin with `incomplete`, or end with it after `-` or `.`. On an error: none."""
     from tongyao.commands import references
 
     try:
@@ -45,7 +45,7 @@ def complete_person(incomplete: str) -> list[str]:
 
 
 PERSON: Final = "A profile id or a unique part of it, or the profile's file."
-"""The help of options that name somebody: `references.find_person` reads them."""
+"""The help of options that name a person. `references.find_person` resolves their values."""
 
 Process = Annotated[
     str,

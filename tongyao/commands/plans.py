@@ -1,4 +1,4 @@
-"""`plan`, `feedback`, `tree`: a plan as a document, what became of it, and what grew out of it (docs/plans.md)."""
+"""`plan`, `feedback`, `tree`: plans as documents, feedback on plans, and child processes (docs/plans.md)."""
 
 from __future__ import annotations
 

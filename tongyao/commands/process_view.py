@@ -1,4 +1,4 @@
-"""A process on the terminal: the picture that `watch` shows, and the parts of `show`."""
+"""A process on the terminal: the view of `watch`, and the parts of `show`."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _STEPS = (
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
 SHOWN_UNITS: Final = 24
-"""Characters of a part of the tension that are shown beside a person who was found, and in a short tension."""
+"""Units of a part of the tension that are shown beside a candidate, and in a shortened tension."""
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Return for each open ask (to `alias`) a line that describes it, then the commands that answer it, indented and whole."""
+    """Return for each open ask (with `alias`: to it) a line that describes it, then the commands that answer it."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
@@ -64,7 +64,10 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[str]:
-    """Return lines about a process that has ended: the tensions that stayed open, each with the command that starts a process for it."""
+    """Return lines with the unresolved tensions of an ended process and the commands that start processes for them.
+
+    While people answer the plan: lines with the participants who may answer it themselves.
+    """
     if row.phase == Phase.ANSWERING:
         return await _may_answer(repositories, row)
     lines = [line for said, command in await after_end(repositories, row) for line in (said, f"  {command}")]
@@ -82,7 +85,7 @@ async def _may_answer(repositories: Repositories, row: ProcessRow) -> list[str]:
 
 
 async def live_view(repositories: Repositories, process_id: str, *, with_asks: bool = True) -> RenderableType:
-    """Return the picture of `watch`, cut to the width of the screen. Raises `ProcessUnknown`."""
+    """Return the view of `watch`. Raises `ProcessUnknown`."""
     row = await repositories.processes.get(process_id)
     phase = Phase(row.phase)
     title = Text.assemble((row.id, "bold"), "  ", *_path(phase))
@@ -103,7 +106,7 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
 
 
 def _path(phase: Phase) -> list[tuple[str, str] | str]:
-    """The usual phases in words, the current one in brackets, which are seen without colours, too; an unusual current phase stands at the end."""
+    """Return the usual phases in words, with the current one in brackets. An unusual current phase comes at the end."""
     shown: list[tuple[str, str] | str] = []
     steps = _STEPS if phase in _STEPS else (*_STEPS, phase)
     for step in steps:
@@ -141,7 +144,7 @@ def _mark(outcome: Outcome) -> str:
 
 
 async def states(repositories: Repositories, process_id: str) -> AsyncIterator[ProcessRow]:
-    """The process as it stands now, again and again, until there is nothing to watch: it has ended, or people answer a finished plan."""
+    """Yield the current state of the process repeatedly, until it has ended or people answer its plan."""
     while True:
         row = await repositories.processes.get(process_id)
         yield row
@@ -151,7 +154,7 @@ async def states(repositories: Repositories, process_id: str) -> AsyncIterator[P
 
 
 async def follow(repositories: Repositories, process_id: str, *, quiet: bool = False) -> Phase:
-    """Show the process until there is nothing to watch any more; returns its phase."""
+    """Show the process until it has ended or people answer its plan. Returns its phase."""
     await repositories.processes.get(process_id)
     if quiet:
         async for _ in states(repositories, process_id):
@@ -168,7 +171,7 @@ async def follow(repositories: Repositories, process_id: str, *, quiet: bool = F
 
 
 async def _follow_in_lines(repositories: Repositories, process_id: str) -> None:
-    """Print the course for a log: a line for each phase and round as it begins, the picture once at the end."""
+    """Print a line for each phase and round when it begins, and the view once at the end."""
     shown = ""
     async for row in states(repositories, process_id):
         line = say(f"phase.{row.phase}")
@@ -182,21 +185,21 @@ async def _follow_in_lines(repositories: Repositories, process_id: str) -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Whole lines, so that the commands can be pasted."""
+    """Print lines without breaking them, so that the commands can be copied."""
     for line in lines:
         put(line, whole=True)
 
 
 async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
-    """A process as `list --json`, `watch --json` and `GET /processes` have it for an operator. What there is not is left out."""
+    """Return the summary of a process as `list --json` and `GET /processes` return it to an operator, without nulls."""
     access = await authorize_in_process(context.repositories, operator(), process_id, Action.READ_PROCESS)
     return (await processes.summary(context, access)).model_dump(mode="json", exclude_none=True)
 
 
 async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
-    """The summary, and everything that `GET /processes/{id}` tells the demander or an operator, under the same names.
+    """Return the summary, and all fields that `GET /processes/{id}` returns to the demander or an operator.
 
-    Besides: `nothing_found`, why no relation was found; `commands`, which answer what is waited for.
+    Further fields: `nothing_found`, why no relation was found; `commands`, which answer the open asks.
     """
     repositories = context.repositories
     row = await repositories.processes.get(process_id)
@@ -214,13 +217,13 @@ async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
 
 
 async def _of_demander(context: Reading, process_id: str) -> PartyView:
-    """Return the demander's view: on the machine it is read for them."""
+    """Return the demander's view. The operator of the machine may read it."""
     row = await context.repositories.processes.get(process_id)
     return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
 
 
 async def print_before_plan(context: Reading, process_id: str) -> None:
-    """The tension, and what the demander is asked about before the rounds: the tension as a whole, the people that were found."""
+    """Print the tension and the candidates to select. It shortens the tension unless the demander must answer it."""
     repositories = context.repositories
     record = await repositories.record(process_id, own=(DEMANDER,))
     tension = record.demanders_tension or record.own_tension
@@ -243,13 +246,13 @@ async def print_before_plan(context: Reading, process_id: str) -> None:
 
 
 def _print_shortened(tension: Tension) -> None:
-    """A line for each part."""
+    """Print a line for each part of the tension."""
     for part, text in tension.targets().items():
         put(f"{part:<3}{shortened(text, SHOWN_UNITS)}", whole=True)
 
 
 async def _print_candidates(context: Reading, process_id: str) -> None:
-    """Print the people whom the field found, with side and reason; those who would be taken are marked."""
+    """Print the candidates with perspectives and reasons. A mark shows those who are selected without a choice."""
     row = await context.repositories.processes.get(process_id)
     found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
     if not found:
@@ -276,10 +279,10 @@ def _because(reason: Because) -> list[str]:
 
 
 async def print_choices(repositories: Repositories, process_id: str) -> None:
-    """Print the demander's options: at a limit what is open and who could be added, after a plan its residuals."""
+    """Print the demander's options: at a limit the open points and people to add, after a plan its residuals."""
     for ask in await repositories.inbox.of_process(process_id, open_only=True):
         given = await choices_of(repositories, ask)
-        if given is None or ask.ask == "select_participants":  # who was found is printed with their sentences
+        if given is None or ask.ask == "select_participants":  # `print_before_plan` prints the candidates
             continue
         if given.residual is not None:
             console.print(Text(f"{ask.subject}: {given.residual.title}", style="bold"))
@@ -302,24 +305,24 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
 
 
 def markdown(text: str) -> RenderableType:
-    """Markdown for the terminal. Its library is loaded only where something is shown."""
+    """Return Markdown for the terminal. The library is imported only for this."""
     from rich.markdown import Markdown
 
     return Markdown(text)
 
 
 async def print_plan(context: Reading, process_id: str) -> None:
-    """The plan that holds, how it was answered, and, where the rounds found no relation, that and why."""
+    """Print the current plan with its answers, and if the rounds found no relation, the reason."""
     view = await _of_demander(context, process_id)
     if view.plan is not None:
-        console.print(markdown(view.plan.markdown))  # ends with how it was answered
+        console.print(markdown(view.plan.markdown))  # ends with the answers
     said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
-    if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may say so itself
+    if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may state the reason
         console.print(Text(said, style="yellow"))
 
 
 def print_view(view: PartyView) -> None:
-    """Print one person's view: the tension or their delivery, what they or their proxy said, and the observations."""
+    """Print one person's view: the tension or their delivery, the words said by or for them, and the observations."""
     if view.delivery is not None:
         console.print(markdown(view.delivery.markdown))
     elif view.tension is not None:
@@ -355,7 +358,7 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
 
 
 def _told(finding: AuditFinding) -> tuple[str, str, str]:
-    """The property, the result and the figure, in the language of the terminal."""
+    """Return the property, the result and the figure, in the language of the terminal."""
     figure = finding.figure if language() == "en" else finding.figure_zh
     if known(f"audit.experiment{finding.number}"):
         figure = f"{figure}\n{say(f'audit.experiment{finding.number}')}"

@@ -1,4 +1,4 @@
-"""`watch`, `show`, `why`, `list`: processes and how they stand."""
+"""`watch`, `show`, `why`, `list`: the state of processes."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def list_processes(
 
 
 async def _follow_as_json(context: Reading, process_id: str) -> None:
-    """A line for each change: the process as `list --json` has it. It ends where `follow` ends."""
+    """Print a line with the process as in `list --json` for each change. Ends like `process_view.follow`."""
     from tongyao.commands.process_view import states, summary_as_json
 
     shown: dict[str, Any] = {}
@@ -174,7 +174,7 @@ async def _show_to(process: str, who: str, as_json: bool) -> None:
 
 
 async def _print_why(process_id: str) -> None:
-    """One line for each thing that is waited for. The workflow is asked: where no worker or no Temporal answers, that is said."""
+    """Print one line for each thing for which the process waits. If the workflow does not answer, print that."""
     from tongyao.app.errors import NotFound, Unavailable
     from tongyao.app.why import read_why
     from tongyao.runtime.errors import TemporalUnreachable
@@ -191,7 +191,7 @@ async def _print_why(process_id: str) -> None:
 
 
 async def _titles_and_people(repositories: Repositories, ids: list[str]) -> dict[str, tuple[str, str]]:
-    """Return for each process its title as the console shows it, and the profiles of those who sit in it."""
+    """Return by process id its title as in the console, and the profile ids of its participants."""
     from tongyao.gateway.console.reading import title_of_words
     from tongyao.protocol.model.tension import Tension
 
@@ -208,7 +208,7 @@ async def _titles_and_people(repositories: Repositories, ids: list[str]) -> dict
 
 
 def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> RenderableType:
-    """A line each, where that fits on the screen; else each with its parts on lines of their own. Ids are never cut."""
+    """Return a table, or if it is too wide for the screen, a block for each process. Ids are never cut."""
     rows = [
         {
             "id": row.id,
@@ -235,7 +235,7 @@ def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> R
 
 
 def _block(row: dict[str, str], columns: dict[str, str]) -> RenderableType:
-    """One process in a narrow window: its id alone on the first line, then what is said of it."""
+    """Return the block of one process: a line with its id, then its fields."""
     told = [f"{columns[name]}: {row[name]}" for name in columns if row[name] and name not in ("id", "waits_for")]
     lines: list[RenderableType] = [Text(row["id"], style="bold", no_wrap=True, overflow="ignore")]
     lines.append(Padding(Text(" · ".join(told)), (0, 0, 0, 2)))
@@ -251,5 +251,5 @@ def _asked(ask: WaitsFor) -> str:
 
 
 def _state(phase: str) -> str:
-    """In English the word itself: `--phase` takes it."""
+    """Return the name of a phase. In English it is the value that `--phase` accepts."""
     return say(f"phase.{phase}") if language() == "zh" else phase

@@ -1,4 +1,4 @@
-"""A process that is started from files: their texts, and the registration of profiles under ids made of the files' names."""
+"""Starts a process from files, and registers profiles under ids made from file names."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LOCAL_SCENE: Final = "local"
 
 
 async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[str, dict[str, str]]:
-    """Start a process from the fields of `StartProcessBody`, where files may stand for texts and profiles.
+    """Start a process from the fields of `StartProcessBody`, in which files may replace texts and profile ids.
 
-    `intent` may be `@FILE`; `demander` and participants may be files, which are registered first. Returns the id of the
-    process, and the profile id of each demander or participant as they were given. Raises `BadInput`.
+    `intent` may be `@FILE`. `demander` and participants may be files, which are registered first. Returns the id of the
+    process, and the profile id of each demander or participant by the given text. Raises `BadInput`.
     """
     intent, demander, scene = given["intent"], given.get("demander"), given.get("scene") or ""
     if intent.startswith("@"):
@@ -45,13 +45,13 @@ async def start_from_files(context: AppContext, given: dict[str, Any]) -> tuple[
 
 
 async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
-    """The id that `given` means, whole or in part; for a file, the id under which its profile is registered. Raises `BadInput`."""
+    """Return a profile id. `given`: an id, a part of it, or a file to register. Raises `BadInput`, `NotFound`."""
     path = Path(given)
     if not (path.suffix or "/" in given or path.exists()):
         try:
             return await find_person(context, given)
         except NotFound:
-            return given  # whoever starts the process is told which ids are unknown, and which are like them
+            return given  # the start of the process refuses unknown ids and names similar ones
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
     if not scene:
         await context.repositories.scenes.put(LOCAL_SCENE, LOCAL_SCENE)
@@ -71,9 +71,9 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
 
 
 async def _id_for(context: AppContext, path: Path, scene: str) -> str:
-    """The id under which the file is known in the scene. The first time: its name, behind the scene where one is named.
+    """Return the id of the file's profile in the scene. At first it is made from the scene and the name of the file.
 
-    Where somebody else has that id, or had it, four characters follow: two files of the same name stay two people.
+    If another person has or had that id, characters of a digest follow. So two files of the same name are two people.
     """
     profiles, digest = context.repositories.profiles, digest_of_file(path)
     for known, its_scene in (await profiles.of_file(digest)).items():
@@ -85,13 +85,13 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
     for free in ids:
         if not await profiles.was_given(free):
             return free
-    return ids[-1]  # the registration says that it is taken
+    return ids[-1]  # the registration refuses it as taken
 
 
 def _name_in(text: str, path: Path) -> str:
-    """The person's name in the first heading; empty without a heading. The file name is never used as the name of a person.
+    """Return the person's name from the first heading; empty without a heading. The file name is never used.
 
-    A heading that cannot be a name (`# About me`) is not used either. A message is printed, because the heading may be meant as a name.
+    A heading that cannot be a name (`# About me`) is not used either, and a message about it is printed.
     """
     name = name_in_heading(text)
     if name and (problem := problem_with(name)):

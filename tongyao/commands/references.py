@@ -1,6 +1,6 @@
-"""References to processes and people in commands: by an id, by a part of it that is unique, or by the file of a profile.
+"""References to processes and people in commands: an id, a unique part of an id, or the file of a profile.
 
-The completion of the shell offers the same ids (`options.py`).
+The shell completion offers the same ids (`options.py`).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SHOWN: Final = 5
 
 
 def digest_of_file(path: Path) -> str:
-    """Return a digest of a file's path, which recognises the file without keeping the names of folders."""
+    """Return a digest of a file's path. It identifies the file without storing the names of folders."""
     return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 async def find_process(given: str) -> str:
-    """The id of the process that `given` means: an id, or the beginning of one. Raises `BadInput`, `NotFound`.
+    """Return the id of a process. `given`: the id or its beginning. Raises `BadInput`, `NotFound`.
 
-    A child's id begins with its parent's (`c-12ab.2-2`): what is the beginning of both means the parent.
+    A child's id begins with its parent's id (`c-12ab.2-2`). A common beginning means the parent.
     """
     found = await processes_like(given)
     if given in found:
@@ -58,9 +58,9 @@ async def people_like(given: str) -> Sequence[str]:
 
 
 async def find_person(context: Reading, given: str) -> str:
-    """The id of the profile that `given` means: an id, a unique part of one, or a file. Raises `BadInput`, `NotFound`.
+    """Return the id of a profile. `given`: the id, a unique part of it, or a file. Raises `BadInput`, `NotFound`.
 
-    A file means the profile that was given as this file; else the one whose id is the name of the file, as an import makes it.
+    A file means the profile that was registered from it, otherwise the profile whose id is the name of the file.
     """
     profiles = context.repositories.profiles
     if given in await profiles.known([given]):
@@ -74,12 +74,12 @@ async def find_person(context: Reading, given: str) -> str:
 
 
 async def ids_of_file(context: Reading, given: str) -> list[str]:
-    """Ids of the profiles that were given as the file of this path."""
+    """Return the ids of the profiles that were registered from this file."""
     return list(await context.repositories.profiles.of_file(digest_of_file(Path(given))))
 
 
 async def find_people(given: Sequence[str]) -> list[str]:
-    """The id of each profile that is meant (`find_person`), for a command that opens the records for this alone."""
+    """Return the ids of profiles (`find_person`). Opens the records for this."""
     if not given:
         return []
     async with records_context() as context:
@@ -87,17 +87,20 @@ async def find_people(given: Sequence[str]) -> list[str]:
 
 
 async def demander_or_profile(context: Reading, given: str) -> str:
-    """The id of a demander without a profile, else that of the profile that `given` means. Raises `BadInput`, `NotFound`."""
+    """Return `given` if it is the id of a demander, otherwise the profile's id (`find_person`).
+
+    Raises `BadInput`, `NotFound`.
+    """
     if (await context.repositories.processes.list(demander=given, limit=1)).rows:
         return given
     return await find_person(context, given)
 
 
 async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
-    """The alias of whom `given` means in a process: an alias, or somebody who sits there. Raises `BadInput`, `NotFound`.
+    """Return an alias of a process. `given`: the alias, or a reference to its person. Raises `BadInput`, `NotFound`.
 
-    Somebody who sits there is meant by their file, their id, its beginning or its end behind a mark; else by any part of the id
-    or of their name.
+    References are tried in this order: the file, the id, the beginning of the id or its last part after `-` or `.`, any
+    part of the id or of the name.
     """
     if _ALIAS.fullmatch(given):
         return given
@@ -138,7 +141,7 @@ def _plain(text: str) -> str:
 
 
 async def party_in(context: Reading, process: ProcessRow, given: str) -> Caller:
-    """The demander or participant that `given` means, as a caller. Raises `BadInput`, `NotFound`."""
+    """Return the demander or participant as a caller. `given`: as in `alias_in`. Raises `BadInput`, `NotFound`."""
     alias = await alias_in(context, process, given)
     if alias == DEMANDER:
         return Caller(Role.PERSON, process.demander)

@@ -1,4 +1,4 @@
-"""A message that a command sends, and what the command prints of it."""
+"""Sends the message of a command, and prints its receipt."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ OPERATORS: Final = "operator"
 async def send(
     process: str, kind: str, key: str | None, *, sender: str = DEMANDER, about: str = "", **fields: Any
 ) -> None:
-    """Send a message for `sender`: an alias, a person in the process (`P00`: the demander) or an operator.
+    """Send a message and print its receipt. `sender`: an alias, a person in the process, or `operator`.
 
-    `about`: the participant whom an operator's message is about.
+    `about`: the participant of an operator's message.
     """
     body = validated(MessageBody, {"kind": kind, **fields})
     report(*await deliver(process, body, key or uuid.uuid4().hex, sender, about))
 
 
 def report(receipt: Receipt, then: str) -> None:
-    """One line of what happened, one of what comes next."""
+    """Print a line with the effect of a message, and the line `then` about the next step."""
     stop_if_waiting(receipt)
     said = (receipt.zh if language() == "zh" else receipt.en) or receipt.kind
     if receipt.repeated:
@@ -49,7 +49,7 @@ def report(receipt: Receipt, then: str) -> None:
 
 
 def stop_if_waiting(receipt: Receipt) -> None:
-    """Exits with `EXIT_PENDING`, and says so, where a message is stored and not applied yet."""
+    """Print a line and exit with `EXIT_PENDING` if the message is stored and not applied yet."""
     if receipt.state == "waiting":
         tell("sent.waiting", style="yellow", id=receipt.id)
         raise typer.Exit(EXIT_PENDING)
@@ -76,7 +76,7 @@ async def deliver(process: str, body: MessageBody, key: str, sender: str, about:
 
 
 def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
-    """Before words are sent: who will read them, as the form of the console says it. Empty where no words are sent."""
+    """Return a sentence that names the readers of the words, as in the console. Empty if the message has no words."""
     if isinstance(body, SubmitProjectionBody) and not body.nothing_new:
         after = "sent.read_by_plan_open" if row.open_record else "sent.read_by_plan_closed"
         return say("sent.read_by_round", alias=alias) + say(after, alias=alias)
@@ -87,7 +87,7 @@ def _who_reads(body: MessageBody, row: ProcessRow, alias: str) -> str:
 
 
 async def _until_written(context: AppContext, before: ProcessRow) -> None:
-    """Wait a moment for the records to show what the message changed: the workflow writes them after it has applied it."""
+    """Wait at most 1.5 s until the records have changed. The workflow writes them after it has applied a message."""
     for _ in range(15):
         if (await context.repositories.processes.get(before.id)).seq > before.seq:
             return

@@ -1,4 +1,4 @@
-"""`up`, `prepare`, `doctor`, `reconcile`: the installation itself."""
+"""`up`, `prepare`, `doctor`, `reconcile`: start, prepare, check and repair an installation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def up() -> None:
     logs.configure(config, file=config.home / "logs" / "service.log")
     traces = None
     if config.traces_endpoint is not None:
-        from tongyao.runtime.observability.traces import start_traces  # brings the OpenTelemetry SDK
+        from tongyao.runtime.observability.traces import start_traces  # imports the OpenTelemetry SDK
 
         traces = start_traces(config.traces_endpoint, "gateway")
     if not console.is_terminal:  # a status line is shown only at a terminal
@@ -147,7 +147,7 @@ async def doctor(
         rows = await check_engines(settings())
     else:
         rows = await examine_deployment(settings()) if deployment else examine(settings())
-    if deployment:  # what is to be mended first
+    if deployment:  # failures come first
         order = [CheckState.FAILED, CheckState.ATTENTION, CheckState.MISSING, CheckState.OK]
         rows.sort(key=lambda row: order.index(row.finding))
     _print_rows(rows)
@@ -173,7 +173,7 @@ async def reconcile(as_json: AsJson = False, dry_run: DryRun = False) -> None:
 
 
 def _has_screen() -> bool:
-    """Whether a browser would open in a window. In a terminal it would take the place of this command."""
+    """Return whether there is a graphical display. Without one, a text browser would take over this terminal."""
     return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
@@ -212,7 +212,7 @@ async def _register(config: Settings, database_url: str) -> None:
 
 
 def _print_rows(rows: Sequence[CheckRow]) -> None:
-    """A line each, what to do below it. Nothing is cut, so that paths and commands can be pasted in a narrow window, too."""
+    """Print a line for each row, with the advice below it. Lines are not cut, so paths and commands can be copied."""
     for row in rows:
         line = Text(set_cell_size(say(f"doctor.{row.finding.value}"), 10), style=STYLES[row.finding])
         subject = row.subject + " " * max(1, 20 - cell_len(row.subject))
@@ -222,7 +222,7 @@ def _print_rows(rows: Sequence[CheckRow]) -> None:
 
 
 def _print_settings() -> None:
-    """No value is printed that somebody set: it may be a secret."""
+    """Print every setting with its default. A value that is set is not printed, because it may be secret."""
     from pydantic import BaseModel
 
     from tongyao.runtime.settings import every_variable

@@ -1,4 +1,4 @@
-"""`standing`: tensions that wait in a scene until somebody comes for them (docs/protocol.md §7.8)."""
+"""`standing`: tensions of ended processes that wait in a scene for new people (docs/protocol.md §7.8)."""
 
 from __future__ import annotations
 

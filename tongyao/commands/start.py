@@ -1,4 +1,4 @@
-"""`start`: a process from a raw intent, with people that are given as profiles or files."""
+"""`start`: starts a process from a raw intent, with people given as profiles or files. `suggest`: suggests intents."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def start(
 
 
 async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -> None:
-    """Print the process as it goes on, and its plan; ends the command with `EXIT_FAILED` where there is none."""
+    """Print the process live, then its plan. Exits with `EXIT_FAILED` if the process ended without a plan."""
     from tongyao.commands.next_steps import next_step
     from tongyao.commands.process_view import follow, print_plan, shown_as_json
     from tongyao.protocol.model.phase import Phase
@@ -143,7 +143,7 @@ async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -
 
 @dataclass(frozen=True)
 class PersonalAccess:
-    """`link` opens the console once; `token` opens the API and MCP (at `mcp`) until it is revoked. Neither is shown again."""
+    """Shown once. `link` opens the console once. `token` opens the API and MCP (at `mcp`) until it is revoked."""
 
     person: str
     endpoint: str
@@ -156,7 +156,7 @@ class PersonalAccess:
 
 
 async def _give_access(context: AppContext, config: Settings, people: Mapping[str, str]) -> list[PersonalAccess]:
-    """A new link and a new token for each person for whom no proxy speaks. `people`: what speaks for them by profile id."""
+    """Make a link and a token for each person without a proxy. `people`: their endpoints by profile id."""
     from tongyao.app.people import tokens
     from tongyao.commands.gateway import gateway_address, link_of
 
@@ -172,7 +172,7 @@ async def _give_access(context: AppContext, config: Settings, people: Mapping[st
 async def _print_started(
     context: AppContext, config: Settings, process: str, people: dict[str, str], accesses: list[PersonalAccess]
 ) -> None:
-    """The process, the ids of the people that were given as files, and how those come in for whom no proxy speaks."""
+    """Print the process, the ids of people given as files, and the links and tokens of people without a proxy."""
     from tongyao.app.people.sessions import LINK_DAYS
     from tongyao.commands.gateway import link_of
 

@@ -1,4 +1,4 @@
-"""A tension that is revised: what is not named stays; and its text for an editor."""
+"""Revises a tension: changes of single parts, and its text for an editor."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NOTE: Final = re.compile(r"^<!--[^>]{0,400}-->$", re.MULTILINE)
 
 
 async def revised(process: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The tension of a process with `changes`, as the body of `revise_tension`; an empty part is left out.
+    """Return the tension of a process with `changes`, as the body of `revise_tension`, without empty parts.
 
-    Raises `BadInput` where there is no tension yet, `ProcessUnknown`.
+    Raises `ProcessUnknown`, and `BadInput` if there is no tension yet.
     """
     async with app_context() as context:
         record = await context.repositories.record(process, own=(DEMANDER,))
@@ -48,7 +48,7 @@ def tension_as_text(tension: Mapping[str, Any]) -> str:
 
 
 def tension_of_text(text: str) -> dict[str, Any]:
-    """The tension that somebody wrote in the editor. Raises `BadInput` when the headings are gone."""
+    """Return the tension from the text of the editor. Raises `BadInput` if it has no headings."""
     pieces = _LINE.split(_NOTE.sub("", text, count=1))
     found = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     if not found:
@@ -59,7 +59,7 @@ def tension_of_text(text: str) -> dict[str, Any]:
 
 
 def edited(text: str) -> str:
-    """Return `text` as somebody changed it in their editor (VISUAL, else EDITOR, else vi). Raises `BadInput` when it cannot be run."""
+    """Return `text` after its change in the editor (VISUAL, else EDITOR, else vi). Raises `BadInput` if that fails."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tension.md"

@@ -1,4 +1,4 @@
-"""A command at the terminal: it is registered, runs, prints, and ends with an exit code. Imports no part of the product."""
+"""Registration, running, printing and exit codes of commands. Imports no other package of Tongyao."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ errors = Console(stderr=True)
 
 
 class CommandGroup(typer.Typer):
-    """A group of commands. A command may be a coroutine function: it runs in an event loop of its own."""
+    """A group of commands. A command may be a coroutine function, which runs in its own event loop."""
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Command], Command]:
         register = super().command(name, **options)
@@ -50,7 +50,7 @@ def _in_event_loop(function: Callable[..., Coroutine[Any, Any, None]]) -> Callab
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine; of several errors in a group the first is raised."""
+    """Run a command's coroutine. Raises the first error of an exception group."""
     try:
         return asyncio.run(work)
     except BaseExceptionGroup as group:
@@ -58,23 +58,23 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, nothing else."""
+    """Print an indented JSON document."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def print_json_line(value: Any) -> None:
-    """One JSON document on a line of its own, at once: for programs that read while a command runs."""
+    """Print a JSON document on one line and flush it, for programs that read while a command runs."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     sys.stdout.flush()
 
 
 def put(text: str, *, to: Console = console, style: str | None = None, whole: bool = False) -> None:
-    """Print a text as it is. `whole`: its lines are not broken, so that what stands in them can be pasted."""
+    """Print a text without markup. `whole`: its lines are not broken, so that commands in them can be copied."""
     to.print(text, style=style, markup=False, highlight=False, soft_wrap=whole)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], **look: Any) -> None:
-    """A table without lines. `columns`: their titles."""
+    """Print a table without borders. `columns`: the titles. `look`: options of `rich.table.Table`."""
     table = Table(*columns, box=None, **look)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else str(cell) for cell in row))

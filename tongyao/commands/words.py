@@ -1,4 +1,4 @@
-"""Texts of commands in the language of the terminal: `tongyao/texts/commands`, and behind them the texts of the console."""
+"""Texts of commands in the language of the terminal, from `tongyao/texts/commands` and `tongyao/texts/console`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _VARIABLES: Final = ("TONGYAO_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def language() -> Language:
-    """Chinese where the first of these variables that is set begins with `zh`; else English."""
+    """Return `zh` if the first variable of `_VARIABLES` that is set begins with `zh`, otherwise `en`."""
     given = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
     return "zh" if given.lower().startswith("zh") else "en"
 
 
 def say(key: str, /, **values: Any) -> str:
-    """The words of `<page>.<key>`; of `<key>_1` where `n` is 1 and they exist."""
+    """Return the text of `key`, or of `<key>_<n>` if `n` is given and that text exists."""
     return say_in(language(), key, **values)
 
 
 def say_in(chosen: Language, key: str, /, **values: Any) -> str:
-    """Like `say`, in a language that is given: that of a process."""
+    """Return the text of a key (`say`) in a given language."""
     return worded(catalogue("console", "commands"), chosen, key, **values)
 
 
 def tell(key: str, /, *, to: Console = console, style: str | None = None, whole: bool = False, **values: Any) -> None:
-    """Print the words of a key (`say`), as `put` does."""
+    """Print the text of a key (`say`) with `put`."""
     put(say(key, **values), to=to, style=style, whole=whole)
 
 

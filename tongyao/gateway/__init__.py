@@ -1,4 +1,4 @@
-"""The HTTP server: the API, MCP and the console, over `tongyao.app`. Public: `server`, which puts them together.
+"""The HTTP server with the API, MCP and the console, over `tongyao.app`. Public: `server`, which combines the three.
 
-`access` and `problems` are used by all parts; `api`, `mcp` and `console` do not import each other.
+All three use `access` and `problems`. `api`, `mcp` and `console` do not import each other.
 """

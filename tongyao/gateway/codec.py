@@ -1,4 +1,4 @@
-"""Payloads as the codec protocol of Temporal's tools has them: JSON with base64, one object for both directions."""
+"""Payloads in the JSON form of Temporal's remote codec protocol. Requests and answers have the same form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of many millions of characters as JSON, made and sent piece by piece, so that others have their turn in between."""
+"""JSON answers of many millions of characters, encoded and sent in pieces. Other tasks run between two pieces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.responses import StreamingResponse
 
 _PIECE: Final = 65_536
-"""Characters after which others have their turn. A single string is one piece, however long it is."""
+"""Characters of a piece. A single string is one piece, however long it is."""
 
 
 def long_json(
     value: object, *, indent: int | None = None, headers: Mapping[str, str] | None = None
 ) -> StreamingResponse:
-    """`value` as the body of an answer, as FastAPI writes it."""
+    """Return an answer with `value` as its body, encoded as FastAPI encodes it."""
     return StreamingResponse(_pieces(value, indent), media_type="application/json", headers=headers)
 
 

@@ -1,4 +1,4 @@
-"""Problems as HTTP answers: `application/problem+json` (RFC 9457)."""
+"""HTTP answers for problems: `application/problem+json` (RFC 9457)."""
 
 from __future__ import annotations
 

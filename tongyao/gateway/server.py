@@ -26,7 +26,7 @@ from tongyao.gateway.mcp.server import make_server
 
 
 def application(context: AppContext) -> FastAPI:
-    """The API, with the MCP server (streamable HTTP, stateless) at `/mcp` and the console at `/console`."""
+    """Return the API, with the MCP server (streamable HTTP, stateless) at `/mcp` and the console at `/console`."""
     limits = RateLimits(context.options)
     mcp = make_server(context, limits=limits)
     mcp_app = mcp.streamable_http_app(
@@ -43,7 +43,7 @@ def application(context: AppContext) -> FastAPI:
             yield
 
     app = make_app(context, limits=limits, lifespan=lifespan)
-    # First, so that a page is compared with no route of the API.
+    # The console is the first route, so the path of a page is not compared with the routes of the API.
     app.router.routes.insert(0, Mount(BASE, make_console(context, limits)))
     app.router.routes.extend(mcp_app.routes)
     app.add_route("/", lambda request: RedirectResponse(f"{BASE}/"), include_in_schema=False)
@@ -51,7 +51,7 @@ def application(context: AppContext) -> FastAPI:
 
 
 def _same_site_only(context: AppContext) -> TransportSecuritySettings:
-    """A web page of another site may not call tools with what a browser knows."""
+    """Return settings with which web pages of other sites cannot call tools with the cookies of a browser."""
     hosts = [
         host_name
         for host in accepted_hosts(context.public_url, context.gateway_host)
@@ -62,7 +62,10 @@ def _same_site_only(context: AppContext) -> TransportSecuritySettings:
 
 
 def listen(host: str, port: int, *, exposed: bool = False) -> socket.socket:
-    """A bound socket; port 0: any free one. `exposed`: also at an address that other machines may reach. Raises `Unavailable`."""
+    """Return a bound socket. Port 0 means any free port. Raises `Unavailable`.
+
+    `exposed`: whether `host` may be an address that other machines can reach.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         if not exposed and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
@@ -89,12 +92,12 @@ def url_of(bound: socket.socket) -> str:
 
 
 async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) -> None:
-    """Serve on `bound` until `stop`; then open streams of events end, and other requests have three seconds."""
+    """Serve on `bound` until `stop` is set. Then open event streams end, and other requests have three seconds."""
     config = server_config(
         application(context),
         most_connections=context.options.most_connections,
         timeout_graceful_shutdown=3,
-        proxy_headers=False,  # `Admission` reads them, from the proxies that are named
+        proxy_headers=False,  # `Admission` reads them, from the proxies in the settings
     )
     server = ServerWithoutSignals(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))
@@ -104,7 +107,7 @@ async def serve(context: AppContext, stop: asyncio.Event, bound: socket.socket) 
     finally:
         waiting.cancel()
         server.should_exit = True
-        AppStatus.should_exit = True  # open streams end now; else uvicorn breaks them off, and logs each as a failure
+        AppStatus.should_exit = True  # ends open streams; otherwise uvicorn aborts each and logs it as a failure
         try:
             await running
         finally:

@@ -1,3 +1,3 @@
-"""Wiring: settings, implementations of the interfaces, and programs that run. Public: `installation` (an installation for a
-program), `settings`, `wiring`, `serve`, `errors`.
+"""Wiring: settings, implementations of the interfaces, and the programs. Public: `installation` (opens an installation,
+for programs), `settings`, `wiring`, `serve`, `errors`.
 """

@@ -13,7 +13,7 @@ from tongyao.runtime.settings import Settings, SettingsError
 
 
 def engines(settings: Settings) -> dict[str, Engine]:
-    """Step → its engine; steps with the same setting share one instance. Raises `SettingsError`."""
+    """Return the engine of each step. Steps with the same setting share one instance. Raises `SettingsError`."""
     made: dict[str, Engine] = {}
     for step in STEPS:
         name = settings.engine_of(step)
@@ -23,7 +23,10 @@ def engines(settings: Settings) -> dict[str, Engine]:
 
 
 def with_engines(settings: Settings, engine: str, models: Mapping[str, str]) -> Settings:
-    """The settings with another engine for every step (empty: the same), and other models for some. Raises `SettingsError`."""
+    """Return the settings with another engine for every step (empty: unchanged), and with other models for some steps.
+
+    Raises `SettingsError`.
+    """
     if unknown := sorted(set(models) - set(STEPS)):
         raise SettingsError(f"there is no step {', '.join(unknown)}: steps are {', '.join(STEPS)}")
     by_step = {**settings.models_by_step, **models}
@@ -34,12 +37,12 @@ def with_engines(settings: Settings, engine: str, models: Mapping[str, str]) -> 
 
 
 def engine_of(name: str, settings: Settings) -> Engine:
-    """The engine with this name, wrapped so that its calls are timed and counted. Raises `SettingsError`."""
+    """Return the engine with this name, in a wrapper that times and counts its calls. Raises `SettingsError`."""
     return Measured(_engine(name, settings))
 
 
 def _engine(name: str, settings: Settings) -> Engine:
-    """Imports only the chosen engine, so a worker without a key needs no Claude SDK."""
+    """Return the engine with this name. Imports only this engine, so a worker without a key needs no Claude SDK."""
     if ":" in name:
         return engine_of_factory(name, settings)
     if name == "extractive":
@@ -53,7 +56,7 @@ def _engine(name: str, settings: Settings) -> Engine:
     if name == "recorded":
         from tongyao.llm.recorded import RecordedEngine
 
-        assert settings.engine_file is not None  # the settings refuse it otherwise
+        assert settings.engine_file is not None  # the validation of the settings requires it
         return RecordedEngine(settings.engine_file)
     if name == "models":
         return _any_models(settings)
@@ -61,7 +64,7 @@ def _engine(name: str, settings: Settings) -> Engine:
 
     key = settings.anthropic_api_key
     return AnthropicEngine(
-        api_key=key.get_secret_value() if key else "none",  # a server of one's own may want no key
+        api_key=key.get_secret_value() if key else "none",  # a self-hosted server may need no key
         base_url=settings.anthropic_base_url,
         models=settings.models_by_step,
         prices=prices.load(settings.prices),
@@ -70,7 +73,7 @@ def _engine(name: str, settings: Settings) -> Engine:
 
 
 def _any_models(settings: Settings) -> Engine:
-    """Raises `SettingsError` without the extra `models`, or where one of the models cannot be made."""
+    """Return the engine `models`. Raises `SettingsError` without the extra `models`, or for an invalid model."""
     try:
         from tongyao.llm.pydantic_ai_engine import PydanticAIEngine
     except ImportError as error:
@@ -86,10 +89,10 @@ def _any_models(settings: Settings) -> Engine:
 
 
 def engine_of_factory(name: str, settings: Settings) -> Engine:
-    """The engine that `package.module:factory` returns when it is called with the settings (docs/extending.md §1).
+    """Return the engine that `package.module:factory` makes from the settings (docs/extending.md §1).
 
-    Raises `SettingsError` when the module cannot be imported, has no such factory, the factory cannot be called or
-    fails, or what it returns is not an `Engine`.
+    Raises `SettingsError` if the module cannot be imported, has no such factory, or if the factory cannot be called,
+    fails, or returns no `Engine`.
     """
     module_name, _, attribute = name.partition(":")
 
@@ -98,7 +101,7 @@ def engine_of_factory(name: str, settings: Settings) -> Engine:
 
     try:
         module = import_module(module_name)
-    except Exception as error:  # a module of somebody else may raise anything while it is imported
+    except Exception as error:  # the import of a foreign module may raise any exception
         reason = f"{type(error).__name__}: {error}"
         raise refused(f"cannot import {module_name} ({reason}); install it, or add its folder to PYTHONPATH") from error
     factory = getattr(module, attribute, None)

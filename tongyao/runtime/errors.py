@@ -1,4 +1,4 @@
-"""Errors of an installation and its servers. Their messages contain advice. Nothing else is imported here."""
+"""Errors of an installation and its servers. Their messages contain advice. The module imports no other module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class NotRunning(Exception):
-    """No service runs in this home. The message says how to start one."""
+    """No service runs in this home. The message contains the command that starts one."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(f"no service runs in {home}: start one with `tongyao up` (in another terminal)")
@@ -14,11 +14,11 @@ class NotRunning(Exception):
 
 
 class LocalServiceError(RuntimeError):
-    """A local server could not be brought up. The message says what was wrong, where, and what to do."""
+    """A local server could not be started. The message contains the fault, its place and the remedy."""
 
 
 class TemporalUnreachable(Exception):
-    """No Temporal server answers at the address. The message says which one and what to do."""
+    """No Temporal server answers at the address. The message contains the address and the remedy."""
 
 
 class NamespaceUnknown(TemporalUnreachable):
@@ -26,4 +26,4 @@ class NamespaceUnknown(TemporalUnreachable):
 
 
 class NotReady(Exception):
-    """The server is not as a worker needs it. The message says what to run."""
+    """The server lacks something that workers need. The message contains the command to run."""

@@ -1,4 +1,4 @@
-"""Joins the servers of an installation that runs, or starts one; both yield the use cases' context and the addresses."""
+"""Connects to a running installation, or starts one. Both yield the context of the use cases and the addresses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Installation:
-    """`worker` is set if this program started the servers and the worker; else it joined those of another one."""
+    """An open installation. `worker` is set if this program started the servers, and None otherwise."""
 
     settings: Settings
     addresses: ServiceAddresses
@@ -39,7 +39,7 @@ class Installation:
 
 @asynccontextmanager
 async def running(settings: Settings, *, runtime: Runtime | None = None) -> AsyncIterator[Installation]:
-    """The running part of an installation: the servers that the settings name, or the service of this home.
+    """Connect to a running installation: the servers of the settings, or the service of this home.
 
     Raises `NotRunning`, `DatabaseUnreachable`, `TemporalUnreachable`.
     """
@@ -53,7 +53,7 @@ async def running(settings: Settings, *, runtime: Runtime | None = None) -> Asyn
 
 @asynccontextmanager
 async def records(settings: Settings) -> AsyncIterator[Repositories]:
-    """The records of what runs already. Temporal is not asked, so nothing of its SDK is imported.
+    """Open the records of a running installation. The Temporal SDK is not imported.
 
     Raises `NotRunning`, `DatabaseUnreachable`.
     """
@@ -65,9 +65,9 @@ async def records(settings: Settings) -> AsyncIterator[Repositories]:
 async def brought_up(
     settings: Settings, *, starts: Callable[[str], None] = lambda part: None
 ) -> AsyncIterator[Installation]:
-    """The service of this home. If none runs it is started for the length of the block: servers, schema, worker, relay.
+    """Connect to the service of this home. If none runs, start it for this block: servers, schema, worker, relay.
 
-    `starts` is told what is started now: `servers`, then `worker`.
+    `starts` is called with the part that is being started: `servers`, then `worker`.
     """
     from tongyao.app.operators.schedules import ensure_schedules
     from tongyao.app.start import start_announced
@@ -89,7 +89,7 @@ async def brought_up(
             return
         await in_thread(migrate, addresses.database_url)
         await register_search_attributes(client)
-        environment = {**addresses.environment(), "TONGYAO_HOME": str(settings.home)}  # where the master key is
+        environment = {**addresses.environment(), "TONGYAO_HOME": str(settings.home)}  # the home has the master key
         worker = WorkerProcess(environment, log=settings.home / "logs" / "worker.log")
         stack.push_async_callback(worker.stop)
         starts("worker")
@@ -131,7 +131,7 @@ def _addresses(settings: Settings) -> ServiceAddresses:
 
 
 def _named(settings: Settings) -> ServiceAddresses | None:
-    """The servers that the settings name, if they name both: a deployment."""
+    """Return the addresses in the settings if both servers are set (a deployment), or None."""
     if settings.database_url is None or settings.temporal_address is None:
         return None
     return ServiceAddresses(

@@ -1,4 +1,4 @@
-"""Reads intents with the engine that will formulate them, while the gateway's page shows what it has found so far."""
+"""Reads intents with the engine of formulations. The gateway's page shows partial results while the engine answers."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ SECONDS: Final = float(ProcessSettings().proxy_seconds)
 
 
 class EngineIntentReader:
-    """Reads with one engine. What a reading used counts towards the day of its person, also when nobody waits for it any more."""
+    """Reads intents with one engine. Each call counts towards its person's day, also if the page was closed."""
 
     def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine, self._ledger = engine, ledger
         self._calls = set[asyncio.Task[Answer[TensionDraft]]]()
 
     def most(self, request: FormulationRequest) -> Decimal:
-        """US dollars that a reading can cost."""
+        """Return the highest possible cost of a reading in US dollars."""
         return self._engine.bound(FORMULATE.name, request.model_dump_json()).cost
 
     def suggest(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
-        """What a person could ask for, of their profile: asked as the step of formulations, with a prompt of its own."""
+        """Suggest requests from a person's profile. The call is a formulation with a different prompt."""
         return self.read(request, person=person, prompt=prompts.suggesting(request.language))
 
     async def read(
         self, request: FormulationRequest, *, person: str, prompt: str | None = None
     ) -> AsyncIterator[TensionDraft]:
-        """The draft as far as it has come, whenever it has more quotes, and at last all of it. Raises `Unavailable`."""
+        """Yield the partial draft whenever it has more quotes, and at the end the whole draft. Raises `Unavailable`."""
         heard: asyncio.Queue[str | None] = asyncio.Queue()
         call = asyncio.create_task(self._call(request, person, heard, prompt))
         self._calls.add(call)
@@ -68,7 +68,7 @@ class EngineIntentReader:
     def _ended(self, call: asyncio.Task[Answer[TensionDraft]]) -> None:
         self._calls.discard(call)
         if not call.cancelled():
-            call.exception()  # somebody may have closed the page: then nobody else asks for it
+            call.exception()  # marks it as retrieved: if the page was closed, nothing else retrieves it
 
     async def _call(
         self, request: FormulationRequest, person: str, heard: asyncio.Queue[str | None], prompt: str | None

@@ -1,4 +1,4 @@
-"""The master keys of an installation: from the settings, else from a file in its home (docs/erasure.md)."""
+"""The master keys of an installation, from the settings or from a file in its home (docs/erasure.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MASTER_KEY_FILE = "master.key"
 
 
 def keyring(settings: Settings) -> Keyring:
-    """The master keys: those of the settings, else the one in a file of this home. Raises `BadKey`."""
+    """Return the master keys of the settings, or those in the file of this home. Raises `BadKey`."""
     if settings.master_key is not None:
         return Keyring.read(settings.master_key.get_secret_value())
     path = key_file(settings)
@@ -22,5 +22,5 @@ def keyring(settings: Settings) -> Keyring:
 
 
 def key_file(settings: Settings) -> Path:
-    """The file of the master keys if no setting names one."""
+    """Return the file of the master keys. It is used if the settings contain no keys."""
     return settings.home / MASTER_KEY_FILE

@@ -9,10 +9,10 @@ from typing import NoReturn
 
 
 def exit_process(code: int) -> NoReturn:
-    """Flush logs and output, and end the process.
+    """Flush logs and output, and exit without teardown of the SDK, which can crash at interpreter exit.
 
-    Exits without SDK teardown, which can crash at interpreter exit: threads of the SDK outlive its client, and one that
-    returns to a finalizing interpreter ends the program with SIGABRT or SIGSEGV.
+    Threads of the SDK outlive its client. A thread that returns to a finalizing interpreter ends the program with
+    SIGABRT or SIGSEGV.
     """
     logging.shutdown()
     sys.stdout.flush()

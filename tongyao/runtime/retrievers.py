@@ -19,30 +19,30 @@ from tongyao.runtime.start_recitation import Recite
 from tongyao.single_flight import SingleFlight
 
 ASK_SECONDS: Final = 5
-"""Seconds that a turn waits for a re-indexing to be queued; the next search asks again."""
+"""Seconds that a turn waits until a re-indexing is queued. After a failure, the next search queues it again."""
 _log = structlog.get_logger(__name__)
 
 
 class HighwayRetriever:
-    """Shows what a search in the indexed profile finds, in text order; nothing where nothing matches.
+    """Returns the passages that a search in the indexed profile finds, in text order.
 
-    A profile that was not indexed yet is indexed first, in the foreground and without vectors. The recitation workflow
-    exists so that this is the exception.
+    A profile that is not indexed yet is indexed first, in the foreground and without vectors. Usually the recitation
+    workflow has indexed it before.
     """
 
     name: Final = "highway"
 
     def __init__(self, highway: Highway, recite: Recite | None = None, *, budget_chars: int = BUDGET_CHARS) -> None:
-        """`recite` queues the re-indexing that a search calls for (`Highway.due`); None: nobody does."""
+        """`recite` queues the re-indexing that a search needs (`Highway.due`). If it is None, none is queued."""
         self._highway = highway
         self._recite = recite
         self._budget = budget_chars
         self._reciting = SingleFlight[None]()
 
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
-        """Pieces of `text`, at most `budget_chars` characters together, each with the parts of the tension it was found for.
+        """Return pieces of `text`, at most `budget_chars` characters together, each with the parts that it matches.
 
-        Raises ValueError if `text` is not the text that was indexed.
+        Raises `ValueError` if `text` is not the indexed text.
         """
         owner, version, queries = profile.profile_id, profile.version, list(queries_of(tension, focus).items())
         try:
@@ -73,7 +73,7 @@ class HighwayRetriever:
 
 
 class BothRetrievers:
-    """Each retriever has half the budget; what both found is shown once."""
+    """Combines two retrievers, each with half the budget. Passages that both find are returned once."""
 
     name: Final = "both"
 
@@ -89,7 +89,7 @@ class BothRetrievers:
 
 
 class HighwayFeedback:
-    """Relevance feedback: what a process used of a profile is counted on the owner's own units, once per process."""
+    """Relevance feedback: counts the used passages on the units of the profile, once for each process."""
 
     def __init__(self, highway: Highway) -> None:
         self._highway = highway
@@ -97,7 +97,7 @@ class HighwayFeedback:
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Count that `spans` (characters of the profile) answered `queries`; nothing where the profile was never indexed."""
+        """Count that `spans` (characters of the profile) answered `queries`. Does nothing if it was never indexed."""
         walk = UsedSpans(queries=tuple(queries), spans=tuple((0, start, end) for start, end in spans))
         try:
             await self._highway.write_back(profile.profile_id, profile.version, occasion, [walk])
@@ -106,7 +106,7 @@ class HighwayFeedback:
 
 
 def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite | None = None) -> Retriever:
-    """The retriever of this name in the settings. `recite` queues a re-indexing."""
+    """Return the retriever with this name. `recite` queues a re-indexing."""
     if name == "highway":
         return HighwayRetriever(highway, recite)
     half = BUDGET_CHARS // 2

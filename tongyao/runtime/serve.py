@@ -23,7 +23,7 @@ from tongyao.runtime.settings import Settings
 
 
 def gateway_context(installation: Installation) -> AppContext:
-    """The context with what only the gateway needs: the field, notifiers, and how agents are reached."""
+    """Return the context with the parts for the gateway only: search, intent reader, notifiers, sign-in, agents."""
     settings, context = installation.settings, installation.context
     return replace(
         context,
@@ -38,14 +38,14 @@ def gateway_context(installation: Installation) -> AppContext:
 
 
 def openid_of(settings: Settings) -> OpenIDConnect | None:
-    """The provider by which people sign in; None where the settings name none."""
+    """Return the OpenID provider of the settings, or None."""
     if not settings.openid_issuer:
         return None
     return OpenIDConnect(**{one.name: getattr(settings, f"openid_{one.name}") for one in fields(OpenIDConnect)})
 
 
 def notifiers_of(settings: Settings) -> dict[str, Notifier]:
-    """By kind of channel; mail only if a mail server is set."""
+    """Return the notifiers by kind of channel. There is one for mail only if a mail server is set."""
     notifiers: dict[str, Notifier] = {
         "log": LogNotifier(),
         "webhook": WebhookNotifier(private_allowed=settings.gateway.private_addresses),
@@ -64,20 +64,21 @@ def notifiers_of(settings: Settings) -> dict[str, Notifier]:
 
 @asynccontextmanager
 async def gateway_running(installation: Installation, stop: asyncio.Event) -> AsyncIterator[str]:
-    """Run the gateway for the length of the block; yields its URL.
+    """Run the gateway for the length of the block, and yield its URL.
 
-    Raises `Unavailable` when its address is taken, or is public without a proxy. Sets `stop` if a part of the gateway ends by itself.
+    Raises `Unavailable` if its address is taken, or is public without a proxy. Sets `stop` if a part of the gateway
+    ends.
     """
     settings, context = installation.settings, gateway_context(installation)
     notifications = NotificationSender(context.repositories, context.notifiers, public_url=settings.public_url)
     exposed = settings.behind_proxy or settings.gateway.without_proxy
     bound = listen(settings.gateway_host, settings.gateway_port, exposed=exposed)
     found_at = settings.home / GATEWAY_FILE
-    if settings.gateway_port == 0:  # else the address is known, and a container may have no home that can be written
+    if settings.gateway_port == 0:  # otherwise the address is known, and a container may have no writable home
         found_at.parent.mkdir(parents=True, exist_ok=True)
         found_at.write_text(url_of(bound), encoding="utf-8")
     else:
-        with suppress(OSError):  # of a gateway that was killed
+        with suppress(OSError):  # the file of a gateway that was killed
             found_at.unlink(missing_ok=True)
     tasks = [
         asyncio.create_task(serve(context, stop, bound)),

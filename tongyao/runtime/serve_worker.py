@@ -1,4 +1,4 @@
-"""Runs a worker, in all roles or in one. Any worker may die at any time: another one continues its work."""
+"""Runs a worker, in all roles or in one. A worker may die at any time; another worker continues its work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tongyao.runtime.temporal.worker_plugin import plugin
 
 
 async def serve(role: workers.Role) -> None:
-    """Poll until SIGINT or SIGTERM; then let running activities end within `shutdown_seconds`."""
+    """Poll until SIGINT or SIGTERM. Then wait up to `shutdown_seconds` for running activities."""
     settings = load_settings()
     logs.configure(settings)
     telemetry = Telemetry(settings, service=f"worker-{role}")
@@ -49,13 +49,13 @@ async def serve(role: workers.Role) -> None:
 
 
 def run(role: str) -> int:
-    """Serve until a signal ends it. Returns the exit status, after a line on standard error where it is not 0."""
+    """Serve until a signal. Returns the exit status. If it is not 0, the reason is on standard error."""
     os.umask(0o077)
     if role not in get_args(workers.Role):
         print(f"unknown role {role!r}: one of {', '.join(get_args(workers.Role))}", file=sys.stderr)
         return 2
     try:
-        # asyncio's own loop does the same for a tenth more (docs/performance.md §3).
+        # asyncio's own loop takes a tenth more processor time (docs/performance.md §3).
         uvloop.run(serve(cast(workers.Role, role)))
     except (SettingsError, RecordsError, TemporalUnreachable, NotReady) as error:
         print(error, file=sys.stderr)

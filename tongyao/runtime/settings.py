@@ -1,9 +1,8 @@
-"""Every setting of an installation, from the environment, under one prefix.
+"""The settings of an installation, from environment variables.
 
-``TONGYAO_<NAME>`` for each field below; what belongs to a group is ``TONGYAO_PROCESS__QUORUM``,
-``TONGYAO_MODELS__OBSERVE``. A few names that other programs use too are honoured without the prefix. Any of
-them may be given as a file: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key`` (the mounted secrets of Docker and
-Kubernetes).
+The variable of a field is ``TONGYAO_<NAME>``, and of a field in a group for example ``TONGYAO_PROCESS__QUORUM``. A few
+names that other programs also use apply without the prefix. A value may be in a file, as with mounted secrets of Docker
+and Kubernetes: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key``.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ __all__ = [
 
 
 class Settings(BaseSettings):
-    """Read with :func:`load_settings`, which turns what is wrong into one readable error."""
+    """All settings. Read them with :func:`load_settings`, which turns all faults into one readable error."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_nested_delimiter="__",
-        env_ignore_empty=True,  # an empty variable is an unset one, as docker-compose passes it
+        env_ignore_empty=True,  # an empty variable counts as unset, because docker-compose passes unset ones as empty
         validate_by_name=True,
         extra="forbid",
         frozen=True,
@@ -344,12 +343,12 @@ class Settings(BaseSettings):
 
     @cached_property
     def chosen_engine(self) -> EngineName:
-        """`engine`, with `auto` decided: by the model of the plan."""
+        """`engine`, with `auto` resolved by the model of the step `plan`."""
         return self.engine if self.engine != "auto" else self._by_model("plan")
 
     @property
     def delegates(self) -> bool:
-        """Whether any step is answered from outside."""
+        """Whether any step uses the engine `delegated`."""
         return any(self.engine_of(step) == "delegated" for step in STEPS)
 
     @property
@@ -358,7 +357,7 @@ class Settings(BaseSettings):
         return dict.fromkeys(STEPS, self.model) if self.model else dict(self.models.model_dump())
 
     def engine_of(self, step: str) -> EngineName:
-        """The engine of one step, with `auto` decided."""
+        """Return the engine of one step, with `auto` resolved."""
         own = self.engine_steps.get(step, "auto")
         chosen = self.engine if own == "auto" else own
         return self._by_model(step) if chosen == "auto" else chosen
@@ -381,10 +380,10 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """The settings of this process: the environment, with ``overrides`` (field names) before it.
+    """Return the settings from the environment. ``overrides`` (by field name) take precedence.
 
     Raises:
-        SettingsError: a value is wrong, values contradict each other, or a ``TONGYAO_…`` variable is unknown.
+        SettingsError: a value is invalid, values contradict each other, or a ``TONGYAO_…`` variable is unknown.
     """
     unknown = sorted(set(_unknown_variables()))
     if unknown:
@@ -403,7 +402,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def _variable_of(location: tuple[int | str, ...]) -> str:
-    """`("process", "quorum")` → `TONGYAO_PROCESS__QUORUM`; of several names, the one that is set."""
+    """Return the variable of a field: `TONGYAO_PROCESS__QUORUM` for `("process", "quorum")`. Prefers a set name."""
     if not location:
         return ""
     first, *rest = (str(part) for part in location)
@@ -421,9 +420,9 @@ def _unknown_variables() -> list[str]:
 
 @dataclass(frozen=True)
 class Variable:
-    """One setting: its names in the environment, and its default (a secret has none).
+    """One setting: its names in the environment, its default and its description.
 
-    `files` name a file whose content is the value, instead.
+    `files`: the names of the variables that name a file with the value.
     """
 
     names: tuple[str, ...]
@@ -437,7 +436,7 @@ class Variable:
 
 
 def every_variable() -> Iterator[Variable]:
-    """All that the environment can say. A group may be given as one JSON object or by its parts."""
+    """Yield every variable. A group yields one for the whole group, as a JSON object, and one for each of its parts."""
     for field_name, field in Settings.model_fields.items():
         names = tuple(variable_names(field_name, field))
         files = tuple(f"{name}_FILE" for name in names)

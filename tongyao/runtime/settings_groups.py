@@ -1,4 +1,4 @@
-"""Parts of the settings that have a name of their own: `TONGYAO_MODELS__…`, `TONGYAO_FIELD__…`, `TONGYAO_HIGHWAY__…`."""
+"""Groups of settings: `TONGYAO_MODELS__…`, `TONGYAO_FIELD__…`, `TONGYAO_HIGHWAY__…`, `TONGYAO_MAINTENANCE__…`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROVIDERS = (
     "google-cloud", "groq", "heroku", "huggingface", "litellm", "mistral", "moonshotai", "nebius", "ollama", "openai",
     "openai-chat", "openai-responses", "openrouter", "ovhcloud", "sambanova", "together", "vercel", "vllm", "xai", "zai",
 )  # fmt: skip
-"""The prefix of a model that pydantic-ai asks, before the colon. In `qwen3:8b` it is no provider: that is a model's own name."""
+"""Prefixes (before a colon) of models that pydantic-ai calls. Other names may have a colon, too, such as `qwen3:8b`."""
 
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
@@ -32,7 +32,7 @@ EngineName = Annotated[str, AfterValidator(_engine_name)]
 
 
 class Models(BaseModel):
-    """The model of each step: a strong Claude where all is read, a middle one for the rest; `provider:model` for others."""
+    """The model of each step: by default a Claude model, otherwise `provider:model`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class Models(BaseModel):
 
 
 class FieldSettings(BaseModel):
-    """The field's encoder with weights (docs/field.md §5); a re-index fills an index by it, searches follow the index."""
+    """The field's embedding model (docs/field.md §5). A re-index builds an index with it; searches use that index."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,7 +59,7 @@ class FieldSettings(BaseModel):
 
 
 class HighwaySettings(BaseModel):
-    """Long memories, where the retriever is `highway` or `both` (docs/highway.md)."""
+    """Settings of the Highway, for the retrievers `highway` and `both` (docs/highway.md)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,7 +72,7 @@ class HighwaySettings(BaseModel):
 
 
 class MaintenanceSettings(BaseModel):
-    """Duties by Temporal Schedules (docs/operations.md §11); `tongyao prepare` and `tongyao up` bring the schedules up to date."""
+    """Duties by Temporal Schedules (docs/operations.md §11), which `tongyao prepare` and `tongyao up` update."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -99,7 +99,7 @@ class MaintenanceSettings(BaseModel):
 
     @property
     def every(self) -> dict[Duty, timedelta]:
-        """Interval by duty; those that are turned off are left out."""
+        """The interval of each duty, without duties that are turned off."""
         minutes = {duty: getattr(self, f"{duty.value}_minutes") for duty in Duty}
         return {duty: timedelta(minutes=interval) for duty, interval in minutes.items() if interval}
 

@@ -1,4 +1,4 @@
-"""Sources of settings: the names of their variables, and files that variables name."""
+"""Sources of settings: variable names, files that variables name, and profiles of Temporal's configuration."""
 
 from __future__ import annotations
 
@@ -18,27 +18,23 @@ PREFIX = "TONGYAO_"
 
 
 class SettingsError(ValueError):
-    """The settings are wrong. The message names each variable, what it holds (secrets left out) and what it
-    may hold.
-    """
+    """The settings are invalid. The message names the variables and the faults, without secrets."""
 
 
 def also(name: str, *, prefixed: str = "") -> AliasChoices:
-    """The prefixed name first, then the well-known one. `prefixed`: what stands behind the prefix, where it is not `name`."""
+    """Return the names of a variable: prefixed, then `name`. `prefixed`: follows the prefix in place of `name`."""
     return AliasChoices(f"{PREFIX}{prefixed or name}", name)
 
 
 def variable_names(field_name: str, field: FieldInfo) -> list[str]:
-    """The environment variables of one field, the prefixed one first."""
+    """Return the environment variables of one field, the prefixed one first."""
     if isinstance(field.validation_alias, AliasChoices):
         return [str(choice) for choice in field.validation_alias.choices]
     return [f"{PREFIX}{field_name.upper()}"]
 
 
 class NamedFiles(PydanticBaseSettingsSource):
-    """A setting whose variable with ``_FILE`` behind it names a file: the file's text, without the last line
-    break.
-    """
+    """Reads a setting from the file that its variable with the suffix ``_FILE`` names, without the last line break."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         for name in variable_names(field_name, field):
@@ -46,13 +42,13 @@ class NamedFiles(PydanticBaseSettingsSource):
             if file and not self._is_setting(f"{name}_FILE"):
                 try:
                     text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
-                    return text or None, field_name, False  # an empty file is as an empty variable: unset
+                    return text or None, field_name, False  # an empty file counts as unset, like an empty variable
                 except (OSError, UnicodeDecodeError) as error:
                     raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
         return None, field_name, False
 
     def _is_setting(self, variable: str) -> bool:
-        """Whether a setting has this variable itself, as `TONGYAO_ENGINE_FILE` is no file with the text of `TONGYAO_ENGINE`."""
+        """Return whether this is a setting's variable. `TONGYAO_ENGINE_FILE` is one, no file for `TONGYAO_ENGINE`."""
         return any(variable in variable_names(name, field) for name, field in self.settings_cls.model_fields.items())
 
     def __call__(self) -> dict[str, Any]:
@@ -65,7 +61,7 @@ class NamedFiles(PydanticBaseSettingsSource):
 
 
 class TemporalProfile(PydanticBaseSettingsSource):
-    """Address, namespace and API key of the profile that the settings name; nothing where they name none."""
+    """Reads address, namespace and API key of the profile in the settings, if there is one."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError  # a profile is read as a whole
@@ -90,9 +86,9 @@ class TemporalProfile(PydanticBaseSettingsSource):
 def temporal_profile(
     name: str | None, file: Path | None, *, environment: Mapping[str, str] | None = None
 ) -> ClientConfigProfile:
-    """Return Temporal's own configuration: its file if it is named, and the variables `TEMPORAL_…`.
+    """Return a profile of Temporal's configuration, from its file (if `name` or `file` is given) and `TEMPORAL_…`.
 
-    `environment`: read in place of that of this process. Raises `SettingsError`.
+    `environment`: replaces the environment variables of this process. Raises `SettingsError`.
     """
     from temporalio.envconfig import ClientConfigProfile  # late: most commands name no profile
 

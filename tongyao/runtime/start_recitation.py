@@ -1,4 +1,4 @@
-"""Starts the workflow `Recitation`: a long profile is recited in the background (docs/highway.md)."""
+"""Starts the workflow `Recitation`, which indexes a long profile in the background (docs/highway.md)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tongyao.protocol.contracts.recitation import RECITATION, RECITATION_QUEUE, 
 
 
 class Recite(Protocol):
-    """Requests the recitation of a profile version; a seek may ask for more `passes` and an `encoder`."""
+    """Requests the recitation of a profile version. A search may request more `passes` and an `encoder`."""
 
     async def __call__(self, profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None: ...
 
 
 def reciting(client: Client) -> Recite:
-    """Requests recitations on this server; repeating a request is harmless."""
+    """Return a function that requests recitations on this server. A request can safely be repeated."""
 
     async def recite(profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None:
         what = RecitationInput(profile_id=profile_id, version=version, passes=passes, encoder=encoder)

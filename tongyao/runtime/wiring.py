@@ -1,6 +1,6 @@
-"""Choice of the implementation of each interface. Only this module, `worker.py` and the CLI make it.
+"""Chooses and creates the implementation of each interface. Only this module, `worker.py` and the CLI do that.
 
-Implementations are imported where they are made: most commands need the records and nothing else.
+Implementations are imported in the functions, because most commands need only the records.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def repositories(settings: Settings, *, database_url: str | None = None) -> AsyncIterator[Repositories]:
-    """The records, for as long as the block lasts. Raises `DatabaseUnreachable`, `KeyMissing`, `SchemaMissing`."""
+    """Open the records for the length of the block. Raises `DatabaseUnreachable`, `KeyMissing`, `SchemaMissing`."""
     url = database_url or (settings.database_url.get_secret_value() if settings.database_url else "")
     keys = keyring(settings)
     pool: Pool = await open_pool(url, max_size=settings.database_pool, keys=keys)
@@ -52,7 +52,7 @@ async def repositories(settings: Settings, *, database_url: str | None = None) -
 
 
 def app_context(settings: Settings, repositories: Repositories, client: Client, *, temporal_ui: str = "") -> AppContext:
-    """Make the context of the use cases. `temporal_ui`: of a server that was started here, where the settings name none."""
+    """Make the context of the use cases. `temporal_ui`: address of the Web UI, if the settings have none."""
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
     from tongyao.records.privacy.signing import Signer
@@ -83,14 +83,14 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
-    """Return the stores of people's data besides the records: the Highway, whether or not its extra is installed here."""
+    """Return the stores of people's data besides the records: the Highway, even if its extra is not installed here."""
     from crystalline_highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)
 
 
 def highway(settings: Settings, records: Repositories) -> Highway:
-    """Long memories over these records. Raises `SettingsError` when the encoder they are to have cannot be used."""
+    """Make the Highway over these records. Raises `SettingsError` if its encoder cannot be used."""
     from crystalline_highway import settings as numbers
     from crystalline_highway.highway import Highway
 
@@ -116,7 +116,7 @@ def deps(
 ) -> Deps:
     """Make the dependencies of the activities. `recite` queues a recitation.
 
-    `client`: for duties of maintenance; None: this worker has none of them.
+    `client`: for the duties of maintenance. If it is None, the worker has no duties.
     """
     from activities.dependencies import Deps
     from activities.llm.budget import SpendingLimits
@@ -165,7 +165,6 @@ def deps(
 
 
 def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
-    """The function of each duty of maintenance."""
     from tongyao.app.operators import maintenance
 
     chosen = settings.maintenance
@@ -175,7 +174,7 @@ def duties(settings: Settings, context: AppContext) -> Mapping[Duty, RunDuty]:
 def long_profiles(
     settings: Settings, records: Repositories, recite: Recite | None = None
 ) -> tuple[Retriever, ProfileMemory | None, ReciteLevel | None]:
-    """Make the retriever for long profiles. The Highway's compiled code is loaded only where it is chosen."""
+    """Make the retriever for long profiles. The Highway's compiled code is imported only if it is chosen."""
     if settings.retriever == "chunks":
         from tongyao.field.retriever import ChunkRetriever
 
@@ -188,7 +187,7 @@ def long_profiles(
 
 
 def intent_field(settings: Settings, records: Repositories) -> IntentField:
-    """The field over these records; weights are loaded when an index asks for them."""
+    """Make the field over these records. An embedding model is loaded when an index needs it."""
     from tongyao.field.intent_field import IntentField
 
     chosen = settings.field
@@ -224,14 +223,14 @@ def models_cost(settings: Settings) -> bool:
 
 
 def model_of(settings: Settings) -> ModelSpec | None:
-    """The field's encoder with weights, which the Highway may share; None: lexical only."""
+    """Return the field's embedding model, which the Highway may share, or None if the field is only lexical."""
     chosen = settings.field
     return ModelSpec(**chosen.model_dump(exclude={"threads"})) if chosen.model is not None else None
 
 
 @functools.cache
 def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
-    """Loaded once in a worker, whoever asks. Raises `EncoderUnusable`."""
+    """Load an embedding model, once in each worker. Raises `EncoderUnusable`."""
     from tongyao.field.encoders.transformer import TransformerEncoder
 
     return TransformerEncoder(spec, threads=threads)
@@ -239,7 +238,7 @@ def encoder_with_weights(spec: ModelSpec, threads: int) -> Encoder:
 
 @asynccontextmanager
 async def judge_of(settings: Settings) -> AsyncIterator[AnthropicJudge]:
-    """A judge on the service and the strong model of the settings. Raises `SettingsError` without a key or an address."""
+    """Make a judge with the model of the step `observe`. Raises `SettingsError` without a key or an address."""
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.llm import prices
 

@@ -16,7 +16,7 @@ from tests.simulation.oracles.time import Time
 
 
 def watch() -> list[Oracle]:
-    """One of each, fresh."""
+    """Return a new instance of each oracle."""
     return [
         Admission(), Answers(), Asking(), Consents(), Effects(), Records(), Rounds(), Steps(), Suspension(), Time(),
     ]  # fmt: skip

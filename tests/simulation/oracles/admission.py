@@ -1,4 +1,4 @@
-"""Who may say what when (docs/protocol.md §3, §8.3): a message is refused exactly if there is a reason, and with one of the reasons."""
+"""Admission (docs/protocol.md §3, §8.3): a message is refused exactly if there is a reason, and with a reason."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Admission(Oracle):
         self._count(events)
 
     def _count(self, events: list[Event]) -> None:
-        """Count what the numbers of asks count: revisions, choices of people, decisions, plans.
+        """Count revisions, choices of people, decisions and plans, from which the numbers of asks are made.
 
-        After each call: several messages may come in one workflow task.
+        This is called after each call of the state machine, because a workflow task may contain several messages.
         """
         for event in events:
             counted = event.kind.value
@@ -59,7 +59,7 @@ class Admission(Oracle):
         self.reasons = self._reasons(world.state, message) or self._over(world.state, message)
 
     def _over(self, state: State, message: m.Message) -> set[str]:
-        """A message that names another ask than the one that is open is refused."""
+        """Return the reason if a message names an ask that is not open. Such a message is refused."""
         if not isinstance(message, m.AnswerToAsk) or not message.ask:
             return set()
         number = (
@@ -78,7 +78,7 @@ class Admission(Oracle):
         return set() if message.ask == open_now or open_now.startswith(f"{message.ask}/") else {"ask_over"}
 
     def _points(self, state: State) -> bool:
-        """Whether a decline or a proposal is left that the demander has not answered in another way."""
+        """Return whether there is a decline or a proposal to which the demander has not reacted otherwise."""
         revision = self.counted["plan_ready"]
         holes = {alias: state.residuals.get(f"plan/{revision}/hole/{alias}") for alias in state.answers}
         decided = {alias for alias, hole in holes.items() if hole is not None and hole.status != "open"}
@@ -95,7 +95,7 @@ class Admission(Oracle):
             self.extended.add((world.state.round, message.alias))
 
     def _reasons(self, state: State, message: m.Message) -> set[str]:
-        """Every reason against a message. The earlier questions come alone."""
+        """Return every reason to refuse a message. An early reason is returned without the later ones."""
         if state.phase.value in ("completed", "abandoned", "cancelled", "expired", "failed"):
             return {"ended"}
         if not self._theirs(message):

@@ -1,4 +1,4 @@
-"""How long answers and children are waited for, and what follows a delivery (docs/protocol.md §3.6, §7.5)."""
+"""The wait for answers and children, and the phases after a delivery (docs/protocol.md §3.6, §7.5)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Answers(Oracle):
-    """Waiting ends when nothing is open, when the demander says so, or when the time is over."""
+    """The wait ends if nothing is open, if the demander ends it, or at the deadline."""
 
     def __init__(self) -> None:
         self.told_to_stop = False
         self.last: str | None = None
-        """The hole on which a decision ends the answers, as the inbox says before a message is applied."""
+        """The hole on which a decision ends the answers, from the inbox before a message is applied."""
 
     def offered(self, world: World, message: Message) -> None:
         self.last = next((one.subject for one in inbox(world.state, world.now) if one.ends_answers), None)
@@ -67,12 +67,12 @@ class Answers(Oracle):
                 self.told_to_stop = False
 
     def _people(self, state: State) -> list[str]:
-        """Whoever is asked for an answer: those in the room who speak themselves, but those a re-plan left out."""
+        """Return the people who are asked for an answer: present, without a proxy, and not left out by a re-plan."""
         people = [alias for alias, seat in state.seats.items() if seat.active and seat.endpoint.value != "proxy"]
         return [alias for alias in people if alias not in state.left_out]
 
     def _open(self, state: State) -> list[str]:
-        """Proposals, and declines whose hole nobody has decided on."""
+        """Return the people with a proposal, or with a decline whose hole has no decision."""
         holes = (state.residuals.get(f"plan/{state.plan_revision}/hole/{alias}") for alias in state.answers)
         undecided = {
             alias for alias, hole in zip(state.answers, holes, strict=True) if hole is None or hole.status == "open"
@@ -87,7 +87,7 @@ class Answers(Oracle):
         return [name for name, one in state.residuals.items() if one.status in ("approved", "started")]
 
     def _delivered(self, state: State, output: DeliverOutput, before: Frozen, events: list[Event]) -> None:
-        """People are asked for answers, but not for the plan into which children were folded."""
+        """Check that people are asked for answers, except for a plan into which children were folded."""
         told = [one.data for one in events if one.kind is EventKind.DELIVERY_READY]
         revision = before["plan_revision"]
         aliases = list(dict.fromkeys((*output.delivered, "P00")))

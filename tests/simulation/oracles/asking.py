@@ -1,4 +1,4 @@
-"""Which steps a process wants, and what each is given: no more than it must know, nobody who must not be asked, nothing twice."""
+"""The wanted steps and their inputs: no unneeded data, nobody who must not be asked, nothing twice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Asking(Oracle):
             self.proposals = message.proposals
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        """An outcome that was taken is final: only a turn that failed is taken again."""
+        """Check that an accepted outcome is final: only a failed turn is taken again."""
         if isinstance(output, PlanOutput) and before["phase"] == "planning":
             self.proposals = ()
         if isinstance(output, StepFailure) or not isinstance(output, ProjectOutput):
@@ -103,7 +103,8 @@ class Asking(Oracle):
             check(world.wanted[RECORD_KEY].input == RecordInput(process_id="c-1"), "record")
 
     def _turns(self, state: State, projects: list[ProjectInput]) -> None:
-        """Proxies at once, together. What people said once nobody else is waited for, and the time to correct it is over."""
+        """Check the steps of turns: proxies at once and together; people's words when all have spoken and the time for
+        corrections is over."""
         due: dict[str, tuple[tuple[str, ...], str, int]] = {}
         missing = [
             turn for turn in state.turns.values() if turn.outcome is None and not turn.words and not turn.nothing_new
@@ -114,7 +115,7 @@ class Asking(Oracle):
                 continue
             if turn in missing and turn.deadline is None:
                 due[alias] = ((), "proxy", turn.revision)
-            elif turn.words and (taken or turn.batch):  # what a step is given stays, also while somebody else corrects
+            elif turn.words and (taken or turn.batch):  # words in a step stay there, also while others correct theirs
                 words = tuple(one.text_id for one in turn.words)
                 due[alias] = (words, turn.author.value if turn.author else "", turn.revision)
         asked = {one.alias: (one.submissions, one.author, one.revision) for given in projects for one in given.turns}
@@ -124,7 +125,7 @@ class Asking(Oracle):
             check(len({bool(one.submissions) for one in given.turns}) == 1, "words beside proxies", given)
 
     def _lanes(self, state: State, given: CheckDeadlineInput) -> None:
-        """The lanes of whoever is asked, and of the demander, who may change it. Nobody else's."""
+        """Check the lanes of a check of a deadline: only those of the people asked, and of the demander."""
         whose = given.lanes[0]
         if state.phase.value in ("crystallizing", "consenting"):
             expected = {whose, f"{whose}/agent", f"{whose}/control", "P00"}
@@ -188,7 +189,7 @@ class Asking(Oracle):
         return steps
 
     def _seating(self, state: State) -> FreezeInput:
-        """Whoever said yes, or was not asked; nobody who refused. Aliases in an order that says nothing, none used twice."""
+        """Return the expected seating: people who agreed or were not asked, under unique aliases in random order."""
         settings = state.start.settings
         for one in state.invitations:
             check((one.choice in state.selected) == one.allowed, "seated without a yes, or not in spite of it", one)
@@ -210,7 +211,7 @@ class Asking(Oracle):
         )
 
     def _plan(self, state: State) -> PlanInput:
-        """The last plan, into which children are folded, does without those whose hole a child has filled."""
+        """Return the expected input of a plan. A plan with folded children lacks people whose hole was filled."""
         completed = {name: one.child for name, one in state.residuals.items() if one.outcome == "completed"}
         filled = {hole[1] for name in completed if (hole := hole_of(name)) is not None}
         without = tuple(sorted({*state.left_out, *filled})) if state.folded else state.left_out

@@ -1,4 +1,4 @@
-"""What every oracle is: a part of the specification that watches a simulated process from outside."""
+"""The base of all oracles. An oracle is a part of the specification that checks a simulated process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import Running, World
 
 Frozen = dict[str, Any]
-"""The fields of a state as plain values: models as dicts, changed by nobody."""
+"""The fields of a state as plain values, with models as dicts. It is never changed."""
 
 _SKIPPED = frozenset({"start", "outbox"})
 _SCALARS = frozenset({str, int, bool, tuple, type(None), datetime, timedelta})
@@ -22,11 +22,11 @@ _CHANGED_IN_PLACE = frozenset({Cause, Deadline, Turn, InvitedPerson, ResidualOut
 
 
 class Violation(AssertionError):
-    """The state machine did what the specification excludes."""
+    """The state machine violated the specification."""
 
 
 def frozen(state: State) -> Frozen:
-    """A copy of what the state holds, without the start and the outbox."""
+    """Return a copy of the state as plain values, without the start and the outbox."""
     return {name: _plain(value) for name, value in state.__dict__.items() if name not in _SKIPPED}
 
 
@@ -44,9 +44,9 @@ def _plain(value: Any) -> Any:
 
 
 class Oracle:
-    """Called around every input. Each method may raise `Violation`; none changes the world.
+    """Its methods are called around every input. They may raise `Violation`, and do not change the world.
 
-    An oracle keeps what it must remember in its own attributes: at a checkpoint they are copied, at a reset they go back.
+    An oracle has its memory in its attributes. A checkpoint copies them, and a reset restores them.
     """
 
     def begun(self, world: World, events: list[Event]) -> None:
@@ -56,13 +56,13 @@ class Oracle:
         """A message is about to be refused or accepted."""
 
     def refused(self, world: World, message: Message, code: str) -> None:
-        """A message was refused. The state is as it was."""
+        """A message was refused. The state has not changed."""
 
     def heard(self, world: World, message: Message, before: Frozen, events: list[Event]) -> None:
         """A message was accepted and applied."""
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        """A step ended: `output` is a `Failure`, or what it returned. `before`: the state before."""
+        """A step ended. `output`: its result, or a `StepFailure`. `before`: the state before the end."""
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
         """The process was woken."""
@@ -71,7 +71,7 @@ class Oracle:
         """A step was started."""
 
     def settled(self, world: World, events: list[Event]) -> None:
-        """After every input, when steps have been started and cancelled."""
+        """An input was applied, and steps were started and cancelled."""
 
 
 def check(condition: object, *what: object) -> None:

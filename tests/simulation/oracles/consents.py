@@ -1,4 +1,4 @@
-"""For whom a proxy may speak: who said yes, or switched to a proxy themself (docs/protocol.md §3.11)."""
+"""A proxy speaks only for people who agreed, or who switched to a proxy themselves (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class Consents(Oracle):
         self._back(world)
 
     def _asked(self, world: World, before: Frozen, events: list[Event]) -> None:
-        """People are told how many others there would be, as it was when they were chosen."""
+        """Keep the number of others that invited people are told: that at the time of the choice."""
         if any(one.kind is EventKind.PHASE_CHANGED and one.data["to"] == "consenting" for one in events):
             self.expected = _others(before) + len(world.state.selected)
 
     def _back(self, world: World) -> None:
-        """Who agreed to be one of several is not left alone with the demander."""
+        """Check that a person who agreed to be one of several is not alone with the demander."""
         state = world.state
         if state.phase.value == "consenting" and state.consents_known and not any(x.waits for x in state.invitations):
             there = _others(world.frozen) + len(state.selected)
@@ -79,7 +79,7 @@ class Consents(Oracle):
         given = running.step.input
         if isinstance(given, ProjectInput):
             for turn in given.turns:
-                allowed = turn.alias in self.seats or turn.alias == "P00"  # the demander lets their own proxy speak
+                allowed = turn.alias in self.seats or turn.alias == "P00"  # the demander chose their own proxy
                 check(turn.submissions or allowed, "a proxy speaks, and nobody allowed it:", turn)
         if isinstance(given, PlanInput):
             check(set(given.readable) == self.seats, "profiles read without consent", given.readable, self.seats)

@@ -1,4 +1,4 @@
-"""What each kind of message does, and that it does nothing else (docs/protocol.md §3, §8.3)."""
+"""The effects of each kind of message, and that it has no others (docs/protocol.md §3, §8.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 ALWAYS: Final = frozenset({"seq", "urgent", "lanes", "deadlines_set"})
-"""Counters. `lanes` is compared with the rows after every input."""
+"""Fields that any message may change: counters. `lanes` is compared with the rows after every input."""
 
 MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "revise_tension": frozenset({"tension", "deadline", "revisions"}),
@@ -37,10 +37,10 @@ MAY_CHANGE: Final[dict[str, frozenset[str]]] = {
     "cancel": frozenset({"cancel_branch"}),
     "upgrade": frozenset({"upgrade_wanted"}),
 }
-"""While phase and round stay as they are."""
+"""By kind: the fields that a message may change if phase and round stay the same."""
 
 CAUSES: Final = frozenset({"causes", "stopped_at", "stopped_for", "resumed_at"})
-"""A cause goes with the step that nobody wants any more."""
+"""Fields of suspensions. A cause ends if its step is no longer wanted."""
 
 
 class Effects(Oracle):
@@ -50,7 +50,7 @@ class Effects(Oracle):
         if not moved:
             changed = {name for name, value in after.items() if value != before[name]}
             allowed = MAY_CHANGE.get(message.kind, frozenset()) | ALWAYS | CAUSES
-            over = before["correcting_until"] is not None  # the time for corrections may be over by now
+            over = before["correcting_until"] is not None  # the time for corrections may have ended
             if over or message.kind in ("submit_projection", "leave"):  # the gate may close, or the round fail
                 allowed |= {"results", "deciding_cause", "batches", "turns", "gate_open", "correcting_until"}
             check(changed <= allowed, f"{message.kind} changes", changed - allowed)
@@ -131,7 +131,7 @@ class Effects(Oracle):
         check(after["late_words"] == before["late_words"], "words for this round are kept for later")
 
     def _other_turns(self, before: Frozen, after: Frozen, alias: str) -> None:
-        """All but `alias` are as they were; a failed round may be taken again, and words are taken when corrections are over."""
+        """Check that only the turn of `alias` changes, except if a failed round is repeated or corrections end."""
         if after["causes"] == before["causes"] and not _corrections_end(before, after):
             same = all(after["turns"][one] == before["turns"][one] for one in before["turns"] if one != alias)
             check(same, "somebody else's turn changes", before["turns"], after["turns"])
@@ -302,5 +302,5 @@ def _others(all_of: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _corrections_end(before: Frozen, after: Frozen) -> bool:
-    """The time to correct was over, and this input has let it show."""
+    """Return whether the time for corrections ended with this input."""
     return before["correcting_until"] is not None and after["correcting_until"] is None

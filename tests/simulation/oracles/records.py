@@ -1,4 +1,4 @@
-"""What the records are told: events alone give the row, the seats, the answers and the inbox (docs/protocol.md §11)."""
+"""The records are computed from events alone: the row, the seats, the answers and the inbox (docs/protocol.md §11)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TOLD: Final = {
     "plan": K.PLAN_READY,
     "deliver": K.DELIVERY_READY,
 }
-"""What is told when a step ended well."""
+"""The event after a successful step."""
 
 AFTER_THE_END: Final = frozenset({K.SUSPENDED, K.RESUMED, K.STEP_SKIPPED, K.MESSAGE_REFUSED})
 WAITED_IN: Final = frozenset({"confirming", "selecting", "deciding", "answering", "awaiting_children"})
@@ -52,7 +52,7 @@ EVERY: Final = 5
 
 
 class Records(Oracle):
-    """Folds events, as whoever reads them must be able to; compares with what the state says."""
+    """Computes a state from events, as their readers do, and compares it with the state of the process."""
 
     def __init__(self) -> None:
         self.phase = "formulating"
@@ -80,7 +80,7 @@ class Records(Oracle):
         check(events[0].kind is K.PROCESS_STARTED and events[0].data == {"depth": world.state.start.depth}, events)
 
     def finished(self, world: World, running: Running, output: Any, before: Frozen, events: list[Event]) -> None:
-        """Of a step that was wanted, events carry the counts that it returned."""
+        """Check that the events of a wanted step contain the counts that the step returned."""
         kinds = [event.kind for event in events]
         if running.wanted and running.step.contract.name in TOLD:
             told_of = TOLD[running.step.contract.name] in kinds or isinstance(output, StepFailure)
@@ -142,7 +142,7 @@ class Records(Oracle):
             waited = any(one.waits and one.alias == message.alias for one in world.state.waiting_for)
             check((K.DEADLINE_EXTENDED in kinds) == waited, "extended", events)
 
-    # ---- the fold
+    # ---- computation from events
 
     def settled(self, world: World, events: list[Event]) -> None:
         for event in events:
@@ -265,7 +265,7 @@ class Records(Oracle):
             self._why(world)
 
     def _gaps(self, shown: Snapshot) -> set[Waiting]:
-        """What the demander is asked about gaps. The process does not wait for it."""
+        """Return the asks to the demander about gaps. The process does not wait for them."""
         return {one for one in shown.inbox if one.ask.value == "gap"}
 
     def _why(self, world: World) -> None:
@@ -279,7 +279,7 @@ class Records(Oracle):
         check(not reasons or not self.ended or machine.wanted(world.state), "it is over, and waits for", reasons)
 
     def _inbox(self, world: World) -> list[tuple[str, str, int, str]]:
-        """Who is asked what, from events alone; numbers of rounds as the rows hold them."""
+        """Return the asks of the inbox, computed from events alone, with the round numbers of the rows."""
         if self.ended:
             return []
         asks = []
@@ -315,13 +315,13 @@ class Records(Oracle):
         return asks
 
     def _unanswered(self, alias: str) -> bool:
-        """Whether the demander has yet to say what follows from somebody's answer."""
+        """Return whether the demander must still react to an answer."""
         hole = self.residuals.get(f"plan/{self.revision}/hole/{alias}", "open")
         given = self.answers[alias]
         return given == "propose" or (given == "decline" and hole == "open")
 
     def _nothing_is_kept_back(self, world: World) -> None:
-        """Where nothing runs that could carry them, events are written at once."""
+        """Check that events are written at once if no running step writes them."""
         carried = {number for running in world.running.values() for number in running.events}
         for event in world.state.outbox:
             waits = event.kind is K.PHASE_CHANGED and event.data["to"] in WAITED_IN

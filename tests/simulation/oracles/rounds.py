@@ -1,4 +1,4 @@
-"""Rounds: who has a turn, when the gate closes, and what follows (docs/protocol.md §3.2, §3.8, §5, §5.5)."""
+"""Rounds: the turns, the closing of the gate, and the next phase (docs/protocol.md §3.2, §3.8, §5, §5.5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 K = EventKind
 SPOKEN: Final = frozenset({"replied", "nothing_new"})
 ASKED_AGAIN_FROM: Final = 3
-"""From this round on, who said `nothing_new` is asked only if something concerns them."""
+"""From this round on, people with `nothing_new` are asked only if something concerns them."""
 
 
 class Rounds(Oracle):
@@ -29,10 +29,10 @@ class Rounds(Oracle):
         self.verdicts: list[tuple[int, str]] = []
         self.outcomes: dict[str, str] = {}
         self.last: dict[str, str] = {}
-        """The last outcome of each."""
+        """The last outcome of each alias."""
         self.concerned: set[str] = set()
         self.gap = False
-        """A gap asks the demander in the next round."""
+        """Whether a gap asks the demander in the next round."""
         self.uncovered = False
         self.failed: dict[str, str] = {}
         self.warned = False
@@ -50,7 +50,7 @@ class Rounds(Oracle):
         self._look(world, before, events)
 
     def _goes_on(self, before: Frozen, *, more: bool) -> None:
-        """Whoever goes on in spite of too few people needs only one from then on."""
+        """Note that a process that goes on in spite of too few people needs only one person from then on."""
         if more:
             self.waived = self.waived or before["deciding_cause"] == "quorum"
             self.uncovered = False
@@ -95,7 +95,7 @@ class Rounds(Oracle):
         self._look(world, before, events)
 
     def _spent(self, state: State, output: Any, before: Frozen, events: list[Event]) -> None:
-        """All calls count, those of steps that nobody wants any more too; the demander is warned once at 0.8."""
+        """Check that all calls count, also those of unwanted steps, and that the demander is warned once at 0.8."""
         if not hasattr(output, "spent"):
             return
         spent, was = output.spent, before["spent"]
@@ -115,7 +115,7 @@ class Rounds(Oracle):
         check(warned == ([round(max(shares), 2)] if due else []), "warned", warned, shares)
 
     def _taken(self, running: Running, output: ProjectOutput, before: Frozen, events: list[Event]) -> None:
-        """Outcomes end turns that are still open and in which nothing was said meanwhile."""
+        """Check that outcomes end only open turns without newer words."""
         batch = int(running.key.rpartition("/")[2])
         here = running.key.startswith(f"project/{before['round']}/") and before["gate_open"]
         expected = []
@@ -129,7 +129,7 @@ class Rounds(Oracle):
         check(told[: len(expected)] == expected, "outcomes", told, "expected", expected)
 
     def _consents(self, state: State, output: ConsentOutput, before: Frozen, events: list[Event]) -> None:
-        """Who refused is not seated, who is to be asked is asked; all others take part."""
+        """Check that people who refused get no seat, people to ask are asked, and all others take part."""
         allowed = [one for one in before["selected"] if one.profile_id not in output.refused]
         asked = [one for one in allowed if one.profile_id in output.ask]
         silent = tuple(one for one in allowed if one not in asked)
@@ -141,7 +141,7 @@ class Rounds(Oracle):
             self._enough(state, len(silent), before)
 
     def _enough(self, state: State, count: int, before: Frozen) -> None:
-        """At least the quorum, at least one of those added, and two in the room where more than one was chosen for it."""
+        """Check the required number of people: the quorum, or one added person, and two present if more were chosen."""
         least = 1 if before["round"] else state.start.settings.quorum
         there = sum(seat["active"] and alias != "P00" for alias, seat in before["seats"].items())
         left_alone = before["others_expected"] >= 2 and there + count < 2
@@ -204,16 +204,16 @@ class Rounds(Oracle):
         self._waits(world)
 
     def _closed(self, state: State, before: Frozen, events: list[Event]) -> None:
-        """All who were asked have answered, or their time is over."""
+        """Check the end of a request for consent: all people have answered, or their deadline has passed."""
         data = next(one.data for one in events if one.kind is K.CONSENT_CLOSED)
         if not before["consents_known"]:
-            return  # nobody had to be asked: some refuse always
+            return  # nobody was asked, because all who need consent always refuse
         check(data["asked"] == len(before["invitations"]) + before["refused"], "asked", data)
         silent = len(before["selected"]) - sum(one["allowed"] is True for one in before["invitations"])
         self._enough(state, silent + int(str(data["allowed"])), before)
 
     def _ended(self, world: World, before: Frozen, events: list[Event], verdict: str) -> None:
-        """A round is over: does it converge, is the demander asked, or do rounds go on?"""
+        """Check the end of a round: convergence, a decision of the demander, or another round."""
         state, number = world.state, before["round"]
         self.verdicts.append((number, verdict))
         self.last |= self.outcomes
@@ -257,7 +257,7 @@ class Rounds(Oracle):
         return self.uncovered or tokens or (state.cost_budget is not None and state.spent.cost >= state.cost_budget)
 
     def _opened(self, world: World, before: Frozen, events: list[Event]) -> None:
-        """A round opens: late words count, who has nothing new and is not concerned is not asked, everybody else is."""
+        """Check a new round: late words count; people with nothing new are asked only if they are concerned."""
         state = world.state
         check(state.round <= self._limit(world), "more rounds than the limit", state.round, self._limit(world))
         self.outcomes = {}
@@ -283,7 +283,7 @@ class Rounds(Oracle):
         self.late = {}
 
     def _demander(self, state: State, events: list[Event]) -> None:
-        """The demander without a seat is asked once what gaps ask them: a proxy in the round, a person beside it."""
+        """Check that a demander without a seat is asked gaps once: a proxy in the round, a person beside it."""
         if "P00" not in state.seats:
             proxy = state.start.settings.demander_endpoint.value == "proxy"
             asked = self.gap and proxy and state.start.demander_profile is not None
@@ -296,7 +296,7 @@ class Rounds(Oracle):
         self.gap = False
 
     def _waits(self, world: World) -> None:
-        """The gate is open while somebody may still speak, and for a while after, to correct."""
+        """Check that the gate is open while somebody may speak or correct their words."""
         state = world.state
         if state.phase.value != "crystallizing":
             check(not state.gate_open or state.phase.ended, "a gate is open in", state.phase)

@@ -1,4 +1,4 @@
-"""Which steps may be started when, and how often (docs/protocol.md §3.7, §4.2, §8.1)."""
+"""The order of phases, and the permitted starts of steps (docs/protocol.md §3.7, §4.2, §8.1)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NEXT: Final[dict[str, frozenset[str]]] = {
     "answering": frozenset({"planning", "awaiting_children", "completed"}),
     "awaiting_children": frozenset({"planning", "completed"}),
 }
-"""DESIGN §4. From every open phase also: cancelled, expired."""
+"""The permitted next phases (DESIGN §4). From every open phase also: cancelled, expired."""
 
 
 class Steps(Oracle):
-    """Phases follow each other as they may; steps are started as often as they may."""
+    """Checks the order of phases and the number of starts of steps."""
 
     def __init__(self) -> None:
         self.done: Counter[str] = Counter()

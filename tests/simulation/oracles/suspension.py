@@ -1,4 +1,4 @@
-"""Causes of a suspension: how they come and go, and when is tried again (docs/protocol.md §3.7)."""
+"""Causes of a suspension: their beginning, their end, and the retries of steps (docs/protocol.md §3.7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import Running, World
 
 AGAIN_AFTER: Final = (10, 30, 60, 120, 300, 600)
-"""Seconds to the next try; the last repeats."""
+"""Seconds to the next try. The last value repeats."""
 
 
 class Suspension(Oracle):
@@ -77,7 +77,7 @@ class Suspension(Oracle):
         check(noted == expected, "told", noted, expected)
 
     def _all_failed(self, world: World, before: Frozen) -> None:
-        """Every endpoint failed for one reason: the same turns are taken again after a resumption."""
+        """Check that if every endpoint failed, all turns are taken again after the process is resumed."""
         there = [one for one in world.state.seat_turns.values() if world.state.seats[one.alias].active]
         check(all(one.outcome is None for one in there) and there, "some turns stand", there)
         cause = world.state.causes["endpoints_failed"]
@@ -129,6 +129,6 @@ class Suspension(Oracle):
 
 
 def _open_turns(before: Frozen, key: str) -> list[str]:
-    """Aliases whose turns the step still had to bring when it failed: somebody may have taken over from their proxy since."""
+    """Return the aliases whose turns were still open in the failed step. A person may have taken over from a proxy."""
     batch = int(key.rpartition("/")[2])
     return [alias for alias, turn in before["turns"].items() if turn["outcome"] is None and turn["batch"] == batch]

@@ -1,7 +1,7 @@
-"""Deadlines, kept once more: when somebody is asked, until when, what was added, and what may follow (docs/protocol.md §3.3, §3.7, §3.9).
+"""A second account of deadlines: start, term, extensions and effects (docs/protocol.md §3.3, §3.7, §3.9).
 
-Process time is the time since the start without the time in which the process was suspended. `due` is asked + term + extended + given
-back. Only a step that began at or after `due` ends somebody's time, and only if no message of theirs is on its way.
+Process time is the time since the start without suspensions. `due` is asked + term + extended + given back. Only a step
+that began at or after `due` ends a person's time, and only if no message of this person is undelivered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SNAPSHOT_EVERY: Final = 7
 
 @dataclass
 class Question:
-    """Somebody is asked. All but `term` in process time."""
+    """An ask with a deadline. All times except `term` are process time."""
 
     asked: timedelta
     term: timedelta
@@ -65,7 +65,7 @@ class Time(Oracle):
         assert self.began is not None
         return (self.stands_since or now) - self.began - self.stood
 
-    # ---- what happens to questions
+    # ---- changes of asks
 
     def begun(self, world: World, events: list[Event]) -> None:
         self.began = world.now
@@ -80,7 +80,7 @@ class Time(Oracle):
         self._corrections(world, before, events)
 
     def _corrections(self, world: World, before: Frozen, events: list[Event]) -> None:
-        """After the last words of a person their author has time to correct them; only then the gate closes."""
+        """Check that the gate closes only after the time for corrections that follows a person's last words."""
         seconds = timedelta(seconds=world.state.start.settings.correcting_seconds)
         until, was = world.state.correcting_until, before["correcting_until"]
         kinds = [event.kind for event in events]
@@ -93,7 +93,7 @@ class Time(Oracle):
             check(until == self.at(world.now) + seconds, "corrections until", until)
 
     def _extend(self, world: World, message: ExtendDeadline) -> None:
-        """A turn of theirs; or the phase, for the demander, who is not waited for in a turn."""
+        """Extend a turn, or for a demander without a waiting turn the deadline of the phase."""
         question = self.questions.get(f"turn/{message.alias}")
         if question is None and message.alias == DEMANDER:
             question = self.questions.get("phase")
@@ -116,7 +116,7 @@ class Time(Oracle):
         self._corrections(world, before, events)
 
     def _checked(self, world: World, question: Question, output: CheckDeadlineOutput) -> bool:
-        """Whether the time is over now; else it is given back, or looked again."""
+        """Return whether the time is over. Otherwise time is given back, or there is a later check."""
         at = self.at(world.now)
         check(at >= question.due, "checked before it was due", question)
         question.given_back = max(question.given_back, timedelta(seconds=output.shut_seconds))
@@ -129,7 +129,7 @@ class Time(Oracle):
         return False
 
     def _over(self, world: World, who: str, before: Frozen, events: list[Event]) -> None:
-        """Nothing is on its way: what was to follow has followed."""
+        """Check the effects of a passed deadline. No message is undelivered."""
         kinds = [(event.kind, event.data) for event in events]
         del self.questions[who]
         if who == "phase" and before["phase"] is Phase.CONFIRMING:
@@ -191,7 +191,7 @@ class Time(Oracle):
         self._corrections(world, before, events)
 
     def _remind(self, at: timedelta) -> list[tuple[str, float]]:
-        """At half and at nine tenths; of two that are due at once only the later."""
+        """Return the due reminders, at 0.5 and 0.9 of the time. If both are due at once, only the later counts."""
         given = []
         for name, question in self.questions.items():
             passed = sum(at >= reminder for reminder in question.reminders)
@@ -202,7 +202,7 @@ class Time(Oracle):
         return given
 
     def _clock(self, world: World, before: Frozen, since: datetime) -> None:
-        """Stop or start the clock, as the first cause came or the last one went."""
+        """Stop the clock at the first cause of a suspension, and start it after the last cause."""
         assert self.began is not None
         if world.state.phase.ended:
             return
@@ -216,7 +216,7 @@ class Time(Oracle):
             self.stands_since, self.resumed = None, world.now
 
     def _note(self, world: World, events: list[Event], *, folded: bool) -> None:
-        """Questions come and go with events."""
+        """Add and remove asks according to events."""
         settings = world.state.start.settings
         at = self.at(world.now)
 
@@ -244,7 +244,7 @@ class Time(Oracle):
                             ask("phase", settings.children_seconds)
                 case K.SUSPENDED if (
                     world.state.suspended and not world.state.phase.ended
-                ):  # else the cause was gone at once: nobody wants its step
+                ):  # otherwise the cause ended at once, because its step is not wanted
                     assert self.stands_since is not None
                     stopped = (self.stands_since.isoformat(), world.now.isoformat())
                     check(data["since"] in stopped, "process time stands since", data, "expected", stopped)
@@ -253,7 +253,7 @@ class Time(Oracle):
                         self.questions.pop("phase", None)
                     elif "phase" not in self.questions or self.questions["phase"].due - at < timedelta(
                         seconds=settings.confirm_seconds
-                    ):  # the whole time again, and never less than was left
+                    ):  # the whole time again, but never less than the rest
                         ask("phase", settings.confirm_seconds)
                 case K.TURN_WAITING:
                     ask(f"turn/{data['alias']}", settings.turn_seconds)
@@ -266,7 +266,7 @@ class Time(Oracle):
                 case K.CONSENT_ANSWERED:
                     self.questions.pop(f"invited/{data['number']}", None)
 
-    # ---- what the state says of them
+    # ---- comparison with the state
 
     def started(self, world: World, running: Running) -> None:
         if running.step.contract.name != "check_deadline":
@@ -310,7 +310,7 @@ class Time(Oracle):
         return self.began + self.stood + min(times)
 
     def _shown(self, world: World) -> None:
-        """The dates that people see; while the process is suspended, the time that will be left."""
+        """Check the deadlines that people see, or the remaining time while the process is suspended."""
         assert self.began is not None
         shown = snapshot(world.state, world.now)
         for ask in shown.inbox:
@@ -334,7 +334,7 @@ def _who(events: list[Event]) -> list[tuple[EventKind, Any]]:
 
 
 def _deadlines(world: World) -> dict[str, Deadline]:
-    """Whom the state waits for."""
+    """Return the deadlines in the state by name."""
     state = world.state
     found = {"phase": state.deadline} if state.deadline is not None else {}
     for turn in state.waiting_for:

@@ -1,1 +1,1 @@
-"""Admission of requests: authentication, rate and size limits, the HTTP server. All modules are public inside the gateway."""
+"""Admission of requests: authentication, rate and size limits, the HTTP server. The gateway may use all modules."""

@@ -1,4 +1,4 @@
-"""The client address of a request, and the host name it was sent to."""
+"""The client address of a request, and the host name to which the request was sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 UNKNOWN: Final = "unknown"
 LOOPBACK: Final = "127.0.0.1"
 _NETWORK_OF_ONE_CLIENT: Final = 64
-"""Bits of the prefix that one IPv6 client is given: it may send from any address in it."""
+"""Length of the prefix that belongs to one IPv6 client, in bits. The client may send from any address in the prefix."""
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^:@/\s]+)(:\d*)?", re.IGNORECASE)
 UNKNOWN_HOST: Final = HttpProblem(
     400,
@@ -27,17 +27,20 @@ UNKNOWN_HOST: Final = HttpProblem(
 
 
 class ClientAddresses:
-    """The key by which a client is counted. `X-Forwarded-For` is believed from `proxies` alone: addresses or networks."""
+    """Computes the key under which the requests of a client are counted.
+
+    `proxies`: addresses or networks from which the header `X-Forwarded-For` is accepted.
+    """
 
     def __init__(self, proxies: Sequence[str] = ()) -> None:
         self._proxies = [ip_network(proxy) for proxy in proxies]
 
     def of(self, scope: Scope) -> str:
-        """The address of the client, as it is counted."""
+        """Return the key of the client of a request."""
         peer = _parsed((scope.get("client") or ("",))[0])
         if peer is not None and self._is_proxy(peer):
             forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-            for hop in reversed(forwarded.decode("latin-1").split(",")):  # what a proxy added stands last
+            for hop in reversed(forwarded.decode("latin-1").split(",")):  # a proxy appends its entry at the end
                 said = _parsed(hop.strip())
                 if said is None:
                     break
@@ -51,7 +54,7 @@ class ClientAddresses:
 
 
 def _counted(address: IPv4Address | IPv6Address | None) -> str:
-    """IPv6 by its /64; this machine, which has sixteen million addresses of its own, as one client."""
+    """Return the key of an address: an IPv6 address counts as its /64, and all loopback addresses as one client."""
     if address is None:
         return UNKNOWN
     if address.is_loopback:
@@ -62,7 +65,7 @@ def _counted(address: IPv4Address | IPv6Address | None) -> str:
 
 
 def accepted_hosts(public_url: str, bound: str) -> list[str]:
-    """The host names under which the gateway answers: that of its public address, the one it is bound to, this machine's own."""
+    """Return the host names under which the gateway answers: of its public URL, of the bound address, and loopback."""
     named = urlsplit(public_url).hostname if public_url else None
     hosts = ["127.0.0.1", "localhost", "[::1]", *([named] if named else [])]
     if bound not in ("", "0.0.0.0", "::"):
@@ -81,7 +84,7 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
 
 
 class KnownHosts:
-    """ASGI middleware: the problem `unknown_host` where the header Host names none of `hosts`."""
+    """ASGI middleware that answers `unknown_host` to a request whose header `Host` is none of `hosts`."""
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)

@@ -1,4 +1,4 @@
-"""Decides about a request before its body is read (docs/api.md, "Limits"): who calls, how often, how many at a time."""
+"""Admits or refuses a request before its body is read (docs/api.md, "Limits"): caller, rate, concurrent requests."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 
 STREAMS: Final = ("/events", "/live", "/mcp")
 _OWN_TEXT: Final = re.compile(r"/profiles/[^/]+(/export)?|/console/me/export")
-"""Answers with all of a profile, or with everything a person wrote."""
+"""Paths whose answers contain a whole profile, or everything that a person wrote."""
 CONSOLE: Final = "/console"
-"""Its visitors have sessions."""
+"""The path of the console, whose visitors have sessions in place of tokens."""
 
 
 class Admission:
-    """ASGI middleware. It leaves in `scope["state"]` the `address` of the client, and the `caller` or the problem with their token.
+    """ASGI middleware that admits or refuses requests.
 
-    For the console also the `session`. The console counts the requests of its visitors itself.
+    It sets in `scope["state"]` the `address` of the client and the `caller` (for an invalid token a `Problem`), and for
+    the console the `session`. The console counts the requests of its visitors itself.
     """
 
     def __init__(self, app: ASGIApp, *, context: AppContext, limits: RateLimits) -> None:
@@ -78,11 +79,11 @@ class Admission:
                 del self._running[name]
 
     async def _caller_of(self, scope: Scope, address: str) -> Caller | Problem:
-        """Return the caller, anonymous without a token, or the problem of their token, which the route reports."""
+        """Return the caller (anonymous without a token), or the problem of an invalid token, which the route raises."""
         if scope["path"].startswith(CONSOLE):
             session = await session_of(self._context, HTTPConnection(scope))
             scope["state"]["session"] = session
-            return session[0]  # what they may send, and how much at a time, depends on who they are
+            return session[0]  # the limits of size and of concurrent requests depend on the caller
         caller: Caller | Problem
         try:
             secret = bearer_token(Headers(scope=scope).get("authorization"))
@@ -93,13 +94,13 @@ class Admission:
         return caller
 
     def _share_of(self, scope: Scope, caller: Caller | Problem, address: str) -> tuple[str, int]:
-        """Under which name requests at a time are counted, and how many there may be.
+        """Return the name under which concurrent requests are counted, and their limit.
 
-        Streams stay open, so they have a share of their own; so has what takes much memory: a long body, an export.
+        Streams stay open, so they are counted separately. Long bodies and exports take much memory, so they are, too.
         """
         name, options = counted_as(caller, address), self._context.options
         if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
-            if scope["path"].startswith(CONSOLE):  # it counts those of each person itself: a household has one address
+            if scope["path"].startswith(CONSOLE):  # per address; the console counts the streams of each person itself
                 return f"page/{address}", options.most_pages
             return f"stream/{name}", options.most_streams
         operator = isinstance(caller, Caller) and caller.operator
@@ -110,9 +111,10 @@ class Admission:
 
 
 def _is_of_another_site(scope: Scope) -> bool:
-    """Whether a page of another site asks by itself. It would use up the requests of the visitor's address, and gets no answer it may read.
+    """Return whether a page of another site sent this request without a click on a link.
 
-    Browsers say so. A link that somebody follows is none, and pages of the Temporal UI ask for payloads (`CodecCors` says which).
+    Such a page could not read the answer, but would use up the requests of the visitor's address. Browsers mark such
+    requests with `Sec-Fetch-Site`. `CodecCors` decides about requests of the Temporal UI for payloads.
     """
     headers = Headers(scope=scope)
     if headers.get("sec-fetch-site") != "cross-site" or CODEC_PATHS.fullmatch(scope["path"]):
@@ -122,7 +124,7 @@ def _is_of_another_site(scope: Scope) -> bool:
 
 
 def _declared(scope: Scope) -> float:
-    """Bytes of the body as its sender says; endless where they do not say."""
+    """Return the declared bytes of the body: infinity for a chunked body, 0 without a body."""
     headers = Headers(scope=scope)
     declared = headers.get("content-length", "")
     if declared.isdigit():

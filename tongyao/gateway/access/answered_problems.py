@@ -1,4 +1,4 @@
-"""Answers expected errors, and gives every answer its headers."""
+"""Answers expected errors, and adds headers to every answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tongyao.app.errors import Problem, problem_of
 
 
 class AnsweredProblems:
-    """ASGI middleware. It passes answers on as they come: a stream costs no task and no buffer of its own here."""
+    """ASGI middleware. It passes each part of an answer on at once, so a stream needs no further task and no buffer."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class AnsweredProblems:
         answer: Callable[[Request, Problem], Response],
         headers: Callable[[str], Mapping[str, str]],
     ) -> None:
-        """`answer`: to a request that met a problem. `headers`: of every answer under a path, where it does not set them itself."""
+        """`answer` makes the answer for a problem. `headers` returns the default headers of answers under a path."""
         self._app, self._answer, self._headers = app, answer, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -43,7 +43,7 @@ class AnsweredProblems:
 
         try:
             await self._app(scope, receive, sent)
-            if begun and not ended:  # a stream of events that stops with the server leaves its end to others
+            if begun and not ended:  # an event stream that ends because the server stops does not send its last part
                 await send({"type": "http.response.body", "body": b""})
         except Exception as error:
             problem = problem_of(error)

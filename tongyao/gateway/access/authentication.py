@@ -19,13 +19,13 @@ from tongyao.records.people.tokens import Token
 from tongyao.records.repositories import Repositories
 
 SESSION: Final = "tongyao_session"
-"""The cookie of a session of the console."""
+"""Name of the cookie with the secret of a console session."""
 _PREFIX: Final = b"tongyao_"
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_./+:-]{1,200}")
 
 
 def bearer_token(authorization: str | None) -> str | None:
-    """The token of an Authorization header; None without a header. Raises `Unauthenticated` for other schemes."""
+    """Return the token of an Authorization header (None without one). Raises `Unauthenticated` for other schemes."""
     if authorization is None:
         return None
     scheme, _, secret = authorization.partition(" ")
@@ -35,14 +35,14 @@ def bearer_token(authorization: str | None) -> str | None:
 
 
 async def authenticate(repositories: Repositories, secret: str | None) -> Caller:
-    """The caller with this token; without one, the anonymous caller. Raises `Unauthenticated` for an invalid token."""
+    """Return the caller of this token (anonymous without a token). Raises `Unauthenticated` for an invalid token."""
     if not secret:
         return ANONYMOUS
     return caller_of(await repositories.tokens.find(secret))
 
 
 async def session_of(context: AppContext, request: HTTPConnection) -> tuple[Caller, Token | None]:
-    """Return the caller of a request by its session. An expired session is no error here: the caller is anonymous."""
+    """Return the caller and the token of a request's session; the anonymous caller and None without a valid session."""
     secret = request.cookies.get(SESSION, "")
     if secret:
         token = await find_session(context, secret, place=place_of(request))
@@ -52,12 +52,12 @@ async def session_of(context: AppContext, request: HTTPConnection) -> tuple[Call
 
 
 def place_of(request: HTTPConnection) -> str:
-    """The address under which the browser knows this installation."""
+    """Return the address that the browser uses for this installation: scheme and host."""
     return f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
 def caller_of(token: Token | None) -> Caller:
-    """Return the caller of this token. Raises `Unauthenticated` when there is none, or it is no longer good."""
+    """Return the caller of this token. Raises `Unauthenticated` for None, and for an expired or revoked token."""
     token = check_token(token)
     return Caller(
         role=Role(token.role),
@@ -73,8 +73,8 @@ def caller_of(token: Token | None) -> Caller:
 def keep_own_cookies(scope: Scope) -> None:
     """Remove from the head of a request every cookie that the console does not set.
 
-    The standard library takes quotation marks and backslashes out of a cookie's value. Before Python 3.11.10 and 3.12.6 this takes quadratic
-    time (CVE-2024-7592), half a minute for 60 KB. The console's own values contain neither.
+    The standard library unquotes a cookie's value. Before Python 3.11.10 and 3.12.6 this takes quadratic time
+    (CVE-2024-7592), half a minute for 60 KB. The console's own values contain no quotation marks and no backslashes.
     """
     headers = scope["headers"]
     sent = b";".join(value for name, value in headers if name == b"cookie")

@@ -1,4 +1,4 @@
-"""Refuses request bodies that are too long, whether their length is declared or not, and those of too many small values."""
+"""Refuses request bodies that are too long, with or without a declared length, or that have too many small values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tongyao.app.context import GatewayOptions
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 WORDS_BYTES: Final = 1_000_000
-"""A message or a form of the console: much more than the words in it may have, in any encoding."""
+"""Limit of a message or of a console form. It is far above the limit of the text in it, in any encoding."""
 
 MOST_PARTS: Final = 5_000
+"""Limit of `Structure.parts` of a JSON body. JSON of many small values takes twenty times its length in memory. It also
+takes seconds of the event loop, because pydantic makes an error for each invalid value."""
 MOST_PARTS_OF_PAYLOADS: Final = 300_000
 MOST_FIELDS: Final = 200
-"""Quotation marks of a body of JSON, bytes outside of its texts, and NUL bytes, which are in UTF-16 and in no JSON in UTF-8: JSON
-of many small values takes twenty times its length in memory, and seconds of the event loop: each that is wrong is an error of its own."""
+"""Limit of the fields of a form, and of the parameters of a query."""
 
 TOO_MANY_PARTS: Final = HttpProblem(
     413,
@@ -31,7 +32,7 @@ _WORDS: Final = re.compile(r"/processes/[^/]+/messages|/calls/[^/]+/answer")
 
 
 class BodyLimit:
-    """ASGI middleware: `413` for a body that is too long for its place. It is behind `Admission`."""
+    """ASGI middleware that answers `413` for a body that is too long for its path. It runs after `Admission`."""
 
     def __init__(self, app: ASGIApp, *, options: GatewayOptions) -> None:
         self._app, self._options = app, options
@@ -61,7 +62,7 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if cut is None or started:  # drops what the application answers to a body that was cut off
+            if cut is None or started:  # drops the application's answer to a body that was cut off
                 started = True
                 await send(message)
 
@@ -76,9 +77,10 @@ class BodyLimit:
 
 
 class Structure:
-    """Counts what of a JSON document is not the words of a text, as it arrives. `parts`: quotation marks, bytes outside of texts, NUL bytes.
+    """Counts the structure of a JSON document while it arrives.
 
-    It reads ASCII. In UTF-16, which JSON parsers take too, half of a letter may be the byte of a quotation mark.
+    `parts`: the number of quotation marks, of bytes outside strings, and of NUL bytes. It reads ASCII. JSON parsers
+    also accept UTF-16, in which a byte of a quotation mark may be half of a letter, and which contains NUL bytes.
     """
 
     def __init__(self) -> None:
@@ -87,7 +89,7 @@ class Structure:
         self._cut = b""
 
     def read(self, body: bytes) -> None:
-        """The next bytes of the document. An escape that is cut in two is read with the bytes that follow."""
+        """Count the next bytes of the document. An escape that is cut in two is read with the following bytes."""
         self.parts += body.count(0)
         body = self._cut + body
         backslashes = len(body) - len(body.rstrip(b"\\"))
@@ -102,7 +104,7 @@ class Structure:
 
 
 class Fields:
-    """Counts the fields of a form as it arrives. Some versions of python-multipart part them at `;` too; browsers send it as `%3B`."""
+    """Counts the fields of a form while it arrives. Some versions of python-multipart also split them at `;`."""
 
     def __init__(self) -> None:
         self.parts = 0
@@ -112,7 +114,7 @@ class Fields:
 
 
 def _structure_of(scope: Scope, caller: object) -> tuple[Structure | Fields, int]:
-    """Return the counter of the parts of a request's body, and their limit. Only operators send many payloads of Temporal."""
+    """Return the counter for a request's body, and its limit. Only operators may send many payloads of Temporal."""
     if _PAYLOADS.fullmatch(scope["path"]):
         operator = isinstance(caller, Caller) and caller.operator
         return Structure(), MOST_PARTS_OF_PAYLOADS if operator else MOST_PARTS
@@ -120,12 +122,12 @@ def _structure_of(scope: Scope, caller: object) -> tuple[Structure | Fields, int
 
 
 def most_bytes(scope: Scope, caller: object, options: GatewayOptions) -> int:
-    """The longest body of a request: a large one only where profiles, words and payloads are sent, and with a token."""
+    """Return the limit of a request's body in bytes. It is high only for known callers on paths for long texts."""
     known = isinstance(caller, Caller) and not caller.anonymous
     if known and _LARGE.fullmatch(scope["path"]):
         return options.max_body_bytes
     if known and (_WORDS.fullmatch(scope["path"]) or scope["path"].startswith("/console/")):
         return max(WORDS_BYTES, options.small_body_bytes)
-    if scope["path"] == "/console/join":  # a form spends three bytes on each byte of an introduction that is not ASCII
+    if scope["path"] == "/console/join":  # a form encodes each byte that is not ASCII in three bytes
         return 3 * options.small_body_bytes
     return options.small_body_bytes

@@ -1,4 +1,4 @@
-"""Lets pages of the Temporal Web UI call the codec endpoints, and pages of nobody else (docs/temporal.md §3)."""
+"""CORS for the codec endpoints: only pages of the Temporal Web UI may call them (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODEC_PATHS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
 
 
 class CodecCors:
-    """ASGI middleware. `temporal_ui`: the address of the Web UI; empty: no page of another origin may call."""
+    """ASGI middleware. `temporal_ui`: the address of the Web UI. If it is empty, no page of another origin may call."""
 
     def __init__(self, app: ASGIApp, *, temporal_ui: str) -> None:
         self._app = app
@@ -34,6 +34,6 @@ class CodecCors:
 
 
 def origin_of(url: str) -> str:
-    """`https://HOST:PORT` of an address; empty for none."""
+    """Return the origin of a URL, such as `https://HOST:PORT`. It is empty for a URL without a host."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""

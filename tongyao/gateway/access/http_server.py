@@ -1,6 +1,6 @@
-"""The HTTP server of the gateway and of the metrics port: uvicorn with bounded heads and connections.
+"""The HTTP server of the gateway and of the metrics port: uvicorn with limits for request heads and connections.
 
-What a connection may do before there is a request is limited by the reverse proxy (deploy/caddy/Caddyfile).
+The reverse proxy limits connections that have sent no complete request (deploy/caddy/Caddyfile).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import uvicorn
 
 HEAD_BYTES: Final = 64 * 1024
 KEEP_ALIVE_SECONDS: Final = 60
-"""Longer than the proxy keeps an idle connection to the gateway (30 s), so that the side that sends requests closes it."""
+"""Longer than the proxy keeps an idle connection to the gateway (30 s), so that the proxy closes the connection."""
 
 
 class ServerWithoutSignals(uvicorn.Server):
-    """Leaves signals to the program that runs it; uvicorn would install handlers of its own."""
+    """Installs no signal handlers. The program that runs the server handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -25,11 +25,11 @@ class ServerWithoutSignals(uvicorn.Server):
 
 
 def server_config(app: Any, *, most_connections: int, **more: Any) -> uvicorn.Config:
-    """`most_connections`: a further one is answered 503. `more`: settings of uvicorn."""
+    """Return the settings of uvicorn. Connections above `most_connections` are answered 503. `more`: other settings."""
     return uvicorn.Config(
         app,
         log_level="warning",
-        http="h11",  # uvicorn's other protocol, on httptools, does not bound the head
+        http="h11",  # uvicorn's protocol with httptools has no limit for the head
         h11_max_incomplete_event_size=HEAD_BYTES,
         limit_concurrency=most_connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,

@@ -1,4 +1,4 @@
-"""Rate limits per caller, as moving windows. API, MCP and console share one."""
+"""Rate limits per caller, as moving windows. API, MCP and console share one `RateLimits`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SWEEP_SECONDS: Final = 60.0
 
 
 class MovingWindows:
-    """When each key was hit, for as long as it counts.
+    """The times of the hits of each key, for the length of the window.
 
-    The storage of the library `limits` waits for a thread of asyncio's common pool at each hit, and for one thread per key to forget old hits: where
-    these threads are busy, every request would wait.
+    The storage of the library `limits` is not used. There each hit, and each removal of old hits, waits for a thread of
+    asyncio's common pool. If these threads were busy, every request would wait.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class MovingWindows:
         self._swept = time.monotonic()
 
     def hit(self, rate: RateLimitItem, kind: str, key: str) -> float:
-        """Count a hit. Returns 0, or the seconds to wait where there were too many; then it is not counted."""
+        """Count a hit and return 0. Above the limit: count nothing and return the seconds to wait."""
         now, seconds = time.monotonic(), float(rate.get_expiry())
         if not rate.amount:
             return seconds
@@ -48,7 +48,7 @@ class MovingWindows:
 
 
 class RateLimits:
-    """Counts requests in this process: each of several gateways counts for itself, so the proxy before them limits too."""
+    """Counts the requests to this gateway. Several gateways count separately, so the proxy before them limits, too."""
 
     def __init__(self, options: GatewayOptions) -> None:
         self._windows = MovingWindows()
@@ -57,24 +57,24 @@ class RateLimits:
         self._rates = dict(zip(named, map(parse, rates), strict=True))
 
     async def count_address(self, address: str) -> None:
-        """Count before a token is looked up. Raises `HttpProblem` (429) above the limit."""
+        """Count a request before its token is looked up. Raises `HttpProblem` (429) above the limit."""
         await self._count("address", address)
 
     async def count_request(self, caller: Caller | Problem, address: str) -> None:
-        """Raises `HttpProblem` (429) above the limit."""
+        """Count a request of this caller. Raises `HttpProblem` (429) above the limit."""
         await self._count("request", counted_as(caller, address))
 
     async def count_registration(self, caller: Caller, address: str) -> None:
-        """Raises `HttpProblem` (429) above the limit; operators have none."""
+        """Count a registration or a new address. Raises `HttpProblem` (429) above the limit; operators have none."""
         if not caller.operator:
             await self._count("join", address)
 
     async def count_reading(self, caller: Caller) -> None:
-        """Count an intent that a paid engine reads for this person. Raises `HttpProblem` (429) above the limit."""
+        """Count a paid model call for help with an intent. Raises `HttpProblem` (429) above the limit."""
         await self._count("reading", counted_as(caller, ""))
 
     async def count_search(self, caller: Caller) -> None:
-        """Raises `HttpProblem` (429) above the limit; operators have none, and who is nobody is refused as such."""
+        """Count a search, except of operators and anonymous callers. Raises `HttpProblem` (429) above the limit."""
         if not (caller.operator or caller.anonymous):
             await self._count("search", counted_as(caller, ""))
 
@@ -87,7 +87,7 @@ class RateLimits:
 
 
 def counted_as(caller: Caller | Problem, address: str) -> str:
-    """One name for all tokens of a person, or of an operator; the address for whoever has none that is good."""
+    """Return the name under which a caller is counted: the person or operator, or without a valid token the address."""
     if isinstance(caller, Problem) or caller.anonymous:
         return f"address/{address}"
     return f"person/{caller.person}" if caller.person else f"operator/{caller.id}"

@@ -1,4 +1,4 @@
-"""The HTTP API: every resource is a module beside this one; the OpenAPI document is made from them."""
+"""The HTTP API. Each resource is a module of this package. The OpenAPI document is made from these modules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan: Lifespan | None = None) -> FastAPI:
-    """The application that serves these use cases."""
+    """Return the API as an ASGI application. `limits`: those shared with MCP and the console."""
     app = FastAPI(title="Tongyao", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.openapi = partial(document, app)  # type: ignore[method-assign]  # as FastAPI documents it
     add_reference(app)
@@ -83,12 +83,12 @@ def _answer(request: Request, problem: Problem) -> JSONResponse:
 
 
 def _headers(path: str) -> Mapping[str, str]:
-    """No answer is kept by a cache: it may hold a token. The console says it of its own pages."""
+    """Return headers that forbid caching, because an answer may contain a token. The console sets its own headers."""
     return {} if path.startswith(CONSOLE) else _HEADERS
 
 
 async def _not_valid(request: Request, error: Exception) -> JSONResponse:
-    """Says where and why. The input is not repeated."""
+    """Answer 422 with the places and reasons of the faults. The answer does not repeat the input."""
     assert isinstance(error, RequestValidationError)
     wrong = [{"where": location(fault), "why": reason(fault)} for fault in error.errors()[:20]]
     detail = "; ".join(f"{fault['where']}: {fault['why']}" for fault in wrong[:3])

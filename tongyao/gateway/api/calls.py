@@ -1,4 +1,4 @@
-"""Model calls that wait for an answer from outside."""
+"""Model calls that wait for an answer from outside Tongyao."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ async def list_calls(
     process_id: Id | None = None,
     alias: Alias | None = None,
 ) -> list[calls.CallSummary]:
-    """The calls that wait, oldest first, without their requests."""
+    """The calls that wait for an answer, oldest first, without their requests."""
     which = calls.WhichCalls(step=step, process_id=process_id, alias=alias)
     return await calls.list_calls(context, caller, which)
 
 
 @router.post("/calls/next")
 async def next_call(body: calls.NextCallBody, context: Context, caller: Caller) -> calls.NextCall:
-    """Take the next call, with its request. Again: the same call, until it is answered, given back or its lease is over."""
+    """Take the next call, with its request. It stays the same until you answer it, give it back, or its lease ends."""
     return await calls.next_call(context, caller, body)
 
 
@@ -42,11 +42,11 @@ async def next_call(body: calls.NextCallBody, context: Context, caller: Caller) 
 async def answer_call(
     call_id: CallId, body: calls.AnswerCallBody, context: Context, caller: Caller
 ) -> calls.CallReceipt:
-    """Answer a call. An answer that cannot be read is refused with what is wrong (422), and nothing is stored."""
+    """Answer a call. An answer that cannot be read is refused with its faults (422), and nothing is stored."""
     return await calls.answer_call(context, caller, call_id, body)
 
 
 @router.delete("/calls/{call_id}/lease", status_code=204)
 async def give_back_call(call_id: CallId, context: Context, caller: Caller) -> None:
-    """End your lease: the call is offered to others at once."""
+    """End your lease. The call is offered to others at once."""
     await calls.give_back_call(context, caller, call_id)

@@ -1,4 +1,4 @@
-"""The channels over which one is notified."""
+"""The channels over which a person gets notifications."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Annotated[
 
 @router.get("", response_model_exclude_none=True)
 async def list_channels(profile_id: Id, context: Context, caller: Caller) -> list[channels.ChannelView]:
-    """The channels over which a person is notified."""
+    """The channels over which a person gets notifications."""
     return await channels.list_channels(context, caller, profile_id)
 
 
@@ -34,7 +34,7 @@ async def set_mail(
     caller: Caller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
-    """A code is sent there; the address is used once it came back."""
+    """Set the mail address. A code is sent to it. The address is used after you have confirmed the code."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_mail(context, caller, profile_id, body, language=language)
 
@@ -43,7 +43,7 @@ async def set_mail(
 async def set_webhook(
     profile_id: Id, body: channels.WebhookBody, request: Request, context: Context, caller: Caller
 ) -> channels.ChannelView:
-    """Signed with the secret that is shown this once (Standard Webhooks). A code is sent there; it is used once the code came back."""
+    """Set a webhook (Standard Webhooks). Its secret is shown once. It is used after you confirm the code sent to it."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_webhook(context, caller, profile_id, body)
 
@@ -58,7 +58,7 @@ async def set_channel(
     caller: Caller,
     language: Literal["en", "zh"] = "en",
 ) -> channels.ChannelView:
-    """Set an address of a kind that was added to this installation. A code is sent there; the address is used once it came back."""
+    """Set an address of a kind added to this installation. It is used after you have confirmed the code sent to it."""
     await rate_limits_of(request).count_registration(caller, address_of(request))
     return await channels.set_channel(context, caller, profile_id, kind, body.address, language=language)
 
@@ -67,11 +67,11 @@ async def set_channel(
 async def confirm_channel(
     profile_id: Id, kind: Kind, body: channels.CodeBody, context: Context, caller: Caller
 ) -> channels.ChannelView:
-    """Give back the code that was sent over this channel."""
+    """Confirm the code that was sent over this channel."""
     return await channels.confirm(context, caller, profile_id, kind, body)
 
 
 @router.delete("/{kind}", status_code=204)
 async def remove_channel(profile_id: Id, kind: Kind, context: Context, caller: Caller) -> None:
-    """Remove a channel. Nothing is sent over it any more."""
+    """Remove a channel. No more notifications are sent over it."""
     await channels.remove_channel(context, caller, profile_id, kind)

@@ -22,7 +22,7 @@ def _context_of(request: Request) -> AppContext:
 async def _caller_of(
     request: Request, _: Annotated[str | None, Header(alias="Authorization")] = None
 ) -> authorization.Caller:
-    """Like `Admission` found them, before the body was read."""
+    """Return the caller that `Admission` found. Raises the problem of an invalid token."""
     caller: authorization.Caller | Problem = request.state.caller
     if isinstance(caller, Problem):
         raise caller
@@ -35,7 +35,7 @@ def rate_limits_of(request: Request) -> RateLimits:
 
 
 def address_of(request: Request) -> str:
-    """The network address of the client, as it is counted."""
+    """Return the key of the client (`ClientAddresses.of`)."""
     return str(request.state.address)
 
 
@@ -52,7 +52,7 @@ Key = Annotated[
 
 
 async def known_query(request: Request, _: Caller) -> None:
-    """Refuses query parameters that the operation does not have. Read after the token: a caller without permission learns nothing else."""
+    """Raise `HttpProblem` (422) for unknown query parameters, after the problem of an invalid token was raised."""
     known = _query_of(request.scope["route"].dependant)
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:

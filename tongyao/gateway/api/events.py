@@ -1,4 +1,4 @@
-"""The events of a process: as a stream (SSE) that can be resumed, and as pages."""
+"""The events of a process, as a stream (SSE) that can be resumed, and as pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def read_history(
     after: Annotated[str, Query(max_length=MAX_TOKEN)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> History:
-    """Stream events from the records, so also after Temporal's retention."""
+    """A page of events from the records. They remain after Temporal's retention period."""
     return await party_events.read_history(context, caller, process_id, after=after, limit=limit)
 
 
@@ -49,9 +49,9 @@ async def stream_events(
     last_event_id: Annotated[str | None, Header(max_length=MAX_TOKEN)] = None,
     after: Annotated[str, Query(max_length=MAX_TOKEN)] = "",
 ) -> Response:
-    """Server-sent events. `id` is opaque: resume with it as `Last-Event-ID`. Ends when the process has ended.
+    """Server-sent events. `id` is opaque: resume with it as `Last-Event-ID`. The stream ends with the process.
 
-    Where events that you have no longer stand, `rewound` comes first: its `id` is the last that does.
+    If events that you have are superseded, the event `rewound` comes first. Its `id` is that of the last valid event.
     """
     events, access = await party_events.party_events(context, caller, process_id)
     after = last_event_id or after
@@ -72,7 +72,7 @@ async def _stream(
     new: list[PartyEvent],
     rewound: str | None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Authenticates again whenever it looks, so that a stream ends when its token is revoked: `SAFETY_SECONDS` later at most."""
+    """Yield events. Each read authenticates again, so the stream of a revoked token ends within `SAFETY_SECONDS`."""
     with context.repositories.changes.watch(access.process.id) as watch:
         while True:
             if rewound is not None:

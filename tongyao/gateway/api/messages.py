@@ -1,4 +1,4 @@
-"""Messages to a process, what became of them, and the inbox."""
+"""Messages to a process, their receipts, and the inbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter(tags=["messages"])
 async def send_message(
     process_id: Id, message: MessageBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> messages.Receipt:
-    """200: applied. 202: kept; it is delivered as soon as a worker answers. 409: refused, and nothing was changed."""
+    """Send a message. 200: applied. 202: stored, and delivered when a worker answers. 409: refused, nothing changed."""
     receipt = await messages.send_message(context, caller, process_id, message, key=key, via="api")
     if receipt.state == "waiting":
         response.status_code = 202
@@ -31,11 +31,11 @@ async def send_message(
 
 @router.get("/messages/{message_id}")
 async def read_message(message_id: Id, context: Context, caller: Caller) -> messages.Receipt:
-    """The receipt of a message of one’s own."""
+    """The receipt of a message that you sent."""
     return await messages.message_state(context, caller, message_id)
 
 
 @router.get("/inbox", response_model_exclude_none=True)
 async def read_inbox(context: Context, caller: Caller, view: bool = False) -> list[inbox.Ask]:
-    """The most urgent first; `view=true`: with what you may see of each process."""
+    """Your open asks, the most urgent first. `view=true`: each with the view of its process that you may see."""
     return await inbox.inbox(context, caller, with_view=view)

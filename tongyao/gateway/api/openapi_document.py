@@ -1,4 +1,4 @@
-"""The OpenAPI document, corrected where what FastAPI writes is not what is sent: tokens, errors, fields that may be missing."""
+"""The OpenAPI document. It corrects FastAPI's document for tokens, errors, and fields that may be missing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _STYLE: Final = "body{font:1rem/1.5 system-ui;margin:2rem auto;max-width:60rem;p
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The document of this application, made once."""
+    """Return the document of this application. It is made at the first call."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemas = made["components"]["schemas"]
@@ -96,7 +96,7 @@ def _null_may_be_missing(schema: dict[str, Any]) -> None:
 
 
 def add_reference(app: FastAPI) -> None:
-    """Serve the list of operations at `/docs`: a page without scripts and without anything from elsewhere."""
+    """Serve the list of operations at `/docs`, on a page without scripts and without resources of other sites."""
 
     async def reference(request: Request) -> HTMLResponse:
         rows = [

@@ -1,4 +1,4 @@
-"""Routes for operators: figures over all processes, and the codec server for Temporal's command line (docs/temporal.md §3)."""
+"""Routes for operators: figures of all processes, and the codec server for Temporal's CLI (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tongyao.gateway.codec import WirePayloads, wired
 
 router = APIRouter(prefix="/operations", tags=["operations"])
 codec = APIRouter(prefix="/codec", tags=["operations"])
-"""Temporal's UI and command line decide which query parameters they send there."""
+"""A router without the check of query parameters, because Temporal's UI and command line choose their parameters."""
 
 
 @router.get("")
 async def show_operations(context: Context, caller: Caller) -> Operations:
-    """Running, waiting, suspended (by cause) and failed processes; model calls and messages of the last day. No text of a person."""
+    """Numbers of processes, by state and cause of suspension, and of the last day's model calls and messages."""
     return await read_operations(context, caller)
 
 
 @codec.post("/decode")
 async def decode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
-    """Decrypt payloads of Temporal. Who did it, and how many, stands in the operators' log."""
+    """Decrypt payloads of Temporal. The operators' log records the caller and the number of payloads."""
     return wired(await decode_payloads(context, caller, payloads.read(), via="api"))
 
 

@@ -1,4 +1,4 @@
-"""Pictures of what the caller may see of a process (relations and tasks, as SVG and as Mermaid), and its machine."""
+"""Pictures of a process as the caller may see it (relations and tasks, as SVG and Mermaid), and the plan's machine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
 
 @router.get("/machine")
 async def read_machine(process_id: Id, context: Context, caller: Caller) -> Machine:
-    """The plan as a neutral workflow machine; a draft, which runs nothing."""
+    """The plan as a state machine in a neutral format. It is a draft and runs nothing."""
     return machine_of(await processes.read_plan(context, caller, process_id), process_id)
 
 
 def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
     async def read_picture(process_id: Id, context: Context, caller: Caller) -> Response:
-        """A picture, of as much as you may see now."""
+        """A picture of the parts of the process that you may see now."""
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
         view = await processes.party_view(context, access)
         drawn = pictures(list(view.roster or ()), view.stands, view.plan, language=access.process.language)

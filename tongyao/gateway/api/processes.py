@@ -1,4 +1,4 @@
-"""Starting processes, and reading them."""
+"""Routes to start processes and to read them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Started(Value):
 async def start_process(
     body: start.StartProcessBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> Started:
-    """Returns at once. What it asks of you comes into `/inbox`, at first to confirm the tension; `Location` shows it."""
+    """Start a process, and return at once. Its asks to you come into `/inbox`; the first is to confirm the tension."""
     started = Started(id=await start.start_process(context, caller, body, key=key))
     response.headers["Location"] = f"/processes/{started.id}"
     return started
@@ -40,7 +40,7 @@ async def start_process(
 async def fork(
     process_id: Id, body: forks.ForkBody, response: Response, context: Context, caller: Caller, key: Key = None
 ) -> forks.Forked:
-    """Start a fork of a process that you brought: the same with something changed. Nobody else is told of it, or asked anything."""
+    """Start a fork of your process: the same process with something changed. Nobody else is told of it, or asked."""
     forked = await forks.fork_process(context, caller, process_id, body, key=key)
     response.headers["Location"] = f"/processes/{forked.id}"
     return forked
@@ -61,7 +61,7 @@ async def list_processes(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> processes.ProcessList:
-    """Yours, as demander or as participant, newest first; for operators all."""
+    """Your processes, as demander or as participant, newest first. Operators get all processes."""
     return await processes.list_processes(
         context, caller, role=role, scene=scene, phase=phase and [phase_name.value for phase_name in phase], open=open,
         parent=parent, person=person, since=since, until=until, limit=limit, cursor=cursor,
@@ -70,31 +70,31 @@ async def list_processes(
 
 @router.get("/{process_id}", response_model_exclude_none=True)
 async def read_process(process_id: Id, context: Context, caller: Caller) -> PartyView:
-    """Everything you may see of it now; what you may not see is absent."""
+    """Everything that you may see of a process now. Other fields are absent."""
     return await processes.read_process(context, caller, process_id)
 
 
 @router.get("/{process_id}/candidates")
 async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[FoundCandidate]:
-    """The people found before the rounds, each once, with what of theirs is near which part of the tension."""
+    """The people found before the rounds, each once, with their passages that match parts of the tension."""
     return await candidates(context, caller, process_id)
 
 
 @router.get("/{process_id}/plan")
 async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
-    """The plan that holds: as data, and as `markdown` for people."""
+    """The current plan, as data and as `markdown`."""
     return await processes.read_plan(context, caller, process_id)
 
 
 @router.put("/{process_id}/feedback")
 async def say_what_came_of_it(process_id: Id, body: FeedbackGiven, context: Context, caller: Caller) -> FeedbackReceipt:
-    """Your feedback on the plan, also long after the end. It replaces your earlier feedback on the same plan."""
+    """Give your feedback on the plan, also long after the end. It replaces your earlier feedback on the same plan."""
     return await give_own_feedback(context, caller, process_id, body)
 
 
 @router.put("/{process_id}/contact", status_code=204)
 async def tell_those_who_commit(process_id: Id, body: ContactGiven, context: Context, caller: Caller) -> None:
-    """Your contact for the demander and those who commit, and your words to them. They read it once you have committed."""
+    """Give your contact and a text to the demander and the people who commit. They can read it once you commit."""
     await give_contact(context, caller, process_id, body)
 
 
@@ -106,5 +106,5 @@ async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Del
 
 @router.get("/{process_id}/why", response_model_exclude_defaults=True)
 async def why(process_id: Id, context: Context, caller: Caller) -> Why:
-    """The reason why the process waits, in a sentence; for operators with everybody who is waited for, since when and until when."""
+    """The reason why the process waits, in one sentence. Operators also get everybody it waits for, with the times."""
     return await read_why(context, caller, process_id)

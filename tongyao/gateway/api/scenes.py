@@ -24,7 +24,7 @@ async def list_scenes(context: Context, caller: Caller) -> list[scenes.SceneView
 
 @router.put("/{scene}")
 async def write_scene(scene: Id, body: scenes.SceneBody, context: Context, caller: Caller) -> scenes.SceneView:
-    """Make a scene, or change its title and what is public of its people. For operators."""
+    """Create a scene, or change its title and the public data of its people. For operators."""
     return await scenes.write_scene(context, caller, scene, body)
 
 
@@ -36,7 +36,7 @@ async def list_people(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     after: Annotated[str, Query(max_length=200, description="The last id of the previous page.")] = "",
 ) -> list[search.Card]:
-    """The people of a scene with what is public: an opaque id, language, grade; names only where the scene says so."""
+    """The people of a scene with their public data: an opaque id, language, grade, and if the scene allows it, name."""
     return await search.list_people(context, caller, scene, limit=limit, after=after)
 
 
@@ -44,6 +44,6 @@ async def list_people(
 async def search_people(
     scene: Id, body: search.SearchBody, request: Request, context: Context, caller: Caller
 ) -> list[search.Card]:
-    """Search people near a text, a tension or your profile, with reasons. It changes nothing, so it takes no key."""
+    """Search people who match a text, a tension or your profile, with reasons. It changes nothing and takes no key."""
     await rate_limits_of(request).count_search(caller)
     return await search.search_people(context, caller, scene, body)

@@ -1,4 +1,4 @@
-"""Standing tensions: one's own, those that one might answer, and stepping forward (docs/protocol.md §7.8)."""
+"""Standing tensions: the caller's, those that the caller could answer, stepping forward (docs/protocol.md §7.8)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ router = APIRouter(tags=["standing tensions"])
 
 @router.get("/standing", response_model_exclude_none=True)
 async def read_standing(request: Request, context: Context, caller: Caller) -> standing.StandingList:
-    """Your own standing tensions; and those of your scene that you might answer, found by your own profile alone."""
+    """Your own standing tensions, and those of your scene that your profile matches."""
     await rate_limits_of(request).count_search(caller)
     return await standing.read_standing(context, caller)
 
 
 @router.post("/standing/{standing_id}", status_code=204)
 async def step_forward(standing_id: Id, request: Request, context: Context, caller: Caller) -> None:
-    """Step forward: whoever asked learns that you came, once. Repeating it changes nothing, so it takes no key."""
+    """Step forward. The person who asked is told once that you came. A repeat changes nothing, so it takes no key."""
     await rate_limits_of(request).count_search(caller)
     await standing.step_forward(context, caller, standing_id)
 
@@ -29,5 +29,5 @@ async def step_forward(standing_id: Id, request: Request, context: Context, call
 async def keep_looking(
     process_id: Id, body: standing.KeepLookingBody, context: Context, caller: Caller
 ) -> standing.StandingView:
-    """Have what stayed open in your process wait in its scene until somebody comes, or no longer."""
+    """Let an open point of your process wait in its scene until somebody comes, or end its wait."""
     return await standing.keep_looking(context, caller, process_id, body)

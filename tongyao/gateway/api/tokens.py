@@ -1,4 +1,4 @@
-"""Tokens, and who the caller is with theirs."""
+"""Tokens, and the identity of the caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter(tags=["tokens"])
 
 @router.get("/me")
 async def who_am_i(caller: Caller) -> dict[str, str]:
-    """The owner and the purpose of this token."""
+    """The role and the person of this token, with the seat if it has one."""
     permit(caller, Action.WHO_AM_I)
     seat = {"process_id": caller.process_id, "alias": caller.alias} if caller.alias else {}
     return {"role": caller.role.value, "person": caller.person, **seat}
@@ -24,14 +24,14 @@ async def who_am_i(caller: Caller) -> dict[str, str]:
 
 @router.post("/tokens", status_code=201)
 async def issue_token(body: tokens.IssueTokenBody, context: Context, caller: Caller, key: Key = None) -> Issued:
-    """A further token; its secret is shown this once. The key is asked for as everywhere, but a repeat makes a new one."""
+    """Create a further token. Its secret is shown only once. A key is required, but a repeat creates a new token."""
     checked_key(key)
     return await tokens.issue_token(context, caller, body)
 
 
 @router.get("/tokens")
 async def list_tokens(context: Context, caller: Caller) -> list[Token]:
-    """One’s own tokens, without the secrets."""
+    """Your own tokens, without the secrets."""
     return await tokens.list_tokens(context, caller)
 
 

@@ -1,4 +1,4 @@
-"""The console: pages rendered on the server from `templates/`. Public: `app`; for exports `report`.
+"""The console: pages rendered on the server from `templates/`. Public: `app`, and for exports `report`.
 
-`routes` has one module for each page, `pages` and `texts` what all pages share.
+`routes` has one module for each page. All pages use `pages` and `texts`.
 """

@@ -29,7 +29,7 @@ _BEFORE_THE_END: Final = (Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING)
 
 @dataclass(frozen=True)
 class ResidualState:
-    """State of a residual: `ask` names it in the message; `child` is the process that took it up."""
+    """State of a residual. `ask`: its id, if it can be taken up now. `child`: the process that took it up."""
 
     ask: str = ""
     child: str = ""
@@ -37,7 +37,7 @@ class ResidualState:
 
 @dataclass(frozen=True)
 class OwnStep:
-    """A step of the plan that waits for the demander. `number`: in the plan's list."""
+    """A task of the plan that waits for the demander. `number`: its position in the plan's list, from 1."""
 
     number: int
     text: str
@@ -45,11 +45,13 @@ class OwnStep:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """`steps`: those that wait for the demander. `states`: by the residual's id. `holes`: of those who declined.
-    `last`: the hole on which a decision ends the answers; empty: there is none.
-    `closed`: why nothing can go back to the field. `named`: how many committed, so that their names are open. `may_commit`:
-    whether somebody still can. `unasked`: nobody was asked about the plan, and nobody can be any more. `told`: what the
-    demander said came of it, and in which words.
+    """The demander's actions on a plan.
+
+    `steps`: the tasks that wait for the demander. `states`: by the residual's id. `holes`: of the people who declined.
+    `last`: the hole on which a decision ends the answers; empty if there is none.
+    `closed`: the reason why nothing can go back to the field. `named`: the number of people who committed; their names
+    are visible. `may_commit`: whether more people can commit. `unasked`: nobody was or will be asked about the plan.
+    `told`: the demander's feedback and its text.
     """
 
     steps: tuple[OwnStep, ...]
@@ -74,7 +76,7 @@ class Afterwards:
 
     @property
     def may_tell(self) -> bool:
-        """Whether what the demander tells reaches somebody: those who committed, now or later."""
+        """Whether a contact of the demander reaches somebody who committed, or who may still commit."""
         return bool(self.named) or self.may_commit
 
 
@@ -112,7 +114,7 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
 
 
 def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
-    """The steps that the demander is to decide, or is asked about."""
+    """Return the tasks about which the demander decides or is asked."""
     return tuple(
         OwnStep(number, task.title)
         for number, task in enumerate(plan.tasks, 1)
@@ -123,7 +125,7 @@ def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
 def residual_states(
     residuals: Sequence[str], *, asked: Sequence[str], taken: Mapping[str, str]
 ) -> Mapping[str, ResidualState]:
-    """Return the states of residuals by id. `asked`: those that can be taken up; `taken`: by the residual's id the process that took it up."""
+    """Return the states of residuals by id. `asked`: those that can be taken up. `taken`: the child process by id."""
     return {
         residual: ResidualState(
             ask=residual if residual in asked and residual not in taken else "", child=taken.get(residual, "")
@@ -133,19 +135,19 @@ def residual_states(
 
 
 async def answered_until(visit: Visit, process_id: str) -> datetime | None:
-    """Until when the plan is answered; None where nobody is asked, or no longer."""
+    """Return the latest deadline of the open asks about the plan, or None if there are none."""
     waiting = await visit.context.repositories.inbox.of_process(process_id, open_only=True)
     return max((ask.due_at for ask in waiting if ask.ask == "answer" and ask.due_at), default=None)
 
 
 async def tell_those_who_commit(visit: Visit, process_id: str, form: FormData) -> None:
-    """Keep how others reach the visitor, and what they tell them. Raises `BadInput` and other `Problem`s."""
+    """Store the visitor's contact for the people who commit. Raises `BadInput` and other `Problem`s."""
     body = validated(ContactGiven, {"text": text_in(form, "contact")})
     await give_contact(visit.context, visit.caller, process_id, body)
 
 
 async def say_what_came(visit: Visit, process_id: str, form: FormData) -> None:
-    """Keep what the form says of what came of the plan. Raises `BadInput` and other `Problem`s."""
+    """Store the form's feedback on the plan. Raises `BadInput` and other `Problem`s."""
     words = text_in(form, "words")
     given = {
         "outcome": text_in(form, "outcome") or None,

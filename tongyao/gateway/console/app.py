@@ -1,4 +1,4 @@
-"""The console as an application of its own, mounted at `/console`: its pages are modules in `routes`."""
+"""The console as a separate application, mounted at `/console`. Its pages are modules in `routes`."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Headers of every answer. Nothing is loaded from elsewhere, and nothing in a page's own text is a script or a style."""
+"""Headers of every answer. They forbid resources of other sites, inline scripts and inline styles."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (
     process, calls, codec, delivery, enter, history, inbox, me, openid, operators, plan, preparing, standing, start
 )  # fmt: skip
-"""The page that most look at first: routes are compared one after the other."""
+"""The most visited page is first, because routes are compared one after the other."""
 
 
 def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:
-    """The console's application. It is not part of the API's document."""
+    """Return the console's application. It is not part of the OpenAPI document."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context, app.state.rate_limits, app.state.live = context, rate_limits, Live(context)
     app.state.process_pages = SingleFlight[SharedPage]()
@@ -108,7 +108,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _page(request: Request, status: int, code: str, detail: str) -> HTMLResponse:
-    """A page for an error; it needs no session and no records."""
+    """Return a page for an error. It needs no session and no records."""
     language = preferred(request.cookies.get(LANGUAGE), request.headers.get("accept-language"))
     made = environment().get_template("error.html")
     return HTMLResponse(

@@ -1,4 +1,4 @@
-"""Asks of the inbox with what is needed to answer them, and the forms of answers as messages."""
+"""Asks of the inbox with the data of their pages, and the conversion of answer forms to messages."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from tongyao.protocol.model.projection import Projection
 from tongyao.records.privacy.drafts import KeptDraft
 
 PAGE_OF: Final = {"confirm_tension": "tension", "select_participants": "people", "answer": "delivery"}
-"""Asks that are answered on a page of their process; the others are answered in the inbox itself."""
+"""Asks that are answered on a page of their process. The others are answered in the inbox."""
 
 SAID: Final = ("projection", "gap")
-"""Asks that are answered in one's own words."""
+"""Asks that are answered with a free text."""
 
 SHOWN: Final = 25
-"""Asks on the first page: each takes about a tenth of a second to read."""
+"""Asks on the first page. Each takes about a tenth of a second to load."""
 
 
 @dataclass
 class Answering:
-    """An ask with the words that are being written for it."""
+    """An ask with the visitor's draft of an answer, and with the data of its page."""
 
     ask: Ask
     title: str = ""
@@ -62,7 +62,7 @@ class Answering:
 
     @property
     def path(self) -> str:
-        """Below the console's base."""
+        """The path of the ask's own page, below the console's base."""
         return _path(self.ask)
 
     @property
@@ -88,7 +88,7 @@ async def waiting(visit: Visit) -> tuple[list[Answering], int]:
 
 
 async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
-    """Raises `NotFound` when it does not wait, or no longer."""
+    """Return an open ask, or the answered turn that the visitor may correct. Raises `NotFound` if there is neither."""
     if (found := await find_ask(visit.context, visit.caller, process_id, id)) is not None:
         return await _prepared(visit, found)
     if (again := await _answered(visit, process_id, id)) is not None:
@@ -97,13 +97,13 @@ async def one_waiting(visit: Visit, process_id: str, id: str) -> Answering:
 
 
 async def waiting_in(visit: Visit, process_id: str, kind: str = "") -> Ask | None:
-    """The most urgent open ask to the visitor in a process, of this kind where one is named."""
+    """Return the most urgent open ask to the visitor in a process, of the `kind` if it is not empty."""
     asks = await inbox(visit.context, visit.caller)
     return next((ask for ask in asks if ask.process_id == process_id and kind in ("", ask.ask)), None)
 
 
 async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
-    """A turn of the visitor's own that they have answered and may correct: in the round that goes on; None if there is none."""
+    """Return the turn of the current round that the visitor has answered and may correct, or None."""
     try:
         access = await visit.access(process_id)
     except (NotFound, NotAllowed):
@@ -132,7 +132,7 @@ async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
 
 
 def own_turn(access: ProcessAccess, number: int) -> Waiting:
-    """Return the ask of somebody in this round, open or over: their turn, or without a seat the gaps that ask them."""
+    """Return the visitor's ask of a round, open or closed: their turn, or without a seat the gaps that ask them."""
     id = ask_id("say", number, access.alias) if access.seated else ask_id("gap", number)
     return Waiting(id=id, ask=AskName.PROJECTION if access.seated else AskName.GAP, alias=access.alias, round=number)
 
@@ -154,7 +154,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
         answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""
         if answering.cause == "quorum" and _enough(ask):
-            answering.cause = "silence"  # also when nobody spoke, a round has too few voices
+            answering.cause = "silence"  # enough people are present, so the quorum failed because nobody spoke
     if ask.ask in ("residual", "hole"):
         answering.cost = await child_cost(visit.context, await visit.access(ask.process_id))
     if ask.ask in SAID and visit.caller.person:
@@ -170,7 +170,7 @@ def _enough(ask: Ask) -> bool:
 
 
 async def scenes_there(visit: Visit) -> list[SceneView]:
-    """All scenes, with their titles in the visitor's language."""
+    """Return all scenes, with their titles in the visitor's language."""
     return [
         scene.model_copy(update={"title": scene.titles.get(visit.language, scene.title)})
         for scene in await list_scenes(visit.context)
@@ -183,7 +183,7 @@ async def scene_titles(visit: Visit) -> dict[str, str]:
 
 
 async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None:
-    """Take what the form holds into `answering` and keep it for the person alone; empty words remove the draft."""
+    """Store the form's words as a private draft and in `answering`. Empty words delete it. Raises `BadInput`."""
     answering.words = text_in(form, "words")
     drafts, person = visit.context.repositories.drafts, visit.caller.person
     if len(answering.words) > MAX_TEXT:
@@ -198,14 +198,14 @@ async def keep_draft(visit: Visit, answering: Answering, form: FormData) -> None
 
 
 def projection_message(answering: Answering) -> dict[str, Any]:
-    """The message that says what is written. Raises `BadInput` when nothing is."""
+    """Return the message with the written words. Raises `BadInput` if there are none."""
     if not answering.words.strip():
         raise BadInput("nothing_said", "nothing is written yet; if you have nothing new, say so below")
     return {"kind": "submit_projection", "round": answering.ask.round, "text": answering.words}
 
 
 async def receipt_of(visit: Visit, message_id: str) -> Receipt | None:
-    """None without an id, and for a message that is not the visitor's."""
+    """Return the receipt of a message. None without an id, and for a message of somebody else."""
     try:
         return await message_state(visit.context, visit.caller, message_id) if message_id else None
     except Problem:
@@ -213,9 +213,9 @@ async def receipt_of(visit: Visit, message_id: str) -> Receipt | None:
 
 
 async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
-    """Send a message under the key of its form, so that a form sent twice is one message.
+    """Send a message with the idempotency key of its form, so that a form sent twice is one message.
 
-    Raises `Problem`s: `BadInput` also for what is no message.
+    Raises `Problem`s: `BadInput` for an invalid message.
     """
     body = validated(MESSAGE_BODY, message)
     return await send_message(

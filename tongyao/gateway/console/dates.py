@@ -1,4 +1,4 @@
-"""Dates and durations as people read them, in their language and time zone."""
+"""Formats dates and durations in a reader's language and time zone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MONTHS: Final = (
 
 
 def zone(name: str | None) -> tzinfo:
-    """The time zone of this name; UTC where it is not known here."""
+    """Return the time zone of this name, or UTC if the name is unknown."""
     try:
         return ZoneInfo(name) if name else UTC
     except (OSError, ValueError, ZoneInfoNotFoundError):
@@ -24,7 +24,7 @@ def zone(name: str | None) -> tzinfo:
 
 
 def moment(at: datetime | str, language: Language, place: tzinfo) -> str:
-    """`Tuesday 17 November, 18:00`, with `UTC` behind it where the reader's zone is not known."""
+    """Return for example `Tuesday 17 November, 18:00`, followed by `UTC` if the reader's zone is unknown."""
     here = _read(at).astimezone(place)
     utc = " UTC" if place is UTC else ""
     if language == "zh":
@@ -33,7 +33,7 @@ def moment(at: datetime | str, language: Language, place: tzinfo) -> str:
 
 
 def day(at: datetime | str, language: Language, place: tzinfo) -> str:
-    """`17 November`, with the year where it is another."""
+    """Return for example `17 November`, with the year if it is not the current year."""
     here = _read(at).astimezone(place)
     this_year = here.year == datetime.now(place).year
     if language == "zh":

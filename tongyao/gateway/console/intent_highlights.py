@@ -1,4 +1,4 @@
-"""The words of an intent behind each part of its tension: the quoted ones, else those that share words with it."""
+"""Finds the words of an intent behind each part of its tension: quoted words, otherwise clauses that share words."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from tongyao.texts.catalogue import in_both
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
 _WORD: Final = re.compile(r"[a-z0-9£$€]{3,}|[\u4e00-\u9fff]+")
 _SHARE: Final = 0.34
-"""A clause is taken up by a part that has at least this share of its words."""
+"""A clause belongs to a part that contains at least this share of its words."""
 _LEAST_SAID: Final = 3
-"""Letters of a piece of an intent: what is shorter says nothing that could be lost."""
+"""A piece of an intent with at most this many letters and digits is not reported as left over."""
 _BETWEEN: Final = ' \n\t,;:，；：、（）()《》“”"'
-"""Punctuation at the ends of a piece between quoted pieces."""
+"""Punctuation that is stripped from the ends of a piece between quoted pieces."""
 _COMMON: Final = frozenset(
     "the and for with that this have has are was not but our all can will from they you its into what which".split()
 )
 
 
 def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> list[tuple[str, str]]:
-    """The intent in pieces, each with `T`, `I`, `B` or `E`, or with an empty letter where nothing took it up.
+    """Return the intent in pieces, each with `T`, `I`, `B` or `E`, or with an empty letter if it belongs to no part.
 
-    A line over a part, which the help with an intent wrote, is no words of the part: nothing takes it up.
-    `quoted`: what the tension rests on. Where it is empty, because the tension came with the intent or was revised, clauses are
-    compared with its lines.
+    A heading that `under` wrote above a part belongs to no part. `quoted`: the passages on which the tension rests. It
+    is empty if the tension came with the intent or was revised. Then clauses are compared with the tension's lines.
     """
     if quoted:
         return _quoted(intent, [word for word in quoted if word.source == "intent"])
@@ -53,7 +52,7 @@ def pieces(intent: str, tension: Tension, quoted: Sequence[LineWords] = ()) -> l
 
 
 def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the pieces of an intent that no part of the tension took up."""
+    """Return the pieces of an intent that belong to no part of the tension, without headings and very short pieces."""
     own = (
         "\n".join(line for line in text.splitlines() if not _is_heading(line)).strip(_BETWEEN)
         for text, letter in shown
@@ -63,18 +62,18 @@ def left_over(shown: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def under(lens: Lens, words: str, language: Language) -> str:
-    """`words` as a part of an intent, under the line that says what they are about: whoever formulates the intent keeps it there."""
+    """Return `words` under a heading that names the lens, so that formulation assigns them to this lens."""
     return f"{say(language, f'start.part_{lens}')}{'：' if language == 'zh' else ':'}\n\n{words}"
 
 
 def _is_heading(line: str) -> bool:
-    """Whether it is a line that `under` writes."""
+    """Return whether `under` wrote this line."""
     bare = line.strip().partition(": ")[0].strip(" :：").casefold()
     return any(bare == words.casefold() for lens in Lens for words in in_both("console", f"start.part_{lens}"))
 
 
 def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:
-    """Return the quoted pieces. If two quotes overlap, the one that begins first has the words of both."""
+    """Return the intent cut at the quotes. If two quotes overlap, their common words belong to the earlier quote."""
     found: list[tuple[str, str]] = []
     at = 0
     for word in sorted(words, key=lambda word: (word.start, -word.end)):
@@ -89,7 +88,7 @@ def _quoted(intent: str, words: Sequence[LineWords]) -> list[tuple[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    """Words of three letters or more by their first five letters, and pairs of Chinese characters."""
+    """Return the first five letters of each word of three or more letters, and each pair of Chinese characters."""
     found: set[str] = set()
     for run in _WORD.findall(text.lower()):
         if "\u4e00" <= run[0] <= "\u9fff":

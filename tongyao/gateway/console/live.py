@@ -1,6 +1,6 @@
-"""Notifies open pages that a process has changed, without content. What they then load is made by `views`, as always.
+"""Notifies open pages that a process has changed. A notification has no content; the page then loads its parts again.
 
-A tick is sent when there is a new event that this very party may see: what happens to others is not told by it either.
+A party is notified only of new events that it may see, so a notification reveals nothing about others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _counted_as(caller: Caller) -> str:
 
 
 class Live:
-    """One task for each process with viewers, however many: it reads the records when they notify it."""
+    """Runs one task for each process with viewers. The task reads the records when they notify it of a change."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -46,14 +46,14 @@ class Live:
         self._open: Counter[str] = Counter()
 
     def admit(self, caller: Caller) -> None:
-        """Raises `HttpProblem` (429) for who has as many streams open as one may."""
+        """Raises `HttpProblem` (429) if the caller has as many open streams as allowed."""
         most = self._context.options.most_streams
         if self._open[_counted_as(caller)] >= most:
             raise HttpProblem(429, "too_many_at_once", f"at most {most} at a time", headers={"Retry-After": "60"})
 
     @contextmanager
     def counted(self, caller: Caller) -> Iterator[None]:
-        """A stream of this caller's, for as long as the block lasts."""
+        """Count one open stream of this caller while the block runs."""
         self._open[_counted_as(caller)] += 1
         try:
             yield
@@ -61,10 +61,10 @@ class Live:
             self._open -= Counter([_counted_as(caller)])
 
     async def changes(self, caller: Caller, process_id: str, shown: str | None = None) -> AsyncIterator[None]:
-        """Yields whenever there is something new for this caller. Raises `Problem`s at the beginning alone.
+        """Yields when there is something new for this caller. Raises `Problem`s only at the beginning.
 
-        `shown`: the last event that the page of the caller takes into account: what came between the page and this call is new.
-        None: only what comes from now on is.
+        `shown`: the last event that the caller's page takes into account. Later events are new. If it is None, only
+        events after this call are new.
         """
         events, access = await party_events(self._context, caller, process_id)
         changed = asyncio.Event()
@@ -85,7 +85,7 @@ class Live:
         known = self._parties.get(process_id, {}).get(key)
         if known is not None:
             return known
-        while (await events.read())[0]:  # the viewers say how much of it is on their pages
+        while (await events.read())[0]:  # skip existing events: `shown` of each viewer is compared with the last
             pass
         party = self._parties.setdefault(process_id, {}).setdefault(key, _Party(events, caller))
         task = self._tasks.get(process_id)
@@ -94,7 +94,7 @@ class Live:
         return party
 
     async def _watch(self, process_id: str) -> None:
-        """Until nobody looks any more."""
+        """Notify the viewers of a process until there are none."""
         with self._context.repositories.changes.watch(process_id) as watch:
             while True:
                 await watch.wait()
@@ -105,17 +105,17 @@ class Live:
                     del self._parties[process_id], self._tasks[process_id]
                     return
                 new = [party for party in list(parties.values()) if await self._is_new(process_id, party)]
-                for party in new:  # all at once: what the first of them ask for then does not hold up the others
+                for party in new:  # notified together, so that requests of the first do not delay the others
                     for waiting in party.waiting:
                         waiting.set()
 
     async def _is_new(self, process_id: str, party: _Party) -> bool:
-        """Whether a party may see something that it did not before. Where its events cannot be read it is asked again later."""
+        """Return whether a party may see something new. If its events cannot be read now, they are read later."""
         try:
             new, rewound = await party.events.read()
         except (RecordsError, Problem):
-            return False  # the records are away: their time comes again
-        except Exception as error:  # the other viewers are told all the same
+            return False  # the records are unavailable; the next notification reads them again
+        except Exception as error:  # must not prevent the notification of other viewers
             log.error("a live page is not told of events", process=process_id, error=type(error).__name__)
             return False
         return bool(new) or rewound is not None

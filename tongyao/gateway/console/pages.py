@@ -1,4 +1,4 @@
-"""Makes pages: the templates, with the words of the visitor's language and the dates of their place."""
+"""Makes pages from templates, in the visitor's language and time zone."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 _MARKDOWN: Final = MarkdownIt("zero").enable(
     ["heading", "list", "emphasis", "blockquote", "paragraph", "newline", "hr"]
 )
-"""Headings, lists, emphasis, quotes: no HTML, no links and no pictures, whatever a person or a model wrote."""
+"""Markdown of people and models: headings, lists, emphasis and quotes, without HTML, links and pictures."""
 
 
 @cache
 def environment() -> Environment:
-    """Autoescaped; a name that is not given is an error."""
+    """Return the environment of the templates. It escapes values, and an undefined name is an error."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -52,12 +52,12 @@ def environment() -> Environment:
 
 
 def _to_reader(text: str, alias: str) -> str:
-    """Return the words in the language of the text, whatever that of the page."""
+    """Return a text addressed to its reader (`to_reader`), in the language of the text, not of the page."""
     return to_reader(text, alias, "zh" if language_of(text) == "zh" else "en")
 
 
 def markdown(text: str) -> Markup:
-    """Return Markdown of a person or a model as safe HTML; its headings begin below those of the page."""
+    """Return Markdown of a person or a model as safe HTML. Its headings become `h3`, below those of the page."""
     tokens = _MARKDOWN.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -66,14 +66,14 @@ def markdown(text: str) -> Markup:
 
 
 class SharedPage:
-    """A page for all readers who see the same, without what is each reader's own: this is filled in where its mark stands."""
+    """A page for all readers with the same view. `of` fills its blanks with the values of one reader."""
 
     def __init__(self, html: str, mark: str) -> None:
-        """`mark`: begins every blank; nobody could know it who wrote a text on the page."""
+        """`mark`: the random text before every blank. No author of a text on the page can know it."""
         self._first, *self._parts = html.split(mark)
 
     def of(self, visit: Visit, *, status: int = 200) -> HTMLResponse:
-        """The page of this visitor. Each form has a key of its own."""
+        """Return the page of this visitor. Each form gets its own idempotency key."""
         until = visit.token.expires_at if visit.token else None
         own: dict[str, Callable[[], str]] = {
             "form_token": cache(visit.form_token),
@@ -86,7 +86,7 @@ class SharedPage:
             filled += [own[name](), rest]
         response = HTMLResponse("".join(filled), status)
         if not visit.signed_in and visit.request.cookies.get(SESSION) != visit.secret:
-            keep(response, visit, SESSION, visit.secret)  # no session: only what signs the forms of this visit
+            keep(response, visit, SESSION, visit.secret)  # no session; the secret signs the forms of this visit
         return response
 
 
@@ -95,7 +95,7 @@ def _signed_in_until(visit: Visit, until: datetime) -> str:
 
 
 def shared_page(visit: Visit, template: str, /, **values: Any) -> SharedPage:
-    """The page for all whose `reader` is this visitor's."""
+    """Return the page for all visits with the same `Visit.reader`."""
     mark = secrets.token_hex(16)
     blanks = {
         "form_token": lambda: f"{mark}form_token;",
@@ -107,14 +107,15 @@ def shared_page(visit: Visit, template: str, /, **values: Any) -> SharedPage:
 
 
 def page(visit: Visit, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page of this visitor. With a `problem` its status is that of a form that was not taken."""
+    """Return a page of this visitor. With a `problem` in `values`, the status is 409 or 422."""
     if (problem := values.get("problem")) is not None:
         status = 409 if isinstance(problem, Refused) else 422
     return shared_page(visit, template, visit=visit, **values).of(visit, status=status)
 
 
 def words(language: Language) -> dict[str, Any]:
-    """Functions for texts in templates: `t('page.key')`, `known('page.key')`, what stands between two sentences, and the language for the document."""
+    """Return the values for texts in templates: `t('page.key')`, `known('page.key')`, the `gap` between two sentences,
+    and the `language` of the document."""
     return {"t": partial(say, language), "known": known, "gap": "" if language == "zh" else " ", "language": language}
 
 
@@ -135,7 +136,7 @@ def _of(visit: Visit) -> dict[str, Any]:
 
 
 def told(problem: Problem, language: Language) -> str:
-    """Return the message of a problem, in words of the console if it has some."""
+    """Return the message of a problem: the console's text for its code, otherwise the problem's own."""
     if known(f"problem.{problem.code}"):
         return say(language, f"problem.{problem.code}")
     chinese = problem.details.get("zh")
@@ -143,12 +144,12 @@ def told(problem: Problem, language: Language) -> str:
 
 
 def go_to(path: str) -> RedirectResponse:
-    """After a form: show this page. `path` is of the console and begins with a slash."""
+    """Redirect to a page after a form. `path` is below the console's base and begins with a slash."""
     return RedirectResponse(BASE + path, 303)
 
 
 def in_temporal(ui: str, process: str, run: str = "") -> str:
-    """The page of a workflow in Temporal's Web UI; empty where that is not known."""
+    """Return the address of a workflow in Temporal's Web UI; empty if the address of the UI is not set."""
     if not ui:
         return ""
     return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

@@ -1,4 +1,4 @@
-"""The people who were found, each once, with the reasons of every side by which they were found. Pure."""
+"""The candidates, each once, with the reasons of every perspective that found them. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tongyao.records.process.seats import CandidateRow
 
 PERSPECTIVES: Final = ("resonance", "complement", "interference")
 _MOST_REASONS: Final = 3
-"""Of one side."""
+"""Reasons that are shown for one perspective."""
 _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
-"""Characters of a part of the tension that a reason repeats."""
+"""Length of the beginning of a part that a reason repeats, in units (docs/protocol.md §9)."""
 _WEAK: Final = 2
 """A person who shares at most this many words with the tension is called a weak match."""
 _LEAST: Final = 2
-"""Number of people who are ticked even if nobody shares a word."""
+"""The smallest number of people who are ticked, even if fewer share a word with the tension."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FoundReason:
 
 @dataclass(frozen=True)
 class Person:
-    """`sides`: by perspective, in the order of `PERSPECTIVES`; empty for those that did not find them."""
+    """A candidate. `sides`: the reasons by perspective, in the order of `PERSPECTIVES`, each possibly empty."""
 
     number: int
     id: str
@@ -51,22 +51,22 @@ class Person:
 
     @property
     def open(self) -> bool:
-        """Whether any sentence of theirs may be read."""
+        """Whether any sentence of the person may be read."""
         return any(reason.read for reason in self._reasons())
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """All words that their sentences share with the tension, without ordinary ones."""
+        """All words that the person's sentences share with the tension, without ordinary words."""
         return tuple(dict.fromkeys(word for reason in self._reasons() for word in reason.shared))
 
     @property
     def touches(self) -> bool:
-        """Whether their sentences share any word with the tension, an ordinary one included."""
+        """Whether the person's sentences share any word with the tension, ordinary words included."""
         return any(reason.touches for reason in self._reasons())
 
     @property
     def weak(self) -> bool:
-        """Whether what may be read of them shares hardly a telling word with the tension."""
+        """Whether the readable sentences share at most `_WEAK` words with the tension, without ordinary words."""
         return self.open and len(self.shared) <= _WEAK
 
     def _reasons(self) -> Iterator[FoundReason]:
@@ -74,10 +74,11 @@ class Person:
 
 
 def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
-    """The ids of who is proposed. `people`: the nearest first; `by_words`: no model compared meanings.
+    """Return the ids of the people who are ticked at first. `people`: the nearest first.
 
-    Then who shares no word with the tension is left out, where others do: of those whose sentences may be read. Here ordinary
-    words count: without them fewer of the right people are ticked (docs/field.md).
+    `by_words`: the search compared words, not meanings. Then people come last, and only up to `_LEAST` people, if their
+    sentences may be read and share no word with the tension. Ordinary words count here, because without them fewer of
+    the right people are ticked (docs/field.md).
     """
     nearest = [person.id for person in people]
     if not by_words:
@@ -88,7 +89,7 @@ def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
 
 
 def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes: Mapping[Span, str]) -> list[Person]:
-    """Everybody once, in the order in which they are first named."""
+    """Return each person once, in the order of their first row."""
     rows = list(found)
     people = []
     for number, person in enumerate(dict.fromkeys(row.profile_id for row in rows), 1):
@@ -104,7 +105,7 @@ def people_found(found: Iterable[CandidateRow], parts: Mapping[str, str], quotes
 def _reasons(
     row: CandidateRow, parts: Mapping[str, str], quotes: Mapping[Span, str], shown: set[str]
 ) -> Iterable[FoundReason]:
-    """`shown`: sentences of this person that stand on the page already; those given here are added."""
+    """Yield the reasons of a row. `shown`: sentences of this person that the page already shows; new ones are added."""
     for reason in row.reasons[:_MOST_REASONS]:
         part = str(reason.get("part", ""))
         quote = quotes.get((row.profile_id, int(reason.get("start", 0)), int(reason.get("end", 0)), part), "")

@@ -39,7 +39,7 @@ _STEP_OF: Final = {
 
 @dataclass(frozen=True)
 class CitedSource:
-    """A source: an id with its words, as far as the reader may see it. `text` is empty for what is not open yet."""
+    """A source that a statement cites. `text` is empty if the reader may not see it yet."""
 
     id: str
     who: str
@@ -48,14 +48,15 @@ class CitedSource:
 
 
 def title_of(view: PartyView) -> str:
-    """What stayed open, for a child. Otherwise as `title_of_words`. Where nothing of it may be read, the id."""
+    """Return the title of a process (`title_of_words`), or its id if the reader may read nothing of it."""
     return title_of_words(view.title, view.intent, view.tension) or view.id
 
 
 def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
-    """A process's title of what may be read of it: the first words of the title, the intent or the transition; empty where there is none.
+    """Return the first words of the title, the intent or the transition of a process; empty if all are missing.
 
-    A tension that a person wrote or revised quotes no intent (`Tension.spans`): its transition is the later word.
+    A tension that a person wrote or revised quotes no intent (`Tension.spans`). Its transition is newer than the
+    intent, so it comes first.
     """
     transition = tension.transition if tension is not None and tension.transition != MISSING else ""
     written = transition if tension is not None and not tension.spans else ""
@@ -70,7 +71,7 @@ def title_of_words(title: str | None, intent: str | None, tension: Tension | Non
 
 
 def step_of(phase: Phase) -> int | None:
-    """The step of the strip that is going on; None when the process has ended."""
+    """Return the number of the current step in `STEPS`, or None if the process has ended."""
     return _STEP_OF.get(phase)
 
 
@@ -94,13 +95,13 @@ _UNANSWERED: Final = 3
 
 
 def unanswered(view: PartyView) -> list[str]:
-    """Return the notes `ignored` that are not about this reader, who might take them up."""
+    """Return the last notes `ignored` that are not about this reader. The reader may take them up."""
     notes = view.stands.notes if view.stands is not None else ()
     return [note.text for note in notes if note.kind is NoteKind.IGNORED and view.you not in note.about][-_UNANSWERED:]
 
 
 def sources_of(view: PartyView) -> dict[str, CitedSource]:
-    """Everything that may be cited and that this reader may read, by id."""
+    """Return everything citable that this reader may read, by id."""
     found: dict[str, CitedSource] = {}
     if view.tension is not None:
         for name, text in view.tension.targets().items():
@@ -115,16 +116,16 @@ def sources_of(view: PartyView) -> dict[str, CitedSource]:
 
 
 def cited(ids: tuple[str, ...], sources: Mapping[str, CitedSource]) -> list[CitedSource]:
-    """Return the sources of these ids; one that is not open yet is named without its text."""
+    """Return the sources of these ids. A source that the reader may not see yet has an empty text."""
     return [sources.get(id) or CitedSource(id, speaker_of(id), round_of(id), "") for id in ids]
 
 
 @dataclass(frozen=True)
 class ShownStatement:
-    """A relation or a note on a page. `about`: the aliases and lines that it is about. `footnote`: its number; 0: it cites nothing.
+    """A relation or a note on a page. `about`: its aliases and lines. `footnote`: its number, or 0 without sources.
 
-    `asks`, `outcome`: of a gap, whom it asks (empty: nobody here can close it) and what came of it. `before`: the rounds of those
-    whose text it takes over.
+    `asks`: for a gap, the person whom it asks; empty if nobody here can close it. `outcome`: for a gap, its outcome.
+    `before`: the rounds of the statements that it replaces.
     """
 
     kind: str
@@ -138,7 +139,7 @@ class ShownStatement:
 
 @dataclass(frozen=True)
 class Fallen:
-    """A relation or a note that no longer holds. `why`: the catalyst's reason; empty where what it rested on was taken back."""
+    """A relation or a note that no longer holds. `why`: the catalyst's reason; empty if it lapsed."""
 
     text: str
     why: str
@@ -149,7 +150,7 @@ GROUPS: Final = ("pairs", "lines", *(kind.value for kind in NoteKind))
 
 
 class _NumberedStatements:
-    """Relations and notes in groups, with the numbers of their footnotes."""
+    """Groups relations and notes, and numbers their footnotes."""
 
     def __init__(self, view: PartyView) -> None:
         self._sources = sources_of(view)
@@ -188,7 +189,7 @@ def _group_of(statement: Statement) -> str:
 
 @dataclass(frozen=True)
 class Observed:
-    """One round as the catalyst saw it: its words, what it stated, what it ended, and what lapsed."""
+    """One observation: the catalyst's words, its statements, the statements that it ended, and those that lapsed."""
 
     round: int
     verdict: str
@@ -206,7 +207,7 @@ class Observed:
 
 
 def observations(view: PartyView) -> list[Observed]:
-    """All observations, the last one last."""
+    """Return all observations, the oldest first."""
     seen = view.observations or ()
     texts = {id: text for observation in seen for id, text in observation.texts().items()}
     lapsed = view.stands.lapsed if view.stands is not None else {}
@@ -231,7 +232,7 @@ def observations(view: PartyView) -> list[Observed]:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """Return the statements that hold, besides the relations between participants, which are in the matrix."""
+    """The statements that hold, without the relations between participants, which are in the matrix."""
 
     round: int
     groups: dict[str, list[ShownStatement]]
@@ -239,7 +240,7 @@ class ShownTable:
 
 
 def table(view: PartyView) -> ShownTable | None:
-    """Return the matrix of relations; None before the first observation."""
+    """Return the statements that hold, without those of the matrix; None before the first observation."""
     if view.stands is None or not view.observations:
         return None
     footnotes = _NumberedStatements(view)
@@ -250,7 +251,7 @@ def table(view: PartyView) -> ShownTable | None:
 
 @dataclass(frozen=True)
 class Cell:
-    """One pair in the matrix, with the relations that hold between the two."""
+    """One pair of participants in the matrix, with the relations that hold between them."""
 
     a: str
     b: str
@@ -259,7 +260,7 @@ class Cell:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its relations, each once; `none` where there is no relation, `unseen` where nobody has looked."""
+        """The kinds of its relations, each once; `none` without a relation, `unseen` if the pair was not examined."""
         found = tuple(dict.fromkeys(relation.kind.value for relation in self.relations))
         return found or ("none" if self.examined else "unseen",)
 
@@ -269,14 +270,14 @@ class Cell:
 
 
 def matrix(view: PartyView) -> list[list[Cell]]:
-    """Rows of the lower triangle, after the last observation: row n holds the pairs of its alias with those before it."""
+    """Return the rows of the lower triangle after the last observation: one alias with each alias before it."""
     if view.stands is None:
         return []
     held: dict[tuple[str, str], list[Relation]] = {}
     for relation in view.stands.relations:
         if relation.of_participants:
             held.setdefault(relation.between, []).append(relation)
-    seats = {alias for alias in view.roster or () if alias != DEMANDER}  # pairs with the demander are not looked at
+    seats = {alias for alias in view.roster or () if alias != DEMANDER}  # pairs with the demander are not examined
     aliases = sorted(seats.union(*held, *view.stands.none))
     return [
         [Cell(a, b, tuple(held.get((a, b), ())), (a, b) in held or (a, b) in view.stands.none) for a in aliases[:row]]
@@ -285,7 +286,7 @@ def matrix(view: PartyView) -> list[list[Cell]]:
 
 
 def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
-    """Aliases, and for each closed round the (outcome, lines) of each; an outcome is empty for who was not there yet."""
+    """Return the aliases, and by closed round the (outcome, number of items) of each; without a turn ("", 0)."""
     turns = {(turn.round, turn.alias): (turn.outcome.value, turn.items) for turn in view.turns or ()}
     aliases = sorted({*(view.roster or ()), *(alias for _, alias in turns)})
     rounds = sorted({number for number, _ in turns})
@@ -300,23 +301,23 @@ class _ToldEvent(Protocol):
 
 
 def consents(events: Iterable[_ToldEvent]) -> tuple[int, int] | None:
-    """Return how many people were asked for consent last, and how many gave it; None where nobody was asked, or not all have answered."""
+    """Return the numbers of people whom the last closed request for consent asked, and who allowed; or None."""
     closed = [event.data for event in events if event.kind is EventKind.CONSENT_CLOSED]
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
 
 
 def last_said(view: PartyView, before: int = 0) -> Projection | None:
-    """Return the reader's last turn with items. `before`: in a round before this one; 0: in any."""
+    """Return the reader's last turn with items, in a round before `before` if that is not 0."""
     return next((turn for turn in reversed(view.own or ()) if turn.items and (not before or turn.round < before)), None)
 
 
 def own_in(view: PartyView, number: int) -> Projection | None:
-    """Return the reader's words of this round, as recorded."""
+    """Return the reader's recorded turn of this round."""
     return next((turn for turn in reversed(view.own or ()) if turn.round == number), None)
 
 
 def answers_in(view: PartyView) -> tuple[GivenAnswer, ...]:
-    """Return the answers to the plan, as far as the reader of the view may know them."""
+    """Return the answers to the plan that the reader of the view may know."""
     return given_answers(view.asked or (), view.answers or {}, view.answer_words or {}, view.identities or {})
 
 
@@ -337,7 +338,7 @@ def plan_values(view: PartyView, plan: Plan) -> dict[str, Any]:
 
 
 def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
-    """What `plan_parts.html` needs to print a delivery; no page where the reader has no plan beside it."""
+    """Return the data with which `parts/plan.html` prints a delivery. `laid_out` is None if the reader has no plan."""
     laid_out = delivery_page(delivery, view.plan) if view.plan is not None else None
     return {
         "laid_out": laid_out,
@@ -347,6 +348,6 @@ def delivery_values(view: PartyView, delivery: Delivery) -> dict[str, Any]:
 
 
 def inferred_in(view: PartyView) -> frozenset[str]:
-    """The ids of items that are inferences, as far as the reader sees items."""
+    """Return the ids of the inferred items among the items that the reader sees."""
     said = (*(view.projections or ()), *(view.own or ()))
     return frozenset(item.id for turn in said for item in turn.items if item.inferred)

@@ -1,4 +1,4 @@
-"""One process as one file that needs nothing else: for a phone, for paper, for an archive."""
+"""One process as a self-contained HTML file, for a phone, for printing, for an archive."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def report_html(
     max_rounds: int,
     findings: Sequence[AuditFinding] = (),
 ) -> str:
-    """Tension, what stands, rounds, plan with the sentence behind every claim, and the audit where it is given.
+    """Return the report: tension, valid statements, rounds, plan with the sources of every claim, and `findings`.
 
-    `view` decides what is in it; what it does not hold is left out.
+    The report leaves out everything that `view` does not contain.
     """
     aliases, rounds = reading.grid(view)
     sheet, policy = _style()
@@ -57,7 +57,7 @@ def report_html(
 
 @cache
 def _style() -> tuple[Markup, str]:
-    """The sheets of the console as one text, and the policy that lets this text in and nothing else."""
+    """Return the console's style sheets as one text, and the content security policy that allows only this text."""
     sheet = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SHEETS)
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     return Markup(sheet), f"default-src 'none'; style-src 'sha256-{digest}'"

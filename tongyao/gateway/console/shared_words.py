@@ -1,4 +1,4 @@
-"""The telling words that a passage and a query share, as a page names them. Pure."""
+"""Finds the words that a passage and a query share, without ordinary words, for display on a page. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ORDINARY_CHINESE: Final = re.compile(
 
 
 def telling_words_in_common(text: str, other: str) -> tuple[str, ...]:
-    """The words of `text` whose terms stand in `other` as well, each once and in their order; of Chinese the longest stretches.
+    """Return the words of `text` whose terms `other` contains, each once, in their order, without ordinary words.
 
-    Without ordinary words, which stand in texts about anything.
+    For Chinese, the longest common stretches of characters are returned.
     """
     shared = terms(other)
     lowered = _ORDINARY_CHINESE.sub("  ", ALIAS_OR_ID.sub(" ", text).casefold())

@@ -1,4 +1,4 @@
-"""The console's words, `tongyao/texts/console`, and the language in which somebody reads them."""
+"""The console's texts, from `tongyao/texts/console`, and the choice of a reader's language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["LANGUAGES", "Language", "known", "preferred", "say"]
 
 
 def say(language: Language, key: str, /, **values: Any) -> str:
-    """The words of `key` (`texts.worded`)."""
+    """Return the text of `key` (`texts.worded`)."""
     return worded(catalogue("console"), language, key, **values)
 
 
@@ -19,6 +19,6 @@ def known(key: str) -> bool:
 
 
 def preferred(chosen: str | None, accepted: str | None) -> Language:
-    """The language a person chose. Without a choice, the first of their browser's that there is, or English."""
+    """Return the chosen language, or without a choice the first known language of the browser, or English."""
     asked = [chosen or "", *(part.strip().lower()[:2] for part in (accepted or "").split(","))]
     return "zh" if next((language for language in asked if language in LANGUAGES), "en") == "zh" else "en"

@@ -1,4 +1,4 @@
-"""One visit of a browser: who it is, in which language; and the protection of forms against other sites."""
+"""One visit of a browser: caller, language, time zone; and the protection of forms against other sites (CSRF)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ LANGUAGE: Final = "tongyao_language"
 ZONE: Final = "tongyao_zone"
 _FORM_SECONDS: Final = 7 * 24 * 3600
 _MOST_LINES: Final = 200
-"""Of a field that becomes a list: a form may have half a million lines, and each would be made a value before the list is refused."""
+"""Limit of a field that becomes a list. Without it, half a million lines would become values before the refusal."""
 _DOLLARS: Final = re.compile(r"\$? ?([0-9]{1,7}(?:[.,][0-9]{1,2})?)")
 _FORM: Final = re.compile(r"(application/x-www-form-urlencoded(; ?charset=utf-8)?)?", re.IGNORECASE)
-"""The type of every form of ours. A multipart form could name a codec whose decoder takes quadratic time."""
+"""The type of every form of the console. A multipart form could name a codec whose decoder takes quadratic time."""
 
 
 @dataclass
 class Visit:
-    """`secret`: of the session, or of a visit without one; forms are signed with it."""
+    """One request of a browser. `secret`: of the session, or random without a session. It signs the visit's forms."""
 
     request: Request
     context: AppContext
@@ -54,7 +54,7 @@ class Visit:
 
     @property
     def reader(self) -> Hashable:
-        """Equal for visits that see the same: whoever calls, whichever session they have, and their language and place."""
+        """A key that is equal for visits with the same view: person, rights, language, zone, but not session."""
         caller = self.caller if self.caller.operator else replace(self.caller, id="", login="")
         return caller, self.language, self.place
 
@@ -68,16 +68,16 @@ class Visit:
         await self.limits.count_registration(self.caller, str(self.request.state.address))
 
     async def access(self, process_id: str, action: Action = Action.READ_PROCESS) -> ProcessAccess:
-        """Like `authorize_in_process`, for the visitor."""
+        """Call `authorize_in_process` for the visitor."""
         return await authorize_in_process(self.context.repositories, self.caller, process_id, action)
 
     def form_token(self) -> str:
-        """The token in every form, which another site can neither read nor make."""
+        """Return the token of a form. Another site can neither read it nor make it."""
         return _signer(self.secret).dumps("form")
 
 
 async def visit_of(request: Request) -> Visit:
-    """The visitor."""
+    """Return the visit, and count the request. Raises `HttpProblem` (429) above the limit."""
     context: AppContext = request.app.state.context
     limits: RateLimits = request.app.state.rate_limits
     caller, token = request.state.session
@@ -94,14 +94,14 @@ async def visit_of(request: Request) -> Visit:
 
 
 async def signed_in(visit: Annotated[Visit, Depends(visit_of)]) -> Visit:
-    """A visitor with a session. Raises `Unauthenticated`: the console then shows the way in."""
+    """Return the visit of a visitor with a session. Raises `Unauthenticated`; then the sign-in page is shown."""
     if not visit.signed_in:
         raise Unauthenticated("session_over", "sign in with your personal link or a token")
     return visit
 
 
 async def form_of(request: Request, visit: Annotated[Visit, Depends(visit_of)]) -> FormData:
-    """Return the form of a request, after it was checked to come from a page of ours. Raises `HttpProblem` (403, 415)."""
+    """Return the form of a request. Raises `HttpProblem` (403, 415) unless it comes from a page of the console."""
     if not _FORM.fullmatch(request.headers.get("content-type", "")):
         raise HttpProblem(415, "bad_request", "send a form as application/x-www-form-urlencoded, in UTF-8")
     form = await request.form()
@@ -129,12 +129,12 @@ def keep(response: Response, visit: Visit, name: str, value: str, *, seconds: in
 
 
 def text_in(form: FormData, name: str) -> str:
-    """A field of a form, with the line breaks of our own; empty where it is missing."""
+    """Return a field of a form, with `\\n` as line breaks; empty if the field is missing."""
     return _text(form, name).replace("\r\n", "\n")
 
 
 def dollars_in(form: FormData, name: str) -> str:
-    """An amount in US dollars, written with a point or a comma; empty where nothing is written. Raises `BadInput`."""
+    """Return an amount in US dollars with a decimal point; empty for an empty field. Raises `BadInput`."""
     written = text_in(form, name).strip()
     if not written:
         return ""
@@ -144,12 +144,12 @@ def dollars_in(form: FormData, name: str) -> str:
 
 
 def lines_in(form: FormData, name: str) -> list[str]:
-    """The lines of a field, without blank ones. Raises `BadInput` where there are too many."""
+    """Return the lines of a field that are not blank. Raises `BadInput` if there are too many."""
     return _few(text_in(form, name).split("\n", _MOST_LINES), name)
 
 
 def words_in(form: FormData, name: str) -> list[str]:
-    """Return the words of a field, parted by spaces and commas. Raises `BadInput` as `lines_in`."""
+    """Return the words of a field, separated by spaces and commas. Raises `BadInput` if there are too many."""
     return _few(text_in(form, name).replace(",", " ").split(None, _MOST_LINES), name)
 
 

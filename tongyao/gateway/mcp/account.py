@@ -1,4 +1,4 @@
-"""Tools for the caller's own account: consents, standing tensions, notification channels, and the agent they have elsewhere."""
+"""Tools for the caller's own account: consents, standing tensions, notification channels, the caller's own agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Annotated[
 
 
 def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
-    """These tools need no key: repeating a call leaves the same state."""
+    """Return the tools. They need no key, because a repeated call leaves the same state."""
 
     async def consents(ctx: Context, token: Token = "") -> Any:
         """Your consent to a proxy, scene by scene."""

@@ -32,7 +32,7 @@ you answered, and which questions still wait for people."""
 
 
 def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
-    """Repeating a call of a tool is safe: `next_call` gives the same call until it is answered, the same answer counts once."""
+    """Return the tools. A repeat is safe: `next_call` returns the same call until its answer, which counts once."""
 
     async def next_call(
         ctx: Context,
@@ -66,7 +66,7 @@ def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coro
 
 
 def call_prompt() -> Prompt:
-    """The prompt by which an assistant answers calls until none waits."""
+    """Return the prompt with which an assistant answers calls until none waits."""
 
     def answer_calls() -> str:
         return PROMPT

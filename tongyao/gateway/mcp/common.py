@@ -1,4 +1,4 @@
-"""Common parts of the tools of the MCP server: types of arguments, the caller, and answers."""
+"""Common parts of the MCP tools: types of arguments, authentication, and conversion of answers to JSON."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ProcessId = Annotated[str, Field(description="The id of the process.")]
 
 
 class Callers:
-    """Authenticates the callers of tools. `default_token`: for calls that bring no token (stdio)."""
+    """Authenticates the callers of tools. `default_token`: the token of calls that contain none (stdio)."""
 
     def __init__(self, context: AppContext, *, default_token: str = "", limits: RateLimits | None = None) -> None:
         self._library, self._default_token = context.repositories, default_token
         self._limits = limits or RateLimits(context.options)
 
     async def authenticate(self, token: str, ctx: Context) -> Caller:
-        """The caller by the call's token, else by its Authorization header, else by the default. Raises `Problem`."""
-        admitted = getattr(_state(ctx), "caller", None)  # over HTTP the request is counted already, by its header
+        """Return the caller of the call's token, else of its header, else of the default token. Raises `Problem`."""
+        admitted = getattr(_state(ctx), "caller", None)  # over HTTP, `Admission` has counted the request by its header
         if not token and isinstance(admitted, Caller) and not admitted.anonymous:
             return admitted
         secret = token or bearer_token((ctx.headers or {}).get("authorization")) or self._default_token
@@ -63,7 +63,7 @@ def all_as_json(models: Iterable[BaseModel]) -> list[dict[str, Any]]:
 
 
 def address_of(ctx: Context) -> str:
-    """The network address of the client, as it is counted."""
+    """Return the key of the client (`ClientAddresses.of`); `stdio` without HTTP."""
     return str(getattr(_state(ctx), "address", "stdio"))
 
 

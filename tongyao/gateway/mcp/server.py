@@ -1,4 +1,4 @@
-"""The MCP server (docs/mcp.md). No tool blocks, and repeating a call is safe."""
+"""The MCP server (docs/mcp.md). No tool blocks, and a call can safely be repeated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CONSENT_FIRST = (
 
 
 def make_server(context: AppContext, *, token: str = "", limits: RateLimits | None = None) -> ToolServer:
-    """The server. `token`: for calls that bring none themselves or in an Authorization header (stdio). `limits`: of the whole gateway."""
+    """Return the server. `token`: for calls without a token or header (stdio). `limits`: shared with the gateway."""
     server = ToolServer("tongyao", title="Tongyao", instructions=INSTRUCTIONS, log_level="WARNING")
     callers = Callers(context, default_token=token, limits=limits)
 
@@ -260,7 +260,7 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
 
 
 def _with_readable_errors(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Answers expected errors as text that says what to do."""
+    """Return the tool with expected errors turned into `ToolError`s that state the fault and the remedy."""
 
     @wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -284,9 +284,9 @@ def _text(problem: Problem) -> str:
 
 
 def with_answers(ask: inbox.Ask) -> dict[str, Any]:
-    """An ask as `pending` returns it. `asked`: what it asks. `answer_with`: calls that answer it, the usual one first.
+    """Return an ask as `pending` shows it. `asked`: its question. `answer_with`: calls that answer it, the usual first.
 
-    Each call holds `tool` and `arguments`, complete but for the texts in angle brackets. `key` may be any text that is new.
+    Each call has `tool` and `arguments`, in which only texts in angle brackets are missing. `key` may be any new text.
     """
     shown = ask.model_dump(mode="json", exclude_none=True, exclude={"messages", "en", "zh"})
     shown["asked"] = f"{ask.en[:1].upper()}{ask.en[1:]}. {helps(ask, 'en')}"
@@ -301,7 +301,7 @@ def with_answers(ask: inbox.Ask) -> dict[str, Any]:
 
 
 def _call(message: Body) -> tuple[str, dict[str, Any]]:
-    """The tool that sends a message, and its arguments."""
+    """Return the tool that sends a message, and its arguments."""
     fields = {name: field for name, field in message.items() if name != "kind"}
     match message["kind"]:
         case "submit_projection":

@@ -1,7 +1,7 @@
-"""Arguments that a tool does not take are refused by a sentence: which argument, what was wrong, what to do.
+"""Refuses wrong arguments of tools with a sentence that names the argument, the fault and the remedy.
 
-The SDK reads an argument that should be a list, a number or an object, and came as a string, as JSON. To whoever counted the parts of the
-request that was one text, so it is counted here.
+If an argument should be a list, a number or an object and is a string, the SDK parses the string as JSON. `BodyLimit`
+counts such a string as one text, so its parts are counted here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN: Final = 3
 
 
 class ToolServer(MCPServer):
-    """An MCP server that says in words what was wrong with the arguments of a call."""
+    """An MCP server that describes the faults in the arguments of a call in sentences."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         known = {tool.name: tool.input_schema for tool in await self.list_tools()}
@@ -48,7 +48,7 @@ def _unknown(argument: str, takes: Mapping[str, object]) -> str:
 
 
 def _has_too_many_parts(given: object, takes: Mapping[str, Any]) -> bool:
-    """Whether a text would be read as JSON of too many values. `takes`: the schema of the argument; one that is a text is not read."""
+    """Return whether the SDK would parse `given` as JSON with too many values. `takes`: the schema of the argument."""
     if not isinstance(given, str) or (takes.get("type") == "string" and not {"enum", "const"} & set(takes)):
         return False
     structure = Structure()
@@ -61,7 +61,7 @@ def _too_long(argument: str) -> str:
 
 
 def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence for each of the first arguments that were wrong. What was given is not repeated."""
+    """Return a sentence for each of the first wrong arguments. The sentences do not repeat the given values."""
     sentences = []
     for fault in error.errors(include_url=False)[:_SHOWN]:
         where = location(fault)

@@ -34,9 +34,9 @@ log = structlog.get_logger()
 
 ATTEMPTS: Final = 6
 SECONDS: Final = 150.0
-"""One conversation with an agent, the renewal of its token included. A lease is longer."""
+"""Limit of one conversation with an agent, with the renewal of its token. It is shorter than the lease of a turn."""
 NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
-"""Refusals that may pass while the turn still waits."""
+"""Refusals after which the answer is sent again later, because their reason may end while the turn waits."""
 NOTHING_NEW: Final = "NOTHING NEW"
 _pause = partial(retry_seconds, first=10, factor=3, most=3600)
 
@@ -72,7 +72,7 @@ class AgentCaller(Deliveries[SourceTurn]):
                 await sources.ended(turn, "refused", refused.code)
         except Problem as problem:
             await sources.ended(turn, "failed", problem.code)
-        except Exception as error:  # an implementation from outside may raise anything
+        except Exception as error:  # a source that was added to the installation may raise any exception
             log.error("a source failed", **where, error=type(error).__name__)
             await sources.postpone(turn, _pause(turn.attempts), "failed")
 
@@ -103,7 +103,7 @@ class AgentCaller(Deliveries[SourceTurn]):
 
 
 def _question(view: PartyView, *, round_number: int, language: str) -> list[ChatMessage]:
-    """The conversation of one turn; it contains everything the agent needs, and nothing of other participants."""
+    """Return the conversation of one turn. It contains nothing that other participants said."""
     shown: dict[str, Any] = {"tension": True, "stands": {"relations", "notes"}, "own": True}
     seen = json.loads(view.model_dump_json(include=shown, exclude_none=True))
     seen["words"] = view.observations[-1].words if view.observations else ""

@@ -1,4 +1,4 @@
-"""Runs deliveries to people's own servers side by side."""
+"""Runs deliveries to people's own servers concurrently."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tongyao.records.process.changes import SAFETY_SECONDS, Changes, Watch
 log = structlog.get_logger()
 
 LEAST_SECONDS: Final = 2.0
-"""Between two looks at what is due, where nothing was."""
+"""The shortest pause before the next query for due deliveries, if the last query found none."""
 AT_ONCE: Final = 50
 AT_ONCE_OF_ONE: Final = 2
-"""Deliveries of one person at a time: a slow server does not take the places of others."""
+"""Concurrent deliveries to one person. So a slow server does not take the places of others."""
 
 
 class _Due(Protocol):
@@ -31,10 +31,10 @@ T = TypeVar("T", bound=_Due)
 
 
 class Deliveries(ABC, Generic[T]):
-    """Deliveries of one kind, at most `AT_ONCE` at a time. Several may run in an installation: what is due is leased to one of them."""
+    """Deliveries of one kind, at most `AT_ONCE` at a time. Each is leased, so several gateways may run them."""
 
     what = "deliveries"
-    """Names them in the log."""
+    """The name of the deliveries in the log."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
@@ -42,14 +42,17 @@ class Deliveries(ABC, Generic[T]):
 
     @abstractmethod
     async def due(self, most: int, *, of_one: int, running: Counter[str]) -> Sequence[T]:
-        """Lease at most `most` of the due deliveries, of each person at most `of_one` with those that run (`running`, by person)."""
+        """Lease at most `most` due deliveries, and for each person at most `of_one`, including those in `running`."""
 
     @abstractmethod
     async def deliver(self, due: T) -> None:
-        """Deliver what is due. An exception is logged, and the delivery is tried again when its lease is over."""
+        """Make one delivery. An exception is logged, and the delivery is tried again when its lease is over."""
 
     async def run(self, stop: asyncio.Event, *, idle: float = SAFETY_SECONDS) -> None:
-        """Start what is due until `stop`: again when a process has new events, a delivery has ended, or after `idle` seconds."""
+        """Start due deliveries until `stop` is set.
+
+        Looks for due deliveries when a process has new events, when a delivery has ended, and after `idle` seconds.
+        """
         stopping = asyncio.create_task(stop.wait())
         with self._changes.watch_all() as watch:
             try:
@@ -59,18 +62,18 @@ class Deliveries(ABC, Generic[T]):
                         started = await self._start_due()
                     except RecordsError as error:
                         log.warning(f"{self.what} wait for the records", error=type(error).__name__)
-                    except Exception as error:  # the gateway ends with this loop
+                    except Exception as error:  # must not end this loop: the gateway would end, too
                         log.error(f"{self.what} wait", error=type(error).__name__)
                     if not started:
                         await self._pause(stopping, watch, idle)
             finally:
                 stopping.cancel()
-                for task in list(self._people):  # it is tried again when its lease is over
+                for task in list(self._people):  # a cancelled delivery is tried again when its lease is over
                     task.cancel()
                 await self._drain()
 
     async def once(self) -> int:
-        """Deliver all that is due; returns how many were tried."""
+        """Make all due deliveries. Returns the number of tries."""
         tried = 0
         while started := await self._start_due():
             tried += started
@@ -93,7 +96,7 @@ class Deliveries(ABC, Generic[T]):
             log.error(f"one of the {self.what} ended early", error=type(error).__name__)
 
     async def _pause(self, stopping: asyncio.Task[Any], watch: Watch, idle: float) -> None:
-        """Until something may be due, at least `LEAST_SECONDS` unless a delivery ends: events may come in great numbers."""
+        """Wait until a delivery may be due: at least `LEAST_SECONDS`, to limit queries, or until a delivery ends."""
         ends = {stopping, *self._people}
         done, _ = await asyncio.wait(ends, timeout=min(idle, LEAST_SECONDS), return_when=asyncio.FIRST_COMPLETED)
         if not done and idle > LEAST_SECONDS:
@@ -107,5 +110,5 @@ class Deliveries(ABC, Generic[T]):
 
 
 def retry_seconds(attempts: int, *, first: int, factor: int, most: int) -> float:
-    """Seconds after try number `attempts` until the next: `first`, then `factor` times as many each time, at most `most`."""
+    """Return the seconds between try number `attempts` and the next: exponential from `first`, at most `most`."""
     return float(min(first * factor ** (attempts - 1), most))

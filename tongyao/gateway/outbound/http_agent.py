@@ -1,7 +1,7 @@
-"""An agent behind plain HTTP: the profile is a GET, a conversation a POST, the bearer token that of OAuth 2.
+"""An agent behind plain HTTP: a GET for the profile, a POST for a conversation, an OAuth 2 bearer token.
 
-`GET profile_url` answers text, or JSON `{"text": …}`. `POST chat_url` takes `{"messages": [{role, content}]}` and answers
-`{"content": …}`, or as the chat completions that many servers offer (`choices[0].message.content`).
+`GET profile_url` answers text, or JSON `{"text": …}`. `POST chat_url` takes `{"messages": [{role, content}]}` and
+answers `{"content": …}`, or the format of chat completions (`choices[0].message.content`).
 An expired token is renewed with the refresh token (RFC 6749, 6).
 """
 
@@ -24,16 +24,16 @@ from tongyao.protocol.model.value import Value
 
 CHAT_SECONDS: Final = 110.0
 CHAT_BYTES: Final = 4_000_000
-"""Bytes of an answer in a conversation, which is much longer than what may be said in a turn: fifty agents may answer at the same time."""
+"""Limit of an answer in a conversation. It is much longer than the words of a turn. Fifty agents may answer at once."""
 PROFILE_SECONDS: Final = 30.0
 EARLY_SECONDS: Final = 30.0
-"""A token that ends so soon is renewed before it is used."""
+"""A token that expires within this time is renewed before it is used."""
 
 Url = Annotated[str, Field(max_length=2_000, pattern=r"^https?://[^\s/?#@]+([/?][^\s#]*)?$")]
 
 
 class HttpConfig(Value):
-    """The address and options of an agent. `token_url` only where tokens expire; `model` where the server wants one named."""
+    """Address and options of an agent. `token_url`: for tokens that expire. `model`: for servers that need a name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -55,7 +55,7 @@ class Credentials(Value):
 
 
 class HttpProfileSource:
-    """One person's agent. Raises `ValueError` for a config that is none."""
+    """One person's agent. Raises `ValueError` for an invalid config or invalid credentials."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class HttpProfileSource:
 
 
 class _Bearer(httpx.Auth):
-    """Sends the token; renews it when it is about to end, or when the server says that it has."""
+    """Sends the token. Renews it shortly before it expires, and when the server answers 401."""
 
     requires_response_body = False
 
@@ -119,7 +119,7 @@ class _Bearer(httpx.Auth):
             if over:
                 async with self._renew() as stored:
                     self._credentials = Credentials.model_validate(stored)
-                    if self._credentials.access_token == used:  # nobody renewed the token that was refused or ends
+                    if self._credentials.access_token == used:  # no other task has renewed it meanwhile
                         await self._renewed((yield self._renewal()))
                         stored.update((name, str(value)) for name, value in self._credentials.model_dump().items())
             used = self._credentials.access_token
@@ -178,7 +178,7 @@ def _check(status: int) -> None:
 
 
 def _parsed(body: bytes) -> Any:
-    """An answer of JSON. Raises `ValueError`; `SourceError` for one of many small values, which would take seconds of the event loop."""
+    """Return the value of a JSON answer. Raises `ValueError`, and `SourceError` if it has too many small values."""
     structure = Structure()
     structure.read(body)
     if structure.parts > MOST_PARTS:

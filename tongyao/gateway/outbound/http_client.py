@@ -1,6 +1,6 @@
-"""HTTP requests to addresses that people entered: resolve the name, check every address, connect to one that was checked.
+"""HTTP requests to addresses that people entered: resolve the name, check every address, connect to a checked address.
 
-The addresses that are checked are those that are connected to, so a name that resolves differently a moment later changes nothing.
+The connection goes to a checked address, and the name is not resolved again. So DNS rebinding has no effect.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, Final
 import httpx
 
 MOST_BYTES: Final = 8_000_000
-"""Bytes of a body, unless its reader sets another limit."""
+"""Default limit of a body."""
 MOST_PARTS: Final = 20_000
-"""Pieces of a body, as it arrives: a server may send each byte by itself, which takes the event loop as long as a thousand bytes."""
+"""Limit of the parts in which a body arrives. A part of one byte takes the event loop as long as a thousand bytes."""
 _PARTS_AT_ONCE: Final = 50
-"""After so many parts other tasks run: data in the socket's buffer is read without a wait."""
+"""Other tasks run after this number of parts. Reading buffered data does not wait, so it would not let them run."""
 _ADDRESSES_TRIED: Final = 4
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Ciphers of TLS 1.2. In a DHE exchange the server chooses numbers that cost this side two thirds of a second."""
+"""Ciphers of TLS 1.2, without DHE. There a server can choose parameters that take the client two thirds of a second."""
 
 _LOOKUPS: Final = ThreadPoolExecutor(100, thread_name_prefix="host-names")
-"""A name server that does not answer holds a thread for ten seconds and more, so look-ups have threads of their own."""
+"""The threads of name look-ups. A name server that does not answer blocks a thread for ten seconds or more."""
 
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _NOT_PUBLIC: Final = [
@@ -37,11 +37,11 @@ _NOT_PUBLIC: Final = [
         "::/96 2002::/16 2001::/32 64:ff9b:1::/48"  # carry IPv4: compatible, 6to4, Teredo, local NAT64
     ).split()
 ]
-"""Networks that `ipaddress` of some Python versions takes for global."""
+"""Further networks to refuse, because `ipaddress` of some Python versions treats them as global."""
 
 
 class AddressForbidden(httpx.RequestError):
-    """The address is not one of the public internet, or not encrypted."""
+    """The address is not on the public internet, or does not begin with `https`."""
 
 
 class AnswerRefused(httpx.RequestError):
@@ -49,11 +49,11 @@ class AnswerRefused(httpx.RequestError):
 
 
 def client(*, private_allowed: bool, seconds: float, most_bytes: int = MOST_BYTES) -> httpx.AsyncClient:
-    """A client that follows no redirects, reads no proxy settings, and goes to public addresses over TLS only.
+    """Return a client without redirects and proxy settings that connects only to public addresses over TLS.
 
-    Its requests raise `AddressForbidden` for others, unless `private_allowed`. Reading a body raises `AnswerRefused` if it is longer than
-    `most_bytes`, has more than `MOST_PARTS`, or is compressed. `seconds`: for every wait, of connecting and of each read; the whole request
-    is bounded by the caller.
+    Its requests raise `AddressForbidden` for other addresses, unless `private_allowed`. Reading a body raises
+    `AnswerRefused` if the body is longer than `most_bytes`, has more than `MOST_PARTS` parts, or is compressed.
+    `seconds` limits each connection and each read. The caller limits the whole request.
     """
     return _Client(
         transport=_CheckedTransport(private_allowed=private_allowed, most_bytes=most_bytes),
@@ -66,7 +66,7 @@ def client(*, private_allowed: bool, seconds: float, most_bytes: int = MOST_BYTE
 
 class _Client(httpx.AsyncClient):
     def build_request(self, *args: Any, **kwargs: Any) -> httpx.Request:
-        """As httpx does; a host name that cannot exist raises `AddressForbidden` instead of the codec's error."""
+        """Build the request as httpx does, but raise `AddressForbidden` for a host name that cannot exist."""
         try:
             return super().build_request(*args, **kwargs)
         except UnicodeError:
@@ -74,7 +74,7 @@ class _Client(httpx.AsyncClient):
 
 
 class _CheckedTransport(httpx.AsyncHTTPTransport):
-    """Connects to checked addresses. The certificate is checked against the host name (httpx's extension `sni_hostname`)."""
+    """Connects to checked addresses. Checks the certificate against the host name (extension `sni_hostname`)."""
 
     def __init__(self, *, private_allowed: bool, most_bytes: int) -> None:
         super().__init__(verify=tls_context(), trust_env=False)
@@ -109,7 +109,7 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
 
 
 class _BoundedBody(httpx.AsyncByteStream):
-    """A body before it is unpacked. A compressed one is not read at all: two kilobytes may unpack to gigabytes."""
+    """A body with limits. A compressed body is not read, because two kilobytes may decompress to gigabytes."""
 
     def __init__(self, body: httpx.AsyncByteStream, encoding: str, most_bytes: int) -> None:
         self._body, self._encoding, self._most_bytes = body, encoding, most_bytes
@@ -134,7 +134,7 @@ class _BoundedBody(httpx.AsyncByteStream):
 
 @functools.cache
 def tls_context() -> ssl.SSLContext:
-    """The public authorities, read once. No server can ask for a second handshake on a connection."""
+    """Return the TLS settings with the public certificate authorities. Renegotiation is off. The result is cached."""
     context = httpx.create_ssl_context(trust_env=False)
     context.set_ciphers(_CIPHERS)
     context.options |= ssl.OP_NO_RENEGOTIATION
@@ -153,7 +153,10 @@ async def _addresses(host: str, request: httpx.Request) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet. An IPv6 address that carries an IPv4 address is judged by it, or refused."""
+    """Return whether an address is on the public internet.
+
+    For an IPv6 address that contains an IPv4 address, the IPv4 address decides, or the address is refused.
+    """
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is not None or parsed in _NAT64:

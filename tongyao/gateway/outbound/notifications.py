@@ -1,7 +1,7 @@
 """Sends notifications from the records, so that no process waits for a mail server (docs/api.md, "Notifications").
 
-Each notification is sent once per person and channel. One that was not accepted is retried. A gateway that dies between
-sending and recording it sends again, under the same id.
+Each notification is sent once per person and channel. A refused notification is retried. If a gateway dies after
+sending a notification and before recording that, the notification is sent again, with the same id.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tongyao.records.repositories import Repositories
 log = structlog.get_logger()
 
 SECONDS: Final = 20.0
-"""One delivery from its first to its last byte, however slowly the other side answers."""
+"""Limit of one delivery, from its first to its last byte."""
 ASKS: Final = frozenset(Ask)
 
 
 class NotificationSender(Deliveries[Notification]):
-    """`notifiers`: by kind of channel. `public_url`: where people find this installation."""
+    """Sends notifications. `notifiers`: by kind of channel. `public_url`: the installation's address for people."""
 
     what = "notifications"
 
@@ -46,7 +46,7 @@ class NotificationSender(Deliveries[Notification]):
         self._library, self._notifiers, self._public_url = repositories, notifiers, public_url
 
     async def due(self, most: int, *, of_one: int, running: Counter[str]) -> Sequence[Notification]:
-        """Creates notifications for what is new first."""
+        """Create notifications for new events, then lease due notifications."""
         await create_notices(self._library)
         return await self._library.notifications.due(most, of_one=of_one, running=running) if most else ()
 
@@ -67,12 +67,12 @@ class NotificationSender(Deliveries[Notification]):
         except NotSent as failed:
             over = over or failed.permanent
             log.warning("notification not sent", **which, why=str(failed), over=over)
-        except Exception as error:  # an implementation from outside may raise anything
+        except Exception as error:  # a notifier that was added to the installation may raise any exception
             log.error("notifier failed", **which, error=type(error).__name__, over=over)
         else:
             await records.ended(notification.id, "sent")
             return
-        for link in links:  # the next try has one of its own
+        for link in links:  # the next try makes a new link
             await self._library.tokens.revoke(link)
         if over:
             await records.ended(notification.id, "failed")
@@ -82,7 +82,10 @@ class NotificationSender(Deliveries[Notification]):
             )
 
     async def _outgoing(self, notification: Notification, links: list[str]) -> Outgoing | None:
-        """Return the text to send; None if it was answered meanwhile, is too old, or has no channel. `links`: the ids of personal links in it are added."""
+        """Return the text to send, or None if its ask is closed, it is too old, or it has no channel.
+
+        The ids of the personal links in the text are added to `links`.
+        """
         channel = await self._channel(notification)
         what = str(notification.about["what"])
         due: datetime | None = None
@@ -120,9 +123,9 @@ class NotificationSender(Deliveries[Notification]):
         )
 
     async def _where(self, notification: Notification, channel: Channel, links: list[str]) -> str:
-        """Return the address in a notification: in a mail a personal link to the console, which works once; elsewhere the installation's address.
+        """Return the address in a notification: in a mail a personal link to the console, otherwise `public_url`.
 
-        A mail has none where the token is over that set its address.
+        A personal link works once. A mail has none if the token that set the mail address is no longer valid.
         """
         if not self._public_url or notification.channel != "mail":
             return self._public_url

@@ -1,4 +1,4 @@
-"""Notifiers by signed webhook (app/notifications/webhook_signing.py says how a receiver verifies it) and by mail."""
+"""Notifiers by signed webhook (app/notifications/webhook_signing.py describes the verification) and by mail."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tongyao.gateway.outbound.http_client import AddressForbidden
 WEBHOOK_SECONDS: Final = 10.0
 MAIL_SECONDS: Final = 20.0
 AGAIN: Final = frozenset({408, 409, 425, 429})
-"""Answers of the 4xx kind after which another try is worth it."""
+"""Answers of 4xx after which the webhook is tried again."""
 
 
 class WebhookNotifier:
-    """`private_allowed`: addresses inside the local network, and without TLS, are used too."""
+    """Sends signed webhooks. `private_allowed`: also to addresses in the local network and without TLS."""
 
     def __init__(self, *, private_allowed: bool = False) -> None:
         self._private_allowed = private_allowed
@@ -44,7 +44,7 @@ class WebhookNotifier:
 
 
 class MailNotifier:
-    """Sends plain text. The Message-ID is the notification's, so that a mail sent twice is one to most programs."""
+    """Sends plain text. The Message-ID is the notification's id, so most programs show a mail sent twice only once."""
 
     def __init__(
         self,
@@ -83,5 +83,5 @@ class MailNotifier:
             raise NotSent(f"recipient refused ({codes[0]})", permanent=min(codes) >= 500) from None
         except (aiosmtplib.SMTPSenderRefused, aiosmtplib.SMTPDataError) as refused:
             raise NotSent(f"mail refused ({refused.code})", permanent=refused.code >= 500) from None
-        except (aiosmtplib.SMTPException, OSError) as error:  # unreachable, no login, no TLS: operators have to act
+        except (aiosmtplib.SMTPException, OSError) as error:  # unreachable, login refused, no TLS: an operator must act
             raise NotSent(f"mail server: {type(error).__name__}") from None

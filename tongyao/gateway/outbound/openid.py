@@ -1,6 +1,6 @@
 """The OpenID provider of the settings: authorization code flow with PKCE, and validation of the ID token.
 
-Addresses come from the provider's discovery document. They are used where they are the issuer's, or of a host that the settings name.
+Addresses come from the provider's discovery document. Their host must be the issuer's, or a host in the settings.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ SECONDS: Final = 10.0
 """Seconds that a step of a sign-in waits for the provider."""
 _MOST_BYTES: Final = 1_000_000
 _LEEWAY: Final = 60
-"""Seconds between the provider's clock and ours."""
+"""Tolerated difference between the provider's clock and ours, in seconds."""
 _KEPT_SECONDS: Final = 300.0
 _ALGORITHMS: Final = [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
-"""Signatures with a public key. Without `none`, and without HMAC, whose key a public key could be taken for."""
+"""Signatures with a public key. `none` and HMAC are excluded: with HMAC, a public key could be used as the secret."""
 _SHOWN: Final = ("preferred_username", "email", "name", "sub")
 
 
 class _Discovery(BaseModel):
-    """What is used of the document at `/.well-known/openid-configuration`."""
+    """The used fields of the document at `/.well-known/openid-configuration`."""
 
     issuer: str
     authorization_endpoint: str
@@ -57,7 +57,7 @@ class _Discovery(BaseModel):
 
 @dataclass
 class OpenIDConnect:
-    """Implements `app.context.OpenIDProvider`; the fields are those of the settings `TONGYAO_OPENID_…`."""
+    """Implements `app.context.OpenIDProvider`. The fields are the settings `TONGYAO_OPENID_…`."""
 
     issuer: str
     client_id: str
@@ -107,7 +107,7 @@ class OpenIDConnect:
         return OpenIDAccount(subject=claims["sub"], shown=shown[:200], operator=operator)
 
     async def discover(self) -> _Discovery:
-        """The provider's document, kept for five minutes. Raises `Unavailable`."""
+        """Return the provider's document, cached for five minutes. Raises `Unavailable`."""
         return await self._documents.get("", self._discovered)
 
     async def _discovered(self) -> _Discovery:
@@ -140,7 +140,7 @@ class OpenIDConnect:
         return await self._json("POST", address, headers=headers, content=body)
 
     async def _json(self, method: str, address: str, **more: Any) -> dict[str, Any]:
-        """Raises `Unavailable`, and `ValueError` for an answer that is an error or no JSON object."""
+        """Return the JSON object of an answer. Raises `Unavailable`; `ValueError` for an error or other JSON."""
         try:
             async with (
                 asyncio.timeout(SECONDS),
@@ -160,7 +160,7 @@ class OpenIDConnect:
         return answer
 
     def _validated(self, token: dict[str, Any], keys: dict[str, Any], nonce: str) -> dict[str, Any]:
-        """The claims of an ID token. Raises `JoseError`, `ValueError`, `TypeError` or `KeyError` for one that is not good."""
+        """Return an ID token's claims. Raises `JoseError`, `ValueError`, `TypeError` or `KeyError` if it is invalid."""
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
         signed = jwt.decode(str(token["id_token"]), KeySet.import_key_set(keys), registry=registry)  # type: ignore[arg-type]
         claims = CodeIDToken(

@@ -1,3 +1,3 @@
-"""PostgreSQL, Temporal, worker and gateway on one machine (`tongyao up`). Public: `service`, `postgres`, `temporal_binary`,
-`addresses`, `processes`.
+"""PostgreSQL, Temporal and worker on one machine (`tongyao up`). Public: `service`, `postgres`, `temporal_binary`,
+`addresses`, `processes`, `worker_process`.
 """

@@ -1,4 +1,4 @@
-"""Addresses of the servers of a home, and the file by which other commands find them."""
+"""Addresses of the servers of a home, and the file in which other commands find them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tongyao.runtime.local.processes import accepts_connections
 
 FILE = "service.json"
 GATEWAY_FILE = "gateway.url"
-"""File of a home with the address of its running gateway."""
+"""The file of a home with the address of its running gateway."""
 
 
 class ServiceAddresses(BaseModel):
-    """The addresses of the servers of a home; what ``<home>/service.json`` holds while they run."""
+    """The addresses of the servers of a home. ``<home>/service.json`` contains them while the servers run."""
 
     model_config = ConfigDict(frozen=True)
 
     database_url: str
     temporal_address: str
     temporal_namespace: str
-    temporal_ui: str | None = None  # unknown for a server of the user's own
+    temporal_ui: str | None = None  # unknown for a server in the settings
     owner_pid: int
-    owner_started: float  # seconds since the epoch, as the kernel has it: a pid alone may have been taken again
+    owner_started: float  # start of the owner process, seconds since the epoch; needed because pids are reused
     postgres_pid: int | None = None
     temporal_pid: int | None = None
     started_at: datetime
 
     def environment(self) -> dict[str, str]:
-        """Return the environment by which a child process (a worker, the gateway) finds the same servers.
+        """Return the environment with which a child process finds the same servers.
 
-        Settings of the Temporal server that `up` starts are unset in it: they contradict the address of a running one.
+        It unsets the settings of a Temporal server to start, because they contradict the address of a running server.
         """
         return {
             **dict.fromkeys(("TONGYAO_TEMPORAL_PORT", "TONGYAO_TEMPORAL_UI_PORT", "TONGYAO_TEMPORAL_BINARY"), ""),
@@ -45,7 +45,7 @@ class ServiceAddresses(BaseModel):
 
 
 def find_running(home: Path) -> ServiceAddresses | None:
-    """The service that runs in ``home`` now, or None: its owner must live, its Temporal server answer."""
+    """Return the running service of ``home``, or None. Its owner must live, and its Temporal server must answer."""
     try:
         service = ServiceAddresses.model_validate_json((home / FILE).read_text(encoding="utf-8"))
         owner = psutil.Process(service.owner_pid)

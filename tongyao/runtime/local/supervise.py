@@ -1,14 +1,12 @@
-"""Runs one server for as long as its owner lives, and not a moment longer.
+"""A script that runs one server as long as its owner lives.
 
-A script, not a module to import: the owner starts it as ``python -I supervise.py STOP_SIGNAL LOCK_FD
-UID:GID -- COMMAND…`` and holds the write end of its standard input. Whatever ends the owner, SIGKILL
-included, closes that pipe; the supervisor then stops the server in its orderly way. Should the supervisor
-itself be killed, Linux sends the server the same stop signal (``PR_SET_PDEATHSIG``). A server that was ready
-once is started again whenever it ends by itself, after a pause that grows with each quick end. The pid of the server is
-kept in the lock file, whose lock the supervisor holds: a lock that can be taken means that no supervisor is
-left.
+The owner starts it as ``python -I supervise.py STOP_SIGNAL LOCK_FD UID:GID -- COMMAND…`` and holds the write end of its
+standard input. When the owner ends, also by SIGKILL, the pipe closes, and the supervisor stops the server with the stop
+signal. If the supervisor is killed, Linux sends the server the same signal (``PR_SET_PDEATHSIG``). A server that was
+ready once is restarted when it ends by itself, after a pause that grows with each quick end. The lock file contains the
+pid of the server. The supervisor holds its lock, so a free lock means that there is no supervisor.
 
-Only the standard library, so that it starts in milliseconds and carries nothing of the product in memory.
+It uses only the standard library, so that it starts in milliseconds and uses little memory.
 """
 
 import contextlib
@@ -22,19 +20,22 @@ import time
 from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1
-GRACE_SECONDS = 20.0  # between the orderly stop and SIGKILL
+GRACE_SECONDS = 20.0  # between the stop signal and SIGKILL
 POLL_SECONDS = 0.25
-PAUSE_SECONDS = 0.5  # before a restart: what the dead one left (PostgreSQL's backends) needs a moment to go
-LONGEST_PAUSE_SECONDS = 30.0  # as of a full disk: it may be mended at any time
-PID_CHARS = 10  # of a pid in the lock file; no system has longer ones
-STEADY_SECONDS = 60.0  # a server that ran so long has not ended quickly
+PAUSE_SECONDS = 0.5  # before a restart, so that children of the ended server (PostgreSQL's backends) can end
+LONGEST_PAUSE_SECONDS = 30.0  # limited, because the cause (such as a full disk) may be repaired at any time
+PID_CHARS = 10  # length of a pid in the lock file; no system has longer pids
+STEADY_SECONDS = 60.0  # an end after a longer run is not a quick end
 
 
 def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
-    """Code that the child runs before exec; after the change of user, which would clear it. Linux only."""
+    """Returns a function for `preexec_fn` with which the child gets `stop_signal` when its parent dies. Only on Linux.
+
+    `subprocess` calls it after the change of the user, which would clear this setting.
+    """
     if not sys.platform.startswith("linux"):
         return None
-    libc = ctypes.CDLL(None, use_errno=True)  # loaded here: nothing may be loaded between fork and exec
+    libc = ctypes.CDLL(None, use_errno=True)  # loaded before the fork: no library may be loaded between fork and exec
 
     def in_child() -> None:
         libc.prctl(PR_SET_PDEATHSIG, stop_signal)
@@ -43,7 +44,7 @@ def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
 
 
 class Owner:
-    """What the owner says on our standard input: any byte, "it is ready"; the end of the pipe, "stop"."""
+    """The owner's messages on our standard input: any byte means that the server is ready, the end of the pipe stop."""
 
     def __init__(self) -> None:
         self.pid = os.getppid()
@@ -51,7 +52,7 @@ class Owner:
         self.wants_it_stopped = False
 
     def listen(self, wait: float) -> None:
-        """Waits up to ``wait`` seconds for a word. A new parent tells of a death that the pipe hides."""
+        """Waits up to ``wait`` seconds for a message. A new parent pid also means that the owner has died."""
         readable, _, _ = select.select([sys.stdin.fileno()], [], [], wait)
         if readable and os.read(sys.stdin.fileno(), 64):
             self.has_seen_it_ready = True
@@ -60,7 +61,7 @@ class Owner:
 
 
 def stop(server: subprocess.Popen[bytes], stop_signal: int) -> None:
-    """The orderly stop, then SIGKILL."""
+    """Sends the stop signal, and SIGKILL after `GRACE_SECONDS`."""
     server.send_signal(stop_signal)
     try:
         server.wait(GRACE_SECONDS)
@@ -70,14 +71,14 @@ def stop(server: subprocess.Popen[bytes], stop_signal: int) -> None:
 
 
 def write_pid(lock_fd: int, pid: int) -> bool:
-    """Whether it could be written. All pids have one length in the file, so that a full disk does not stop a later one."""
+    """Writes the pid and returns whether that succeeded. The text has a fixed length, so it needs no new disk space."""
     with contextlib.suppress(OSError):
         return os.pwrite(lock_fd, f"{pid:<{PID_CHARS}}\n".encode(), 0) > PID_CHARS
     return False
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the server's exit code, or 0 when it was stopped because the owner is gone or asked for it."""
+    """Returns the server's exit code, or 0 if it was stopped because the owner has died or asked for it."""
     stop_name, lock_fd, user, _, *command = arguments
     stop_signal = signal.Signals[stop_name]
     uid, gid = (int(part) for part in user.split(":"))
@@ -107,9 +108,9 @@ def main(arguments: list[str]) -> int:
             if owner.wants_it_stopped:
                 stop(server, stop_signal)
                 return 0
-        with contextlib.suppress(OSError):  # the disk of the log may be full, which may be why the server ended
+        with contextlib.suppress(OSError):  # a full disk may have ended the server, and makes this fail, too
             os.write(sys.stderr.fileno(), f"supervisor: {command[0]} ended with {server.returncode}\n".encode())
-        if not owner.has_seen_it_ready:  # it cannot start at all: it would only die again
+        if not owner.has_seen_it_ready:  # a server that was never ready is not restarted
             return server.returncode if server.returncode > 0 else 1
         quick_ends = 1 if time.monotonic() - began > STEADY_SECONDS else quick_ends + 1
 

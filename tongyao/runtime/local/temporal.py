@@ -1,4 +1,4 @@
-"""The Temporal dev server of one home directory: a file database, so that processes survive a restart."""
+"""The Temporal dev server of one home, with a database file, so that processes survive a restart."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from tongyao.runtime.local.temporal_binary import ensure_binary
 from tongyao.runtime.temporal.namespaces import retention
 from tongyao.runtime.temporal.search_attributes import register_search_attributes
 
-FAIRNESS = "matching.enableFairness=true"  # priorities and fairness keys count where tasks wait
-EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a step goes to the worker that asked for it, at once
+FAIRNESS = "matching.enableFairness=true"  # task queues use priorities and fairness keys
+EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a worker may at once run activities that it schedules
 UI_PORTS_TRIED = 20
-PORT_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the server binds it
+PORT_ATTEMPTS = 3  # another program may take a free port before the server binds it
 
 
 class LocalTemporal:
     """The dev server of one home: database ``<home>/temporal.db``, log in ``<home>/logs/temporal.log``.
 
-    `binary`: the `temporal` program; by default what `temporal_binary` finds. `port`: of the gRPC front end; None: any free one.
-    `ui_port`: of the Web UI, which is then at 127.0.0.1; None: one of a loopback address that nobody can guess, because the UI
-    answers whatever host name it is called by, and has no login. Both are chosen once for a home and kept in `<home>/run/temporal-ui`;
-    where the port is taken, the next free one is used. `namespace`: made at the start when it is not there. `persistent`: False for
-    tests: everything is in memory.
+    `binary`: the `temporal` program; by default the one that `temporal_binary` finds. `port`: of the gRPC front end;
+    None means any free port. `ui_port`: of the Web UI at 127.0.0.1. If it is None, the UI gets a random loopback
+    address, because it has no login and accepts every host name. This address and its port are stored in
+    `<home>/run/temporal-ui` and reused; if the port is taken, the next free port is used. `namespace`: created at the
+    start if it is missing. `persistent`: False in tests, to keep everything in memory.
     """
 
     def __init__(
@@ -73,14 +73,15 @@ class LocalTemporal:
 
     @property
     def pid(self) -> int | None:
-        """The server's pid now, or None."""
+        """The server's current pid, or None."""
         return None if self._server is None else self._server.pid
 
     async def start(self, timeout: float = 600.0) -> str:
-        """Brings the server up, with the search attributes registered, and returns its address.
+        """Starts the server, registers the search attributes, and returns its address.
 
-        May take minutes the first time on a machine, when the server has to be built. Raises `LocalServiceError`: no server program, a
-        fixed port is taken, another process runs this server, or it did not come up within `timeout` seconds (the build not counted).
+        The first start on a machine may take minutes if the server must be built. Raises `LocalServiceError` if there
+        is no server program, a fixed port is taken, another process runs this server, or the server is not ready within
+        `timeout` seconds after the build.
         """
         binary = await in_thread(ensure_binary, self.home, self._binary)
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -99,7 +100,7 @@ class LocalTemporal:
         raise AssertionError("unreachable")
 
     def stop(self) -> None:
-        """Stops the server and waits for it. Does nothing when it is not running."""
+        """Stops the server and waits for its end. Does nothing if it is not running."""
         server, self._server = self._server, None
         if server is not None:
             server.stop()
@@ -127,7 +128,7 @@ class LocalTemporal:
             "--namespace",
             self.namespace,
         ]
-        # The HTTP API answers a host name that nobody knows: programs use gRPC, which no web page can speak.
+        # The HTTP API is limited to a random host name. Programs use gRPC, which web pages cannot use.
         no_http_api = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
         for setting in (EAGER_ACTIVITIES, FAIRNESS, no_http_api):
             command += ["--dynamic-config-value", setting]
@@ -141,7 +142,7 @@ class LocalTemporal:
         )
 
     def _kept_ui(self) -> tuple[str, int]:
-        """Host and port of the Web UI as at the last start, so that a bookmark goes on working."""
+        """Returns the host and port of the Web UI, if possible those of the last start, so that bookmarks work."""
         kept = self.home / "run" / "temporal-ui"
         try:
             host, _, known = kept.read_text(encoding="utf-8").strip().partition(":")
@@ -161,12 +162,12 @@ class LocalTemporal:
         while True:
             try:
                 client = await Client.connect(self.address, namespace=self.namespace)
-                if not listens(server.pid, self.port):  # everybody on the machine reads the port in the command line
+                if not listens(server.pid, self.port):  # other users see the port in the command line and may bind it
                     raise RuntimeError("another program answers on its port")
                 await register_search_attributes(client)
                 await _keep_ended_workflows(client)
                 return
-            except (RPCError, RuntimeError) as error:  # what the SDK raises while nobody listens yet
+            except (RPCError, RuntimeError) as error:  # the SDK raises these until the server listens
                 server.still_starting(error, until)
                 await asyncio.sleep(0.05)
 

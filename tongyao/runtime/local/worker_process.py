@@ -1,4 +1,4 @@
-"""A worker as a child process, which can be killed and started again while everything else goes on."""
+"""A worker as a child process, which can be killed and restarted while the other parts run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tongyao.runtime.local.supervise import die_with_parent
 
 log = structlog.get_logger()
 READY_SECONDS = 600
-"""A worker that ended is noticed at once; one that has not begun to poll may be on a busy machine."""
+"""Limit for the start of a worker. It is long, because the machine may be busy. An ended worker is noticed at once."""
 WORKER_FILE = Path(__file__).resolve().parents[3] / "worker.py"
-"""Workers are started by the path of their file: a module name could be found in the current directory first."""
+"""Workers are started by this path, because Python would search a module name first in the current directory."""
 
 
 class WorkerProcess:
-    """`python worker.py ROLE` with `environment` added to the environment of this process; its output goes to `log`.
+    """Runs `python worker.py ROLE`, with `environment` added to that of this process, and its output in `log`.
 
-    `file`: the `worker.py` of another build.
+    `file`: the `worker.py`, for example of another build.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class WorkerProcess:
         self._killed = False
 
     async def start(self) -> None:
-        """Return when the worker polls. Raises `LocalServiceError` with the end of its log if it ends before."""
+        """Start the worker and wait until it polls. Raises `LocalServiceError` with the end of its log if it ends."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         began = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
@@ -64,14 +64,14 @@ class WorkerProcess:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def kill(self) -> None:
-        """SIGKILL. The server gives the activities that were running to another worker."""
+        """Kill the worker (SIGKILL). After their timeouts, Temporal gives its running activities to another worker."""
         if self._process is not None:
             self._killed = True
             self._process.kill()
             self._process.wait()
 
     async def stop(self) -> None:
-        """SIGTERM; SIGKILL if it has not ended after 30 s."""
+        """Stop the worker (SIGTERM). Kill it if it has not ended after 30 s."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.terminate()
@@ -81,13 +81,13 @@ class WorkerProcess:
             self.kill()
 
     async def keep_running(self, stop: asyncio.Event) -> None:
-        """Start the worker again whenever it has ended, until `stop`. An end that `kill` caused is not logged."""
+        """Restart the worker whenever it has ended, until `stop` is set. An end that `kill` caused is not logged."""
         while not stop.is_set():
             if self._process is not None and (ended := self._process.poll()) is not None:
                 if not self._killed:
                     log.warning("the worker ended and is started again", exit_code=ended, log=str(self._log))
                 self._killed = False
-                with suppress(LocalServiceError, TimeoutError):  # its log says why; tried again a second later
+                with suppress(LocalServiceError, TimeoutError):  # tried again after a second; its log has the reason
                     await self.start()
             try:
                 await asyncio.wait_for(stop.wait(), 1)

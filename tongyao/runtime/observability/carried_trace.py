@@ -1,4 +1,7 @@
-"""Passes the trace of what a workflow heard last on to the steps that it starts. It runs in the workflow sandbox and reads nothing."""
+"""Passes the trace of the last message to a workflow on to the steps that it starts.
+
+It runs in the workflow sandbox and does not decode the trace.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ HEADER: Final = "tongyao-trace"
 
 
 class CarriesTrace(WorkflowInboundInterceptor):
-    """`heard`: the header of the start, or of the last update or signal that was let in."""
+    """Keeps in `heard` the trace header of the start, or of the last accepted update or signal."""
 
     def init(self, outbound: WorkflowOutboundInterceptor) -> None:
         self.heard: Payload | None = None

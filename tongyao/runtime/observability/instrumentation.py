@@ -1,4 +1,4 @@
-"""Metrics of model calls and activities, counted around engines and activities, which contain no metrics code."""
+"""Metrics of model calls and activities. Wrappers count them, so engines and activities have no metrics code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TRACER = trace.get_tracer("tongyao")
 
 
 class Measured:
-    """Wraps an engine: its calls are timed and counted."""
+    """Wraps an engine, and times and counts its calls."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -56,7 +56,7 @@ class Measured:
                 f"model {step.name}",
                 kind=SpanKind.CLIENT,
                 attributes={"gen_ai.request.model": model, "tongyao.process": call.key.process},
-                record_exception=False,  # its message may quote somebody
+                record_exception=False,  # its message may quote a person
             ):
                 answer = await self._engine.answer(step, request, call)
             model, end, used, cost = answer.model or model, "answered", answer.usage, answer.cost
@@ -73,7 +73,7 @@ class Measured:
 
 
 class Measuring(Interceptor):
-    """Counts what activities return, and puts the ids of process and activity into every log line under them."""
+    """Counts the results of activities, and adds the ids of process and activity to the log lines inside them."""
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
         return _TracedActivity(next)
@@ -91,7 +91,7 @@ class _TracedActivity(ActivityInboundInterceptor):
 
 
 def _count(what: object, output: object) -> None:
-    """An activity's output says what happened in it, once, however often it was tried."""
+    """Count the events of an activity from its output, so that they are counted once even if it was retried."""
     match output:
         case ProjectOutput() if isinstance(what, ProjectInput):
             for asked, turn in zip(what.turns, output.turns, strict=True):

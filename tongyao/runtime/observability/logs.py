@@ -1,4 +1,4 @@
-"""Structured logs: one line an event, ids and closed words, never a text (docs/operations.md §5)."""
+"""Structured logs: one line for each event, with ids and fixed words, no people's texts (docs/operations.md §5)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from structlog.typing import Processor
 
 from tongyao.runtime.settings import Settings
 
-LOG_BYTES = 10_000_000  # then it is set aside, one generation
-KEPT_OF_A_TRACE = 12  # frames: the innermost say what happened
+LOG_BYTES = 10_000_000  # a longer log is renamed; one old log is kept
+KEPT_OF_A_TRACE = 12  # the innermost frames
 KEPT_OF_A_FIELD = 500  # characters
 KEPT_OF_A_LIST = 50  # values
 OWN = frozenset({"tongyao", "activities", "workflows", "worker", "__main__"})
-"""Packages whose messages are written here, as constants."""
+"""Tongyao's own packages. Their log messages are constants."""
 
 
 def configure(settings: Settings, *, file: Path | None = None) -> None:
-    """Send structlog and the standard library's loggers (Temporal's, uvicorn's) the same way: to standard error, or to `file`.
+    """Send the logs of structlog and of the standard library (Temporal, uvicorn) to standard error, or to `file`.
 
-    Only the type of an exception and the place where it was raised are kept, because its message can quote the data that caused
-    it, and this data may be a person's words. Messages of libraries can quote such data too. Only the constant part of such a
-    message is kept, or else the place in the library's code. No field has control characters or more than `KEPT_OF_A_FIELD` characters.
+    Of an exception, only the types and the code locations are kept. Its message can quote the data that caused it,
+    which may be a person's words. Messages of libraries can quote such data, too. Only their constant part is kept, or
+    the place in the library's code. No field has control characters or more than `KEPT_OF_A_FIELD` characters.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -64,14 +64,14 @@ def configure(settings: Settings, *, file: Path | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level.upper())
-    for chatty in ("httpx", "httpx2", "httpcore", "httpcore2", "anthropic", "mcp"):  # they log requests, with addresses
+    for chatty in ("httpx", "httpx2", "httpcore", "httpcore2", "anthropic", "mcp"):  # they log requests with addresses
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def to_standard_error() -> None:
-    """Configure logs of programs that configure none, such as most commands: warnings alone, beside what the command prints.
+    """Send warnings to standard error in programs that configure no logs, such as most commands.
 
-    structlog's own default is standard output, where results are.
+    structlog's default is standard output, where commands print their results.
     """
     if not structlog.is_configured():
         structlog.configure(
@@ -81,17 +81,17 @@ def to_standard_error() -> None:
 
 
 def _fixed_message(record: logging.LogRecord) -> bool:
-    """Rewrites a record of the standard library's loggers: exceptions become their types, and texts of libraries are left out."""
-    if isinstance(record.msg, dict):  # of structlog
+    """Rewrites a record of a standard library logger: exceptions become their types, texts of libraries are removed."""
+    if isinstance(record.msg, dict):  # a record of structlog
         return True
     message = record.msg if isinstance(record.msg, str) else str(_named(record.msg))
     arguments = record.args if isinstance(record.args, tuple) else ()
     package = record.name.partition(".")[0]
     if package in OWN:
         arguments = tuple(_named(argument) for argument in arguments)
-    elif package == "temporalio":  # it appends a dictionary of everything, from which `_ids_of_temporal` takes the ids
+    elif package == "temporalio":  # it appends a dictionary, which `_ids_of_temporal` reads from `extra`
         message = message.partition(" ({")[0]
-    elif not record.args and not isinstance(record.msg, BaseException):  # it may have been put together by then
+    elif not record.args and not isinstance(record.msg, BaseException):  # the message may already contain the values
         message = f"{record.filename}:{record.lineno} {record.funcName}"
     if package not in OWN:
         arguments = tuple(
@@ -110,7 +110,7 @@ def _named(value: object) -> object:
 
 
 def _ids_of_temporal(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Temporal's own lines carry a dictionary of everything: what is kept is which process, which step, which try."""
+    """Keep process, step and attempt of the dictionary that the Temporal SDK adds to its log lines."""
     for name in _IDS:
         ids = event.pop(name, None)
         if isinstance(ids, dict):
@@ -125,9 +125,9 @@ _IDS = ("temporal_workflow", "temporal_activity")
 
 
 def _bounded(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Return the value without control characters and line breaks, which forge lines, and cut to its limit."""
+    """Cut the values of an event to their limits, and replace control characters, which could forge log lines."""
     for name, value in event.items():
-        if not name.startswith("_"):  # of structlog itself
+        if not name.startswith("_"):  # these names are used by structlog itself
             event[name] = _short(value)
     return event
 
@@ -147,7 +147,7 @@ def _short(value: object) -> object:
 
 
 def _without_texts(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """An exception becomes the types in its chain and the places it came through."""
+    """Replace an exception by the types in its chain and the code locations of its traceback."""
     info = event.pop("exc_info", None)
     for name, value in event.items():
         event[name] = _named(value)

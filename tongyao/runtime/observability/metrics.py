@@ -1,4 +1,4 @@
-"""The metrics of the product (docs/operations.md §1). The Temporal SDK adds its own."""
+"""The metrics of Tongyao (docs/operations.md §1). The Temporal SDK has its own."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ BACKUP_AGE = Gauge("tongyao_backup_age_seconds", "Time since the last noted back
 
 
 def show_duties(duties: Sequence[DutyRow], backup: Backup | None) -> None:
-    """A duty that has never run has no figures; without a noted backup its age is -1."""
+    """Set the gauges of maintenance. A duty that has never run has no values. Without a noted backup its age is -1."""
     for gauge in (DUTY_AGE, DUTY_FAILURES, DUTY_FOUND):
         gauge.clear()
     for row in duties:
@@ -84,7 +84,7 @@ def show_duties(duties: Sequence[DutyRow], backup: Backup | None) -> None:
 
 
 def show_backlog(backlog: Backlog) -> None:
-    """Put what was read of the records into the gauges. Phases without a process are 0, not missing."""
+    """Set the gauges of the records. Phases without a process are 0."""
     for phase in Phase:
         if phase not in ENDED:
             OPEN.labels(phase.value).set(backlog.phases.get(phase.value, 0))

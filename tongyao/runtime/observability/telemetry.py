@@ -1,4 +1,4 @@
-"""One port of one process: `/metrics`, `/health` (it runs) and `/ready` (it can work); docs/operations.md §1."""
+"""One port for each program, with `/metrics`, `/health` (it runs) and `/ready` (it can work); docs/operations.md §1."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ Check = Callable[[], Awaitable[bool]]
 CHECK_SECONDS = 3.0
 FRESH_SECONDS = 1.0
 MOST_CONNECTIONS = 100
-"""Most connections of all clients: the port is served by the same event loop as the gateway, and has no login."""
+"""Limit of the connections of all clients. The port has no login and is served by the event loop of the gateway."""
 
 
 class Telemetry:
-    """Metrics, health and traces of one program. Make it before the Temporal client: the SDK's metrics begin with `runtime`.
+    """Metrics, health and traces of one program. Create it before the Temporal client, which needs `runtime`.
 
-    `checks` are asked, by name, whenever somebody wants to know whether the process is ready; add to them as parts of
-    it come up. With `records` and `roles`, the metrics tell how the whole installation stands: let one process do so (the gateway).
+    `checks`: by name, the checks that `/ready` runs. Add to them when parts of the program start. If `records` and
+    `roles` are set, the metrics include those of the whole installation. Only one program, the gateway, should set
+    them.
     """
 
     def __init__(self, settings: Settings, *, service: str = "tongyao") -> None:
-        """`service`: the name of this program in traces. Raises `SettingsError`: the port is taken."""
+        """`service`: the name of this program in traces. Raises `SettingsError` if the port is taken."""
         self._traces: TracerProvider | None = None
         if settings.traces_endpoint is not None:
-            from tongyao.runtime.observability.traces import start_traces  # late: brings the OpenTelemetry SDK
+            from tongyao.runtime.observability.traces import start_traces  # late: imports the OpenTelemetry SDK
 
             self._traces = start_traces(settings.traces_endpoint, service)
         self._host, self._port = settings.metrics_host, settings.metrics_port
@@ -60,14 +61,12 @@ class Telemetry:
             return
         if port_is_taken(self._port, self._host):
             raise SettingsError(f"port {self._port} on {self._host} is taken: choose another TONGYAO_METRICS_PORT")
-        self._inner = (
-            f"127.0.0.1:{free_port()}"  # the SDK serves its own; ours passes it on, so that one port is enough
-        )
+        self._inner = f"127.0.0.1:{free_port()}"  # the port of the SDK's metrics, which `/metrics` includes
         self.runtime = Runtime(telemetry=TelemetryConfig(metrics=PrometheusConfig(bind_address=self._inner)))
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:
-        """Answer on the port while the block runs, where there is one. Traces that are not sent yet are sent at its end."""
+        """Serve the port, if there is one, while the block runs. At its end, send the remaining traces."""
         try:
             async with self._answering():
                 yield
@@ -84,7 +83,7 @@ class Telemetry:
             self.app(), most_connections=MOST_CONNECTIONS, host=self._host, port=self._port, lifespan="off"
         )
         server = ServerWithoutSignals(config)
-        listening = config.bind_socket()  # from here on it can be connected to
+        listening = config.bind_socket()  # clients can connect from here on
         running = asyncio.create_task(server.serve(sockets=[listening]))
         try:
             yield
@@ -103,7 +102,7 @@ class Telemetry:
         )
 
     async def _metrics(self, request: Request) -> Response:
-        """As it stood at most `FRESH_SECONDS` ago: whoever reaches the port asks the records through it, and has no other limit."""
+        """Return metrics that are at most `FRESH_SECONDS` old. The cache limits the queries, as anybody may call."""
         async with self._asking:
             if not self._answer or time.monotonic() - self._answered_at > FRESH_SECONDS:
                 self._answer = await self._read_metrics()
@@ -116,7 +115,7 @@ class Telemetry:
                 metrics.show_backlog(await read_backlog(self.records))
                 metrics.show_duties(await DutyLog(self.records).rows(), await Backups(self.records).last())
             except RecordsError:
-                metrics.OPEN.clear()  # better no figures than old ones
+                metrics.OPEN.clear()  # old values would be wrong
         if self.roles is not None:
             try:
                 metrics.show_roles(await self.roles())
@@ -131,7 +130,7 @@ class Telemetry:
         return PlainTextResponse("ok\n")
 
     async def _ready(self, request: Request) -> Response:
-        """503 with the names of what is missing; nothing is ready before the first check is there."""
+        """Answer 503 with the names of failed checks, or with `starting` before the first check is added."""
         missing = [name for name, check in self.checks.items() if not await _passes(check)] or (
             [] if self.checks else ["starting"]
         )
@@ -153,5 +152,5 @@ async def _passes(check: Check) -> bool:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check()
-    except Exception:  # whatever it is, it is not ready
+    except Exception:  # any failure means that it is not ready
         return False

@@ -1,7 +1,7 @@
-"""OpenTelemetry traces over OTLP/HTTP (docs/operations.md §9). Off without an endpoint: then none of this is imported.
+"""OpenTelemetry traces over OTLP/HTTP (docs/operations.md §9). Without an endpoint this module is not imported.
 
-The SDK's own interceptor makes every step a part of the trace that the process was started in, weeks ago. Here the workflow passes on
-the trace of the message that it applied last, so a step stands in the trace of what moved the process.
+The SDK's own interceptor puts every step into the trace of the start of the process, which may be weeks old. Here the
+workflow passes on the trace of the last applied message, so a step is in the trace of the message that caused it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ KNOWN: Final = frozenset(
         "tongyao.attempt", "tongyao.events", "tongyao.update",
     }
 )  # fmt: skip
-"""Attributes that are sent."""
+"""The span attributes that are sent."""
 
 Headers = Mapping[str, Payload]
 
 
 def start_traces(endpoint: str, service: str) -> TracerProvider:
-    """Send the spans of this program to `endpoint` (its path `/v1/traces`) from now on. Call `shutdown` of what is returned at the end.
+    """Send the spans of this program to `endpoint` (its path `/v1/traces`). Call `shutdown` of the result at the end.
 
-    The standard variables `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and the like are honoured.
+    Standard variables such as `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_TRACES_SAMPLER` apply.
     """
     resource = Resource.create({"service.name": f"tongyao-{service}", "service.version": build_id()})
     provider = TracerProvider(resource=resource)
@@ -53,7 +53,7 @@ def start_traces(endpoint: str, service: str) -> TracerProvider:
 
 
 class _OnlyKnown(SpanExporter):
-    """Sends what is known to hold no text and no secret. Libraries make spans too, with addresses, queries and messages of errors."""
+    """Sends only attributes without texts and secrets. Spans of libraries contain addresses, queries and errors."""
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter
@@ -85,7 +85,10 @@ def _known(span: ReadableSpan) -> ReadableSpan:
 
 
 class Tracing(client.Interceptor, worker.Interceptor):
-    """Spans of starts, updates and signals at their senders, and of steps where they run. Workflows only pass the trace on."""
+    """Makes spans of starts, updates and signals at the sender, and of activities in the worker.
+
+    Workflows make no spans and only pass the trace on.
+    """
 
     def intercept_client(self, next: client.OutboundInterceptor) -> client.OutboundInterceptor:
         return _Sending(next)
@@ -132,7 +135,7 @@ class _Working(worker.ActivityInboundInterceptor):
             context=_trace_of(input.headers),
             kind=SpanKind.CONSUMER,
             attributes={PROCESS: info.workflow_id or "", "tongyao.attempt": info.attempt},
-            record_exception=False,  # its message may quote somebody
+            record_exception=False,  # its message may quote a person
         ):
             return await super().execute_activity(input)
 
@@ -151,5 +154,5 @@ def _trace_of(headers: Headers) -> Context | None:
         return None
     try:
         return _PROPAGATOR.extract(json.loads(headers[HEADER].data))
-    except (ValueError, TypeError):  # anybody who reaches Temporal may have written it
+    except (ValueError, TypeError):  # any client of Temporal may have written the header
         return None

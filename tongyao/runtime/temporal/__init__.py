@@ -1,3 +1,3 @@
-"""Temporal on the side of clients and workers (docs/temporal.md). Public: `connection`, `workers`, `payload_codec`, `build`,
+"""Clients and workers of Temporal (docs/temporal.md). Public: `connection`, `workers`, `payload_codec`, `build`,
 `search_attributes`, `namespaces`, `replay`.
 """

@@ -13,9 +13,10 @@ _SOURCES = ("tongyao", "crystalline_highway", "workflows", "activities", "prompt
 
 @cache
 def build_id() -> str:
-    """The version and a digest of our own sources and prompts: `0.1.0-4f9a01c7`. Equal code has an equal id anywhere.
+    """Return the version and a digest of Tongyao's sources and prompts, such as `0.1.0-4f9a01c7`.
 
-    The SDK's own default hashes every module of every library at each start, which takes seconds.
+    Equal code has an equal id. The SDK's default is not used, because it hashes every module of every library at each
+    start, which takes seconds.
     """
     digest = sha256()
     for file in sorted(

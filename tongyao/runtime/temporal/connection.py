@@ -1,4 +1,4 @@
-"""Clients of Temporal: address, TLS and mTLS, API key (docs/temporal.md). Parts for workers alone are in `worker_plugin.py`."""
+"""Clients of Temporal: address, TLS and mTLS, API key (docs/temporal.md). `worker_plugin.py`: parts for workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConnectionOptions:
-    """Arguments of `Client.connect`. `metadata`: sent with every call, for proxies that ask for it."""
+    """Arguments of `Client.connect`. `metadata`: sent with every call, for proxies that need it."""
 
     api_key: str | None
     tls: bool | TLSConfig
@@ -32,7 +32,10 @@ class ConnectionOptions:
 
 
 def connection_options(settings: Settings) -> ConnectionOptions:
-    """Settings go before the variables `TEMPORAL_TLS_…`, and these before the profile. Raises `SettingsError`."""
+    """Return the options. The settings take precedence over the variables `TEMPORAL_TLS_…`, and these over the profile.
+
+    Raises `SettingsError`.
+    """
     profile = temporal_profile(settings.temporal_profile, settings.temporal_config_file)
     key = settings.temporal_api_key.get_secret_value() if settings.temporal_api_key else profile.api_key
     tls: bool | TLSConfig = settings.temporal_tls or key is not None
@@ -45,7 +48,7 @@ def connection_options(settings: Settings) -> ConnectionOptions:
 
 
 def _with_own(settings: Settings, tls: bool | TLSConfig) -> bool | TLSConfig:
-    """`tls` with what the settings say of certificates."""
+    """Return `tls` with the certificates and the server name of the settings."""
     ca, cert, key = (
         _read(name, path)
         for name, path in (
@@ -83,11 +86,11 @@ async def connect(
     new_namespace: bool = False,
     plugins: Sequence[Plugin] = (),
 ) -> Client:
-    """A client that speaks pydantic; `runtime`: where the SDK's metrics go; `new_namespace`: it may not be there yet.
+    """Return a client with Tongyao's data converter. `runtime`: receives the SDK's metrics.
 
-    `plugins`: for a client that workers are made of.
-
-    Raises `TemporalUnreachable`, `NamespaceUnknown` where the server answers and has no such namespace, `SettingsError`, `BadKey`.
+    `new_namespace`: whether the namespace may be missing. `plugins`: for a client with which workers are created.
+    Raises `TemporalUnreachable`, `NamespaceUnknown` (the server answers and lacks the namespace), `SettingsError`,
+    `BadKey`.
     """
     target = address or settings.temporal_address
     if target is None:
@@ -115,16 +118,19 @@ async def connect(
 
 
 def _interceptors(settings: Settings) -> Sequence[Interceptor]:
-    """Return the interceptors of traces, if an endpoint is set. Workers take them over from their client."""
+    """Return the interceptors for traces, if an endpoint is set. Workers inherit them from their client."""
     if settings.traces_endpoint is None:
         return ()
-    from tongyao.runtime.observability.traces import Tracing  # late: brings the OpenTelemetry SDK
+    from tongyao.runtime.observability.traces import Tracing  # late: imports the OpenTelemetry SDK
 
     return (Tracing(),)
 
 
 def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncryption:
-    """Encryption with the master keys of this installation. `takes_plain`: accept plain payloads, even if the settings do not. Raises `BadKey`."""
+    """Return the codec with the master keys of this installation. Raises `BadKey`.
+
+    `takes_plain`: accept unencrypted payloads, even if the settings do not.
+    """
     return PayloadEncryption(
         keyring(settings),
         encrypts=settings.temporal_encryption,
@@ -133,7 +139,7 @@ def codec_of(settings: Settings, *, takes_plain: bool = False) -> PayloadEncrypt
 
 
 async def _check_namespace(client: Client, target: str) -> None:
-    """Raise if the namespace does not exist: every process would seem to have ended."""
+    """Raise if the namespace does not exist, because then every process would seem to have ended."""
     try:
         await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:

@@ -1,4 +1,4 @@
-"""The namespace of an installation on a server that has none yet: a fresh server knows no `default`."""
+"""Registers the namespace of an installation. A new server has no namespace, not even `default`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.temporal_answers import if_known
 
 RETENTION = timedelta(days=90)
-"""Retention of ended processes in Temporal; the records keep them for ever."""
+"""Retention of ended processes in Temporal. The records keep them without limit."""
 
 NOTICE_SECONDS = 60.0
 
@@ -26,11 +26,10 @@ def retention() -> Duration:
 
 
 async def ensure_namespace(client: Client) -> bool:
-    """Register the client's namespace when the server does not know it, and wait until it does. True: it was new.
+    """Register the client's namespace if it is missing, and wait until it is usable. Returns whether it was missing.
 
-    Servers read their namespaces every ten seconds, so a new one takes that long to be usable.
-
-    Raises `RPCError` where the server refuses, `TimeoutError` where it did not take notice within `NOTICE_SECONDS`.
+    Servers read their namespaces every ten seconds, so a new namespace is usable after this time. Raises `RPCError` if
+    the server refuses, and `TimeoutError` after `NOTICE_SECONDS`.
     """
     describing = client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     if await if_known(describing) is not None:
@@ -44,10 +43,10 @@ async def ensure_namespace(client: Client) -> bool:
             )
         )
     except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another job was faster
+        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # ignored: another program has just registered it
             raise
     until = time.monotonic() + NOTICE_SECONDS
-    # The services that serve workflows learn of it later than the frontend's register.
+    # The services for workflows read the namespace later than the frontend registers it.
     while await if_known(client.count_workflows()) is None:
         if time.monotonic() > until:
             raise TimeoutError(f"the server does not know namespace {client.namespace!r} after {NOTICE_SECONDS:g} s")

@@ -1,14 +1,16 @@
-"""Encrypts what stands in Temporal: AES-256-GCM under a key derived from the master key (docs/temporal.md).
+"""Encrypts payloads in Temporal: AES-256-GCM with a key derived from the master key (docs/temporal.md).
 
-A payload is replaced by one of encoding `binary/encrypted`. Its metadata names the master key that the key was derived from. The codec
-runs in clients and workers, outside of the workflow sandbox, so workflow code and recorded histories see plain payloads.
+An encrypted payload has the encoding `binary/encrypted`, and in its metadata the id of the master key. The codec runs
+in clients and workers, outside of the workflow sandbox, so workflow code sees decrypted payloads.
 
-A payload is encrypted for one workflow: its id is in the metadata and is authenticated. What was not encrypted by this installation for the
-workflow in which it arrives is marked `UNSEALED`, and our payload converter takes it for a signal's payload and for nothing else. So
-whoever reaches Temporal cannot make up what a workflow or a step is given, nor what they answer.
+A payload is encrypted for one workflow, whose id is in the metadata and is authenticated. A payload that this
+installation did not encrypt for the workflow in which it arrives is marked `UNSEALED`. The payload converter accepts
+such a payload only as a payload of a signal. So a client of Temporal without the keys cannot forge inputs and results
+of workflows and steps.
 
-Two kinds of payloads stay readable, since the Temporal UI shows them to operators without asking anybody: what is marked `Readable`
-(summaries), and the details of a running workflow. Neither holds a person, a profile or a text (tests/deploy/test_canaries.py).
+Two kinds of payloads are not encrypted, because the Temporal UI shows them to operators without decryption: those
+marked `Readable` (summaries), and the details of a running workflow. Neither contains a person, a profile or a text
+(tests/deploy/test_canaries.py).
 """
 
 from __future__ import annotations
@@ -37,10 +39,10 @@ from tongyao.runtime.temporal.payload_converter import READABLE, UNREADABLE, UNS
 ENCODING: Final = b"binary/encrypted"
 KEY_ID: Final = "encryption-key-id"
 WORKFLOW_ID: Final = "workflow-id"
-"""Of the workflow that a payload was encrypted for; missing where there was none."""
+"""Metadata key of the id of the workflow for which a payload was encrypted; missing if there was none."""
 
 LABEL: Final = "tongyao temporal payloads v1"
-"""Purpose of the derived key. The master key itself encrypts nothing in Temporal: neither key tells anything about the other."""
+"""Purpose of the derived key. The master key itself encrypts no payloads."""
 
 _CONTEXT: Final = LABEL.encode()
 _DETAILS: Final = b"temporal.api.sdk.v1.WorkflowMetadata"
@@ -48,11 +50,11 @@ _PLAIN, _DEFLATED = b"\x00", b"\x01"
 
 
 class PayloadEncryption(PayloadCodec, WithSerializationContext):
-    """Encrypts with the active master key's derived key, decrypts with that of every master key that is given."""
+    """Encrypts with the key derived from the active master key, and decrypts with those of all given master keys."""
 
     def __init__(self, keys: Keyring, *, encrypts: bool = True, takes_plain: bool = False) -> None:
-        """`encrypts`: False leaves new payloads plain, and takes plain ones; encrypted ones are still decoded. `takes_plain`: plain ones are
-        taken although new ones are encrypted: while processes run that began before encryption."""
+        """`encrypts`: whether new payloads are encrypted. If False, unencrypted payloads are accepted; encrypted ones
+        are still decrypted. `takes_plain`: accept unencrypted payloads, for processes that began before encryption."""
         self._keys = keys
         self._encrypts = encrypts
         self._takes_plain = takes_plain or not encrypts
@@ -64,7 +66,10 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         return self._encrypts
 
     def with_context(self, context: SerializationContext) -> PayloadEncryption:
-        """The codec of one workflow and its steps; the SDK asks for it. Of a step that no workflow started, the id is empty: none of ours is."""
+        """Return the codec of one workflow and its steps. The SDK calls this.
+
+        For an activity without a workflow, the id is empty. Tongyao has no such activities.
+        """
         bound = copy.copy(self)
         bound._workflow_id = getattr(context, "workflow_id", None) or ""
         return bound
@@ -76,10 +81,12 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
         return [payload if _stays_readable(payload) else self._encrypted(payload, active) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """The payloads in plain. Those that are not to be relied on get the mark `UNSEALED`, unless no context was given: then payloads are only shown.
+        """Return the decrypted payloads, with the mark `UNSEALED` on those that this installation did not encrypt for
+        the workflow. Without a context (`with_context`) payloads are only displayed, so they get no mark.
 
-        A payload that does not open is marked `UNREADABLE` in a workflow and its steps: the signal that carries it is refused, and everything
-        else that carries it fails. Without a context it raises `KeyMissing` when its master key is not here, `BadKey` when it was changed.
+        In a workflow and its steps, a payload that cannot be decrypted becomes `UNREADABLE`. A signal with it is
+        refused, and any other use of it fails. Without a context, `KeyMissing` is raised if its master key is missing,
+        and `BadKey` if the payload was changed.
         """
         return [self._judged(payload) for payload in payloads]
 
@@ -128,7 +135,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
 
 
 def converter_with(codec: PayloadEncryption | None) -> DataConverter:
-    """Our data conversion; where `codec` encrypts, messages and stack traces of failures too."""
+    """Return the data converter with `codec`. If it encrypts, so are messages and stack traces of failures."""
     if codec is None or not codec.encrypts:
         return dataclasses.replace(data_converter, payload_codec=codec)
     return dataclasses.replace(
@@ -141,7 +148,7 @@ def is_encrypted(payload: Payload) -> bool:
 
 
 def key_id(payload: Payload) -> str:
-    """Of the master key whose derived key encrypted this payload."""
+    """Return the id of the master key with which this payload was encrypted."""
     return payload.metadata.get(KEY_ID, b"").decode("ascii", "replace")
 
 

@@ -1,8 +1,7 @@
-"""Payloads without what goes without saying: half of an activity's input would be fields at their defaults.
+"""Omits fields at their defaults from the inputs and outputs of activities. This halves activity inputs.
 
-Only the inputs and outputs of activities: their fields and defaults are one contract, kept as they are while a process
-that knows them lives (docs/operations.md §5). What starts a process is written whole, so that its settings stay those it
-was started with, whatever the defaults become.
+Their fields and defaults are a contract that does not change while a process that uses it runs (docs/operations.md §5).
+The input of a workflow is written with all fields, so that a process keeps its settings if defaults change.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from temporalio.converter import CompositePayloadConverter, DataConverter, Defau
 from tongyao.protocol.contracts.process import ActivityInput, ModelOutput, Readable
 
 READABLE: Final = "readable"
-"""In the metadata of a payload: the codec leaves it plain."""
+"""Metadata key of payloads that the codec does not encrypt."""
 
 UNSEALED: Final = "unsealed"
-"""In the metadata of a payload that was received: this installation did not encrypt it for the workflow in which it arrived."""
+"""Metadata key of received payloads that this installation did not encrypt for the workflow in which they arrived."""
 
 UNREADABLE: Final = b"binary/unreadable"
-"""Encoding of a payload that could not be decrypted. Its data is the reason."""
+"""Encoding of a payload that could not be decrypted. Its data contains the reason."""
 
 _FOR_ANYBODY: Final = (RawValue, str)
-"""Types of what anybody may send who reaches Temporal: payloads of signals, which are checked by their signature; summaries."""
+"""Types of payloads that any client of Temporal may send: signals, whose signatures are checked, and summaries."""
 
 
 class Unsealed(ValueError):
-    """A payload that this installation did not encrypt, where only its own are taken (docs/temporal.md §2)."""
+    """This installation did not encrypt the payload, and accepts only its own payloads here (docs/temporal.md §2)."""
 
 
 class _Brief(PydanticJSONPlainPayloadConverter):
@@ -50,7 +49,7 @@ class _Brief(PydanticJSONPlainPayloadConverter):
 
 
 class BriefPayloadConverter(CompositePayloadConverter):
-    """The SDK's own converters, with ours for JSON."""
+    """The SDK's converters, with Tongyao's converter for JSON."""
 
     def __init__(self) -> None:
         json = _Brief()

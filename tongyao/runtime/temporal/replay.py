@@ -1,6 +1,6 @@
-"""Replays histories against this build and compares the input of every step too (docs/operations.md §5).
+"""Replays histories with this build, and compares the input of every step (docs/operations.md §5).
 
-The SDK's replayer compares commands by kind and name only: a build that asks a step something else would pass it.
+The SDK's replayer compares only the kinds and names of commands, so it accepts a build that gives a step another input.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from workflows.crystallization import Crystallization
 
 @dataclass(frozen=True)
 class Replayed:
-    """The result of replaying one history. It holds no value of any input, only names and places.
+    """The result of replaying one history. It contains names and places of inputs, and no values.
 
-    `failure`: why the commands do not fit; empty if they do. `inputs`: one line for each step with another input.
+    `failure`: the reason why the commands differ; empty if they do not. `inputs`: a line for each step with another
+    input.
     """
 
     process_id: str
@@ -48,9 +49,9 @@ class Replayed:
 
 
 async def replay(histories: AsyncIterator[WorkflowHistory], converter: DataConverter) -> AsyncIterator[Replayed]:
-    """Replay histories of processes, one after the other. `converter`: the client's, which can read their payloads."""
+    """Replay histories of processes, one after the other. `converter`: that of the client, which decrypts payloads."""
     recorder = _Recorder(converter)
-    # Outside of the sandbox, so that the recorder is the same object inside the workflow and here.
+    # Without the sandbox, so that the recorder is the same object inside the workflow and here.
     replayer = Replayer(
         workflows=[Crystallization],
         data_converter=converter,
@@ -71,7 +72,7 @@ async def replay(histories: AsyncIterator[WorkflowHistory], converter: DataConve
 
 
 def _line(failure: Exception) -> str:
-    """Its type and first line, cut: a message of pydantic goes on with the input."""
+    """Return the type and the first line of a failure. Further lines of a pydantic error contain the input."""
     lines = str(failure).strip().splitlines()
     return f"{type(failure).__name__}: {lines[0][:300] if lines else ''}"
 
@@ -89,7 +90,7 @@ async def _other_inputs(history: WorkflowHistory, asked: _StartedSteps, converte
             before = initiated.input.payloads
         else:
             continue
-        if now is None:  # a failure of the commands, which the replayer tells
+        if now is None:  # the commands differ, which the replayer reports
             continue
         if converter.payload_codec is not None:
             before = await converter.payload_codec.decode(before)
@@ -119,14 +120,14 @@ def _differences(before: Any, now: Any, place: str = "input") -> Iterator[str]:
 
 @dataclass
 class _StartedSteps:
-    """Inputs that this build gives: of activities by id, of children in order."""
+    """The inputs in this build: of activities by id, of child workflows in order."""
 
     activities: dict[str, Sequence[Payload]] = field(default_factory=dict)
     children: list[Sequence[Payload]] = field(default_factory=list)
 
 
 class _Recorder(Interceptor):
-    """Keeps the inputs of activities and children, by run."""
+    """Records the inputs of activities and child workflows, by run."""
 
     def __init__(self, converter: DataConverter) -> None:
         self.converter = converter
@@ -150,7 +151,7 @@ class _Outbound(WorkflowOutboundInterceptor):
         self._recorder = recorder
 
     def start_activity(self, input: StartActivityInput) -> ActivityHandle[Any]:
-        # The SDK numbers activities in the order in which they are started; the number is the id.
+        # The SDK numbers activities in the order of their start. The number is the id.
         asked = self._asked()
         asked.activities[input.activity_id or str(len(asked.activities) + 1)] = self._payloads(input.args)
         return self.next.start_activity(input)

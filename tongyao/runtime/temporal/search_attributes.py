@@ -1,4 +1,4 @@
-"""Registers Tongyao's search attributes: a workflow that sets one the server does not know hangs for ever."""
+"""Registers Tongyao's search attributes. A workflow that sets an unregistered attribute hangs for ever."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ INDEXED: dict[str, IndexedValueType.ValueType] = {
     name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{re.sub('(?<=.)(?=[A-Z])', '_', kind).upper()}")
     for name, kind in SEARCH_ATTRIBUTES.items()
 }
-"""Tongyao's search attributes with the types that Temporal's operator API speaks of."""
+"""Tongyao's search attributes with their types in Temporal's operator API."""
 
 
 async def missing_search_attributes(client: Client) -> list[str]:
-    """The names that the client's namespace lacks, or has with another type; sorted. Raises `RPCError`."""
+    """Return the sorted names that the client's namespace lacks or has with another type. Raises `RPCError`."""
     known = await client.operator_service.list_search_attributes(
         ListSearchAttributesRequest(namespace=client.namespace)
     )
@@ -26,7 +26,10 @@ async def missing_search_attributes(client: Client) -> list[str]:
 
 
 async def register_search_attributes(client: Client) -> None:
-    """Adds what is missing in the client's namespace. Raises `RPCError`: a name is taken with another type, or this user may not."""
+    """Add the missing search attributes to the client's namespace.
+
+    Raises `RPCError` if a name exists with another type, or if this user has no permission.
+    """
     missing = await missing_search_attributes(client)
     if missing:
         await client.operator_service.add_search_attributes(

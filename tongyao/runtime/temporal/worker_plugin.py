@@ -1,4 +1,4 @@
-"""Parts of workers besides a client: the sandbox's exceptions and the interceptor that measures, as one plugin."""
+"""A plugin with the parts of workers that a client lacks: passed-through modules of the sandbox, and metrics."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tongyao.runtime.observability.instrumentation import Measuring
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 
 PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
-"""Modules known to be pure. Importing them again for each workflow would take time and change nothing."""
+"""Modules without state. They are not imported again for each workflow, which would take time."""
 
 
 def plugin(codec: PayloadEncryption | None = None) -> SimplePlugin:
-    """Give it to `Client.connect`: its workers inherit it. Without `codec` payloads are plain, and encrypted ones unreadable."""
+    """Return the plugin for `Client.connect`. Workers inherit it. Without `codec`, it does not encrypt or decrypt."""
     return SimplePlugin(
         "tongyao", data_converter=converter_with(codec), workflow_runner=_runner, interceptors=[Measuring()]
     )

@@ -1,4 +1,4 @@
-"""Workers by role: what polls which task queue (docs/operations.md §3)."""
+"""The workers of each role, with their task queues, workflows and activities (docs/operations.md §3)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEPLOYMENT = "tongyao"
 
 
 def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all") -> list[Worker]:
-    """The workers of one role, one for each task queue it polls. `all` polls every queue."""
+    """Return the workers of one role, one for each task queue. The role `all` polls every queue."""
     model_steps: list[Callable[..., Any]] = [
         Formulating(deps).formulate,
         Projecting(deps).project,
@@ -79,7 +79,7 @@ def build(client: Client, deps: Deps, settings: Settings, *, role: Role = "all")
 
 
 async def check_server(client: Client) -> None:
-    """Raise `NotReady` when search attributes are missing: workflow tasks would hang for ever without a word."""
+    """Raise `NotReady` if search attributes are missing, because workflow tasks would then hang without an error."""
     missing = await missing_search_attributes(client)
     if missing:
         raise NotReady(

@@ -1,4 +1,4 @@
-"""Answering model calls by hand: those that wait, and one of them with its request."""
+"""Pages to answer model calls by hand: the list of waiting calls, and one call with its request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def show_calls(visit: SignedIn, answered: str = "") -> Response:
 
 @router.get("/calls/{call_id}")
 async def show_call(visit: SignedIn, call_id: CallId) -> Response:
-    """Reading a call takes it: it is the reader's for some hours."""
+    """Show a call and lease it to the visitor for `LEASE_SECONDS`."""
     return await _call_page(visit, call_id)
 
 

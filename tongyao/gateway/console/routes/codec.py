@@ -1,4 +1,4 @@
-"""The codec server for the Temporal Web UI: it sends the cookie of an operator's session on this console (docs/temporal.md §3)."""
+"""The codec server for the Temporal Web UI. It authenticates by the operator's console cookie (docs/temporal.md §3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> W
 
 
 def _of_the_ui(request: Request, visit: Visit) -> None:
-    """A browser sends the cookie for pages of the whole site, so the page must be one of the Web UI."""
+    """Raise `HttpProblem` (403) if the page is not the Web UI's. A browser sends the cookie for all pages of a site."""
     permit(visit.caller, Action.DECODE_PAYLOADS)
     ui = origin_of(visit.context.temporal_ui)
     if not ui or request.headers.get("origin") != ui:

@@ -1,4 +1,4 @@
-"""One's own part of a plan: read, answered, and later what came of it."""
+"""The page of the visitor's own part of a plan: to read it, to answer it, and to give feedback later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def show_delivery(visit: SignedIn, process_id: Id, done: str = "") -> Resp
 
 @router.post("")
 async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """An answer to the plan, or afterwards what came of it."""
+    """Take an answer to the plan, a contact, or feedback."""
     do = text_in(form, "answer")
     try:
         if do == "contact":
@@ -43,7 +43,10 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 
 async def _answer(visit: Visit, process_id: str, do: str, words: str, form: FormData) -> None:
-    """Nothing that was written is dropped: a contact is kept with a proposal, too, and words of another answer are asked about."""
+    """Send an answer to the plan. Raises `BadInput` if the field of another answer contains text, so no text is lost.
+
+    With a commitment the message contains the contact. With a proposal the contact is stored separately.
+    """
     if do not in ("commit", "decline", "propose"):
         raise BadInput("no_such_answer", "choose one of the buttons", field="answer")
     if do == "propose" and not words.strip():
@@ -67,7 +70,7 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Form
 async def _page(
     visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None, written: FormData | None = None
 ) -> Response:
-    """`written`: an answer that was refused."""
+    """Return the page. `written`: the form of a refused answer."""
     delivery = await read_delivery(visit.context, visit.caller, process_id)
     access = await visit.access(process_id, Action.READ_DELIVERY)
     view = await party_view(visit.context, access)

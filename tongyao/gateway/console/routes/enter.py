@@ -1,4 +1,4 @@
-"""Coming in and going out: a personal link or a token becomes a session. The language of the interface."""
+"""Sign-in with a personal link or a token, registration, sign-out, and the choice of the language."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ async def show_way_in(
     link: Annotated[str, Query(max_length=200)] = "",
     done: Annotated[str, Query(pattern="^(erased|)$")] = "",
 ) -> Response:
-    """A link is not opened by reading this page: programs that look at mail follow links too. `done`: what has just ended."""
+    """Show the sign-in page. `done`: the action that has just ended.
+
+    A GET does not use up a personal link, because programs that scan mail also follow links.
+    """
     return await _way_in(visit, link=link, done=done)
 
 
@@ -49,7 +52,7 @@ async def _way_in(
     given: dict[str, str] | None = None,
     problem: Problem | None = None,
 ) -> Response:
-    """`failed`: a link or key that is not good. Whoever has one has joined before."""
+    """Return the sign-in page. `failed`: the link or token was invalid. Then the page offers no registration."""
     scenes = await scenes_there(visit) if visit.context.registration_open and not failed else []
     people = await people_by_scene(visit.context) if scenes else {}
     return page(
@@ -80,7 +83,7 @@ async def come_in(visit: AnyVisit, form: Form) -> Response:
 
 @router.post("/join")
 async def join(visit: AnyVisit, form: Form) -> Response:
-    """The Playground: an introduction becomes a profile, its author is in, and reads once what opens this for them again."""
+    """Register a person from an introduction, and open a session. The next page shows the person's token once."""
     await visit.count_registration()
     given = {name: text_in(form, name).strip() for name in ("scene", "name", "text", "email")}
     try:
@@ -98,7 +101,7 @@ async def join(visit: AnyVisit, form: Form) -> Response:
 
 
 async def begin_session(visit: Visit, secret: str, *, hours: int | None = None) -> RedirectResponse:
-    """Open a session with a link or a token; an earlier session of this browser ends. Raises `Unauthenticated`."""
+    """Open a session with a link or a token. An earlier session of this browser ends. Raises `Unauthenticated`."""
     issued = await _opened(visit, secret, hours)
     response = go_to("/calls" if issued.token.role == "calls" else "/")
     _keep_session(response, visit, issued)
@@ -112,7 +115,7 @@ async def _opened(visit: Visit, secret: str, hours: int | None = None) -> Issued
 
 
 def _keep_session(response: Response, visit: Visit, issued: Issued) -> None:
-    """The cookie may outlive the session, which ends in the records: a session that is used is made longer there."""
+    """Set the session cookie for `MOST_DAYS`. The records decide when the session ends, and extend a session in use."""
     keep(response, visit, SESSION, issued.secret, seconds=MOST_DAYS * 24 * 3600)
 
 

@@ -1,4 +1,4 @@
-"""All processes of the visitor, those that go on first; the tree of each."""
+"""The page of all processes of the visitor, open processes first, with the children of each."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ router = APIRouter()
 
 _PAGE: Final = 25
 _MOST_LOOKED_AT: Final = 200
-"""Of the newest processes in each role, when words are looked for: titles are sealed, so each is opened."""
+"""Limit of a search by words, for each role. Titles are encrypted, so the search decrypts the title of each process."""
 Side = Literal["demander", "participant"]
 
 
 @dataclass
 class Listed:
-    """A process with its title, and below it what came out of it. `budget`: in US dollars, of its tree; for whoever sees the cost."""
+    """A process with its title and children. `budget`: of its tree, in US dollars; empty if costs are not visible."""
 
     process: ProcessSummary
     title: str
@@ -44,7 +44,7 @@ async def show_processes(
     cursor: Annotated[str, Query(max_length=300)] = "",
     cursor_participant: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """Without `role`: what one asked and what one takes part in, together, each with a cursor of its own."""
+    """Show the processes of one role. Without `role`: of both roles together, each with its own cursor."""
     after = datetime.combine(date.fromisoformat(since), time(), visit.place) if since else None
     sides: list[Side] = [role] if role else ["demander", "participant"]
     if visit.caller.role is not Role.PERSON:
@@ -54,7 +54,7 @@ async def show_processes(
     found, following = list[ProcessSummary](), dict[str, str]()
     for side in sides:
         if older and not cursors[side]:
-            continue  # this side was shown to its end
+            continue  # all processes of this role were shown
         listed, rest = await _listed(
             visit, side, {"open": True, "ended": False}.get(state), after, cursors[side], words
         )
@@ -75,7 +75,7 @@ async def show_processes(
 async def _listed(
     visit: Visit, side: Side, open: bool | None, since: datetime | None, cursor: str, words: str
 ) -> tuple[list[ProcessSummary], str]:
-    """One page of this side; where `words` are looked for, as many as may be looked at. And where the next one begins."""
+    """Return a page of processes of a role (with `words` up to `_MOST_LOOKED_AT`), and the cursor of the next page."""
     found = list[ProcessSummary]()
     while True:
         listed = await list_processes(
@@ -96,7 +96,7 @@ async def _row(visit: Visit, process: ProcessSummary) -> Listed:
 
 
 def _in_trees(rows: list[Listed]) -> list[Listed]:
-    """Children below their parents, where both are on the page."""
+    """Put children below their parents if both are on the page. Returns the rows without a parent on the page."""
     known = {row.process.id: row for row in rows}
     for row in reversed(rows):
         if row.process.parent in known:

@@ -1,4 +1,4 @@
-"""The inbox, the first page of everybody: what waits for the visitor, most urgent first, answered in place."""
+"""The inbox, which is the home page: the open asks to the visitor, the most urgent first, with forms to answer them."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ router = APIRouter()
 AskId = Annotated[str, Path(max_length=200)]
 
 _MOST: Final = 5
-"""Of each role: the page of all processes shows the others."""
+"""Processes on the home page for each role. The page of all processes shows the others."""
 _NEW: Final = timedelta(days=14)
-"""Time after its end for which a process is on the home page."""
+"""The home page shows a process for this time after its end."""
 
 
 @dataclass(frozen=True)
 class HomeEntry:
-    """One process of the visitor's. `page`: of the process, below its address; empty for the process itself. `by_proxy`: all
-    that was said for the visitor so far, their proxy said. `left`: the visitor takes no part in it any more.
-    `paused`: it is suspended; known to whoever asked.
+    """One process of the visitor. `asked`: the visitor is its demander.
+
+    `page`: the page to link to, below the process's address; empty for the process's own page. `by_proxy`: the proxy
+    said everything that was said for the visitor. `left`: the visitor has left it. `paused`: it is suspended; only the
+    demander sees that.
     """
 
     id: str
@@ -54,7 +56,7 @@ class HomeEntry:
 
 @dataclass(frozen=True)
 class Home:
-    """`plans`: written, the newest first; `running`: without one yet. `newcomer`: has no process at all."""
+    """The home page. `plans`: processes with plans, newest first. `running`: others. `newcomer`: there is none."""
 
     plans: tuple[HomeEntry, ...]
     running: tuple[HomeEntry, ...]
@@ -69,8 +71,8 @@ async def show_inbox(
     round: Annotated[int, Query(ge=0, le=1_000)] = 0,
     decided: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """`done`: what was just answered. `of`: in which process. `round`: in which words count that came late. `decided`: the id of the
-    ask that was just answered, which the records may still hold open.
+    """Show the home page. `done`: the action that was just taken. `of`: its process. `round`: the round in which late
+    words count. `decided`: the id of the ask just answered; it is hidden, because the records may still list it.
     """
     found, total = await waiting(visit)
     asks = [ask for ask in found if ask.id != decided]
@@ -82,7 +84,7 @@ async def show_inbox(
 
 
 def _since(done: str, of: str, asks: list[Answering], home: Home) -> str:
-    """What was just answered in a round, and whether that round has closed since: the next one asks already, or the plan is written."""
+    """Return `done`, with `_next` if the process already asks for the next round, or `_over` if its plan is written."""
     if done not in ("send", "nothing_new", "proxy") or not of:
         return done
     waiting = [ask.ask for ask in asks if ask.ask.process_id == of]
@@ -99,13 +101,13 @@ async def show_ask(visit: SignedIn, process_id: Id, ask: AskId) -> Response:
 
 @router.post("/asks/{process_id}/{ask:path}")
 async def answer(visit: SignedIn, form: Form, process_id: Id, ask: AskId) -> Response:
-    """The address names the ask that the page showed: the form of one that is over answers no other."""
+    """Answer the ask in the path. So the form of a closed ask cannot answer another ask."""
     answering = await one_waiting(visit, process_id, ask)
     return await (_answer_turn if answering.ask.ask in asks.SAID else _answer_other)(visit, form, process_id, answering)
 
 
 async def _answer_turn(visit: Visit, form: FormData, process_id: str, answering: Answering) -> Response:
-    """What somebody says in a round, or does instead. Every button keeps what is written, too."""
+    """Take words for a turn or gap, or another action. Every button also stores the words as a draft."""
     do = text_in(form, "do")
     if "words" in form:
         await keep_draft(visit, answering, form)
@@ -133,7 +135,7 @@ async def _answer_turn(visit: Visit, form: FormData, process_id: str, answering:
 
 
 async def _answer_other(visit: Visit, form: FormData, process_id: str, answering: Answering) -> Response:
-    """A decision, a residual, a yes or no."""
+    """Take an answer that is a choice between buttons."""
     try:
         message = _choice(answering, form)
         if text_in(form, "do") == "scene" and answering.ask.consent is not None:
@@ -149,7 +151,7 @@ async def _answer_other(visit: Visit, form: FormData, process_id: str, answering
 
 
 def _names(form: Form) -> list[str] | None:
-    """The names that the author confirmed for these words; None where they have not seen a preview of them."""
+    """Return the names that the author confirmed for these words; None if the author saw no preview of these words."""
     if "names" not in form or text_in(form, "previewed").split() != text_in(form, "words").split():
         return None
     return lines_in(form, "names")
@@ -171,7 +173,7 @@ def _message(do: str, answering: Answering) -> dict[str, Any]:
 
 
 def turn_seconds(answering: Answering) -> int:
-    """The length of the turn: as much may be added, once."""
+    """Return the length of the turn in seconds. The visitor may add it once."""
     if answering.ask.due_at is None:
         return answering.ask.remaining_seconds or 3600
     due, opened = datetime.fromisoformat(answering.ask.due_at), datetime.fromisoformat(answering.ask.opened_at)
@@ -201,7 +203,7 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},
 }
-"""The message that each button sends, by its number among those that answer the ask (`life.asks`)."""
+"""The message that each button of an ask sends: its number among the messages that answer the ask (`life.asks`)."""
 
 
 def _decision(answering: Answering, do: str, form: FormData) -> dict[str, Any]:
@@ -224,13 +226,13 @@ def _replan(answering: Answering) -> dict[str, Any]:
 
 
 def _again(visit: Visit, answering: Answering, problem: Problem, form: FormData) -> Response:
-    """The same page with what was wrong; nothing that was written is lost."""
+    """Return the same page with the problem and with everything that was written."""
     answering.problem = problem
     return page(visit, "ask.html", one=answering, written=form, problem=problem)
 
 
 async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
-    """Without what waits for the visitor already. Operators have a page of their own."""
+    """Return recent processes without an open ask to the visitor. Operators get none; they have a separate page."""
     if visit.caller.role is not Role.PERSON:
         return Home((), (), newcomer=False)
     found: dict[str, ProcessSummary] = {}

@@ -1,4 +1,4 @@
-"""Me: profile, mandate, what my proxy said and on which sentence it rests, channels, agent, devices, export, erasure."""
+"""The visitor's own page: profile, mandate, words of the proxy, channels, agent, devices, export, erasure."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ router = APIRouter(prefix="/me")
 _MOST_VERSIONS: Final = 10
 _MOST_SAID: Final = 40
 _MOST_CHARS: Final = 10_000
-"""Of each version of a profile on the page: the export holds all of it."""
+"""Characters of each version of a profile on the page. The export contains the whole text."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """One thing that was said in somebody's name, and in which turn."""
+    """One item that was said for the visitor, and its turn."""
 
     process_id: str
     turn: Projection
@@ -50,7 +50,7 @@ async def show_me(visit: SignedIn, done: str = "") -> Response:
 
 @router.post("")
 async def change(visit: SignedIn, form: Form) -> Response:
-    """Every form of the page; `do` says which."""
+    """Take any form of the page. The field `do` names the form."""
     do = text_in(form, "do")
     try:
         if do == "link":
@@ -65,7 +65,7 @@ async def change(visit: SignedIn, form: Form) -> Response:
 
 
 async def _write_profile(visit: Visit, form: FormData) -> str:
-    """What became of it. Raises `BadInput` where another version was kept since the form was opened."""
+    """Store the profile. Returns the change: `same`, `profile` or `name`. Raises `BadInput`, also for an old form."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
     text, name = text_in(form, "text").strip(), text_in(form, "name").strip()
     if not text:
@@ -117,7 +117,7 @@ def _mandate(form: FormData) -> profiles.MandateBody:
 
 
 async def _erase(visit: Visit, form: FormData) -> Response:
-    """Needs the word of the page, typed: nothing brings it back."""
+    """Erase the visitor. The visitor must type a word of the page, because the erasure cannot be undone."""
     if text_in(form, "sure").strip().lower() not in ("erase", "抹去"):
         raise BadInput("not_sure", "type the word to say that you mean it", field="sure")
     await erasure.erase_soon(visit.context, visit.caller, visit.caller.person)
@@ -128,7 +128,7 @@ async def _erase(visit: Visit, form: FormData) -> Response:
 
 @router.get("/export")
 async def export(visit: SignedIn) -> Response:
-    """Everything that is kept of the visitor and is theirs, as a file."""
+    """Return all stored data of the visitor as a file."""
     async with _one_at_a_time(visit.caller.person):
         found = await profiles.export_profile(visit.context, visit.caller, visit.caller.person)
     return long_json(found, indent=1, headers={"Content-Disposition": 'attachment; filename="tongyao-export.json"'})
@@ -137,7 +137,7 @@ async def export(visit: SignedIn) -> Response:
 async def _page(
     visit: Visit, *, done: str = "", link: str = "", problem: Problem | None = None, refused: FormData | None = None
 ) -> Response:
-    """`refused`: the form with the `problem`."""
+    """Return the page. `refused`: the form that caused the `problem`."""
     authorize_for_profile(visit.caller, visit.caller.person, Action.READ_PROFILE_TEXT)
     async with _one_at_a_time(visit.caller.person):
         return await _made(visit, done=done, link=link, problem=problem, refused=refused)
@@ -177,7 +177,7 @@ async def _made(visit: Visit, *, done: str, link: str, problem: Problem | None, 
 
 
 async def _said(visit: Visit) -> list[Said]:
-    """The last of what was said in the visitor's name, newest process first."""
+    """Return the latest items that were said for the visitor, at most `_MOST_SAID`, newest process first."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
     return [
         Said(process_id, turn, item)
@@ -188,7 +188,7 @@ async def _said(visit: Visit) -> list[Said]:
 
 
 async def _versions(visit: Visit) -> list[dict[str, Any]]:
-    """Every version; the newest few with the beginning of their text."""
+    """Return every version, and for the newest the beginning of the text."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
     kept = [version.model_dump() for version in await profiles.list_versions(context, caller, me)]
     for version in kept[-_MOST_VERSIONS:]:
@@ -200,5 +200,5 @@ _PAGES: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 def _one_at_a_time(person: str) -> asyncio.Lock:
-    """Held while a page of this person, or their export, is made: it holds all that they ever wrote in memory."""
+    """Return a lock for making this page or an export. Both hold everything that the person wrote in memory."""
     return _PAGES.setdefault(person, asyncio.Lock())

@@ -1,6 +1,7 @@
-"""Sign-in by OpenID Connect: to the provider and back, and the page on which a person connects an account.
+"""Sign-in by OpenID Connect: redirect to the provider, return from it, and the page to connect an account.
 
-Nothing is stored meanwhile. `state` is signed with the secret in the browser's cookie, and nonce and verifier follow from both.
+Nothing is stored between the two requests. `state` is signed with the secret in the browser's cookie. The nonce and the
+verifier are computed from both.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from tongyao.gateway.console.visit import BASE, AnyVisit, Form, Visit, keep, sig
 router = APIRouter(prefix="/openid")
 
 _SECONDS: Final = 600
-"""A sign-in that takes longer is begun again."""
+"""Limit of a sign-in. After this time it must be begun again."""
 
 
 @router.get("")
 async def go_to_provider(visit: AnyVisit, connect: Annotated[bool, Query()] = False) -> Response:
-    """`connect`: to connect an account with the visitor; else to sign in."""
+    """Redirect to the provider, to sign in, or with `connect` to connect an account with the visitor."""
     if connect:
         await signed_in(visit)
     state = _signer(visit, "state").dumps([secrets.token_urlsafe(16), connect])
@@ -43,7 +44,7 @@ async def go_to_provider(visit: AnyVisit, connect: Annotated[bool, Query()] = Fa
 
 @router.get("/back")
 async def come_back(visit: AnyVisit, state: Annotated[str, Query(max_length=500)] = "") -> Response:
-    """Where the provider sends the browser. An unknown account, or one that is to be connected, gets a page."""
+    """Take the provider's answer. Opens a session for a known account, and shows a page for any other account."""
     provider = openid_provider(visit.context)
     _, connects = _read(visit, "state", state)
     account = await provider.account(_flow(visit, state), visit.request.url.query)
@@ -62,7 +63,7 @@ async def come_back(visit: AnyVisit, state: Annotated[str, Query(max_length=500)
 
 @router.post("")
 async def connect(visit: AnyVisit, form: Form) -> Response:
-    """The visitor was shown which account it is, and said yes."""
+    """Connect the account that the page showed and the visitor confirmed."""
     account = OpenIDAccount(**_read(visit, "account", text_in(form, "account")))
     await connect_account(visit.context, visit.caller, account)
     return go_to("/me?done=connected")
@@ -82,7 +83,7 @@ def _signer(visit: Visit, what: str) -> URLSafeTimedSerializer:
 
 
 def _read(visit: Visit, what: str, signed: str) -> Any:
-    """What was signed for this browser. Raises `NotSignedIn`."""
+    """Return the value that was signed for this browser. Raises `NotSignedIn`."""
     try:
         return _signer(visit, what).loads(signed, max_age=_SECONDS)
     except BadData:

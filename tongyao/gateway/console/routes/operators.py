@@ -1,4 +1,4 @@
-"""The operators' pages: what is held up and why, figures, links into the Temporal UI. No text of a person."""
+"""The operators' pages: processes that wait, with the cause; figures; links to the Temporal UI. No text of a person."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tongyao.records.overview import ChannelFigures, ProcessState, StepFigures
 router = APIRouter()
 
 ERRORS_THAT_COUNT: Final = 0.02
-"""The share of failed calls from which on a figure is marked."""
+"""A step with at least this share of failed calls is marked."""
 
 
 @dataclass(frozen=True)
 class StepCells:
-    """One row of the table of models. `share`: failed calls in whole percent; `marked`: more than usual."""
+    """One row of the table of models. `share`: failed calls in percent. `marked`: at least `ERRORS_THAT_COUNT`."""
 
     figures: StepFigures
     share: int
@@ -42,7 +42,7 @@ async def show_operators(
     waits: Annotated[int, Query(ge=0, le=100_000)] = 0,
     refused: Annotated[int, Query(ge=0, le=100_000)] = 0,
 ) -> Response:
-    """`resumed`, `waits`, `refused`: how the last resuming ended, for the line at the top."""
+    """Show the overview. `resumed`, `waits`, `refused`: the results of the last resume, for the line at the top."""
     shown = await read_operations(visit.context, visit.caller)
     return page(
         visit,
@@ -77,7 +77,7 @@ async def show_processes_in(visit: SignedIn, state: ProcessState) -> Response:
 
 @router.post("/operators/resume")
 async def resume(visit: SignedIn, form: Form) -> Response:
-    """Resume all that a cause holds, or the one process that `only` names."""
+    """Resume all processes that are suspended by a cause, or the process `only`."""
     done = await resume_all(
         visit.context,
         visit.caller,
@@ -92,7 +92,7 @@ async def resume(visit: SignedIn, form: Form) -> Response:
 
 
 def age(at: datetime, language: Language) -> str:
-    """Return the time since then in its greatest unit."""
+    """Return the time since `at` in its greatest unit."""
     return duration(max(0.0, (datetime.now(UTC) - at).total_seconds()), language)
 
 
@@ -105,5 +105,5 @@ def step_shares(steps: Sequence[StepFigures]) -> list[StepCells]:
 
 
 def used_channels(channels: Sequence[ChannelFigures]) -> list[ChannelFigures]:
-    """The channels that told anybody anything."""
+    """Return the channels with sent, failed or pending notifications."""
     return [channel for channel in channels if channel.sent or channel.failed or channel.pending]

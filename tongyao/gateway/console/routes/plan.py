@@ -1,4 +1,4 @@
-"""The plan: every claim with what it rests on, the tasks, what stayed open, and the same as a file to keep."""
+"""The page of the plan: claims with their sources, tasks, residuals; and downloads of the plan and of a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def show_plan(visit: SignedIn, process_id: Id, done: str = "") -> Response
 
 @router.post("/plan")
 async def tell_what_came(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """Store the visitor's feedback on the plan, or their contact for those who commit; each replaces the earlier one."""
+    """Store the visitor's feedback on the plan, or the contact for people who commit. It replaces the earlier one."""
     tells = text_in(form, "answer") == "contact"
     try:
         await (tell_those_who_commit if tells else say_what_came)(visit, process_id, form)
@@ -48,7 +48,7 @@ async def download_markdown(visit: SignedIn, process_id: Id) -> Response:
 
 @router.get("/report.html")
 async def download_report(visit: SignedIn, process_id: Id) -> Response:
-    """Of what the visitor may see; without the audit, which is the operators'."""
+    """Return the report with everything that the visitor may see, without the audit, which is for operators."""
     access, view, _ = await _read(visit, process_id)
     report = report_html(view, language=visit.language, max_rounds=access.process.max_rounds)
     return _file(report, "text/html; charset=utf-8", f"{process_id}-report.html")
@@ -56,13 +56,13 @@ async def download_report(visit: SignedIn, process_id: Id) -> Response:
 
 @router.post("/residuals")
 async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """Take a residual back to the field: a process of its own begins with it."""
+    """Take a residual back to the field. A child process starts with it."""
     residual = text_in(form, "residual")
     key = checked_key(text_in(form, "key"))
     try:
         body = validated(MESSAGE_BODY, {"kind": "approve_residual", "residual": residual})
         receipt = await send_message(visit.context, visit.caller, process_id, body, key=key, via="console")
-        there = receipt.id == child_id(process_id, residual)  # so it is where the process has ended
+        there = receipt.id == child_id(process_id, residual)  # true if the process has ended: the child was started
         if receipt.state == "applied" and not there:
             await wait_for_records(visit.context, receipt.id, seconds=visit.context.options.answer_seconds)
     except (BadInput, Refused) as problem:
@@ -71,7 +71,7 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 
 def _place_of(residual: str) -> str:
-    """The section of the page in which this residual stands."""
+    """Return the section of the page that shows this residual."""
     return "declined" if hole_of(residual) else "open"
 
 
@@ -92,7 +92,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
 
 
 async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView, Plan]:
-    """Raises `NotFound` where there is no plan, or none that the visitor may see."""
+    """Return the access, the view and the plan. Raises `NotFound` if there is no plan that the visitor may see."""
     access = await visit.access(process_id, Action.READ_PLAN)
     view = await party_view(visit.context, access)
     if view.plan is None:
@@ -101,6 +101,6 @@ async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView
 
 
 def _file(text: str, kind: str, name: str) -> Response:
-    """A file to keep. `name` holds the id of a process: letters, digits, dots and hyphens."""
+    """Return a download. Characters of `name` other than ASCII letters, digits, `.`, `-` and `_` become `-`."""
     safe = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-_") else "-" for letter in name)
     return Response(text, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'})

@@ -1,4 +1,4 @@
-"""Before the rounds, for the demander: the tension beside the intent, and the people who were found."""
+"""The demander's pages before the rounds: the tension beside the intent, and the candidates."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from tongyao.protocol.model.tension import MISSING
 router = APIRouter(prefix="/processes/{process_id}")
 
 _STOP_SECONDS: Final = 30 * 24 * 3600
-"""By so much the time to confirm is made longer when its countdown is stopped: long enough to be no hurry."""
+"""The extension of the time to confirm when the demander stops its countdown."""
 _COUNTED_SECONDS: Final = 3600
-"""A countdown is shown when no more than this is left."""
+"""A countdown is shown if at most this much time is left."""
 _BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERING)
 
 
@@ -49,7 +49,7 @@ _BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERIN
 async def show_tension(
     visit: SignedIn, process_id: Id, message: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
-    """`message`: what was just sent from here."""
+    """Show the tension. `message`: the id of the message that was just sent from this page."""
     return await _tension_page(visit, process_id, message=message)
 
 
@@ -81,14 +81,14 @@ def _written(form: FormData) -> dict[str, Any]:
 
 
 def _names(lines: list[str]) -> list[dict[str, str]]:
-    """One a line."""
+    """Return the names of these lines. Each line has one name."""
     return list({part["name"]: part for part in map(parts_of_line, lines)}.values())
 
 
 async def _send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
-    """Send a message and wait until the records show what it changed, so that the next page does.
+    """Send a message and wait until the records contain its effect, so that the next page shows it.
 
-    Raises `BadInput`, also for what is no message.
+    Raises `Problem`s: `BadInput` for an invalid message.
     """
     receipt = await asks.send(visit, process_id, message, form)
     if receipt.state == "applied":
@@ -104,7 +104,7 @@ async def _tension_page(
     problem: Problem | None = None,
     written: FormData | None = None,
 ) -> Response:
-    # The events first: none is newer than the view.
+    # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context, access)
@@ -136,9 +136,9 @@ async def _tension_page(
 
 
 async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -> str:
-    """Why the raw intent stands as T: no call was made because of the `budget`, or the `engine` had no answer; empty where it does not stand so.
+    """Return why the tension has only the raw intent as T: `budget` or `engine`; empty if it was formulated.
 
-    Every call that is made has an attempt in the ledger; one that the budget does not cover has none.
+    The ledger has an entry for every model call. It has none for `formulate` if the budget did not cover the call.
     """
     told = [event for event in history.events if event.kind in (EventKind.FORMULATION_READY, EventKind.TENSION_REVISED)]
     if not told or not told[-1].data.get("fallback"):
@@ -148,7 +148,7 @@ async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -
 
 
 def _seconds_left(ask: Ask | None) -> int:
-    """What a countdown begins with; 0 where there is none to show."""
+    """Return the first value of the countdown, or 0 if none is shown."""
     if ask is None or ask.due_at is None:
         return 0
     left = int((datetime.fromisoformat(ask.due_at) - datetime.now(UTC)).total_seconds())
@@ -181,7 +181,7 @@ async def choose_people(visit: SignedIn, form: Form, process_id: Id) -> Response
 
 
 async def _check_number(visit: Visit, process_id: str, chosen: int) -> None:
-    """Raises `BadInput` that says how many are needed, or how many there may be."""
+    """Raise `BadInput` with the required number if too few or too many people are chosen."""
     access = await _of_demander(visit, process_id)
     settings = ProcessSettings.model_validate(access.process.settings)
     needed = max(1, settings.quorum)
@@ -196,15 +196,15 @@ async def _check_number(visit: Visit, process_id: str, chosen: int) -> None:
 
 
 def _in_words(code: str, key: str, **values: Any) -> BadInput:
-    """A problem in the words of the catalogue."""
+    """Return a problem with texts of the catalogue, in English and Chinese."""
     return BadInput(code, say("en", key, **values), zh=say("zh", key, **values))
 
 
 async def _people_page(
     visit: Visit, process_id: str, *, problem: Problem | None = None, given: FormData | None = None
 ) -> Response:
-    """`given`: what was chosen, and refused."""
-    # The events first: none is newer than the view.
+    """Return the page. `given`: the form of a refused choice."""
+    # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     found = await read_candidates(visit.context, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
@@ -244,7 +244,7 @@ async def _people_page(
 
 
 async def _of_demander(visit: Visit, process_id: str) -> ProcessAccess:
-    """Raises `NotAllowed` for everybody else in the process."""
+    """Return the demander's access. Raises `NotAllowed` for everybody else in the process."""
     access = await visit.access(process_id)
     if access.role is not Role.DEMANDER:
         raise NotAllowed("this page is for the person who asked")

@@ -1,4 +1,4 @@
-"""The page of one process while it goes on and afterwards, what a visitor can do about it, and its news as a stream."""
+"""The page of one process, its buttons, and the stream that notifies the page of changes."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _WHILE: Final = {
     "select_participants": (Phase.SELECTING, Phase.CONSENTING),
     "conclude": (Phase.CRYSTALLIZING,),
 }
-"""The phases in which it is still news that one of these was applied."""
+"""By message: the phases in which its receipt is shown. Afterwards the page itself shows the effect."""
 _FOUND: Final = 3
-"""Claims of a child's plan on the page of its parent."""
+"""Limit of the claims of a child's plan on the page of its parent."""
 _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
-"""The phases in which the demander reads how many of those they chose gave their consent."""
+"""The phases in which the page shows the demander how many of the chosen people gave their consent."""
 
 
 @router.get("/{process_id}")
@@ -75,7 +75,7 @@ async def show_process(
 
 @router.post("/{process_id}")
 async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """Leaving and cancelling are asked twice."""
+    """Send the message of a button. `leave` and `cancel` need a confirmation first."""
     do = text_in(form, "do")
     if do not in MESSAGES:
         raise BadInput("no_such_answer", "choose one of the buttons", field="do")
@@ -91,7 +91,7 @@ async def act(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 @router.post("/{process_id}/fork")
 async def what_if(visit: SignedIn, form: Form, process_id: Id) -> Response:
-    """Start a fork of the process with what the form names."""
+    """Start a fork of the process with the changes in the form."""
     rounds = text_in(form, "max_rounds").strip()
     given = {
         "round": text_in(form, "round").strip() or "1",
@@ -114,7 +114,7 @@ async def _page(
     sure: str = "",
     problem: Problem | None = None,
 ) -> SharedPage:
-    # The events first: none is newer than the view.
+    # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     access = await visit.access(process_id)
     view = await party_view(visit.context, access)
@@ -122,7 +122,7 @@ async def _page(
     receipt = await asks.receipt_of(visit, message)
     behind = receipt is not None and await not_shown_yet(visit.context, process_id, message) is not None
     if receipt is not None and receipt.kind in _WHILE and view.phase not in _WHILE[receipt.kind] and not behind:
-        receipt = None  # the page itself says what came of it
+        receipt = None  # the page itself shows the effect
     shown = await summary(visit.context, access)
     mine = await asks.waiting_in(visit, process_id) if shown.waits_for_you and not behind else None
     seen = reading.observations(view)
@@ -175,7 +175,7 @@ async def _page(
 
 
 def _answers_said(visit: Visit, view: PartyView) -> str:
-    """For the demander who answered the plan and who did not; for a participant whether they did."""
+    """Return for the demander which people answered the plan, and for a participant the state of their own answer."""
     if view.asked:
         return answered_by(reading.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")
@@ -184,8 +184,8 @@ def _answers_said(visit: Visit, view: PartyView) -> str:
 
 @dataclass(frozen=True)
 class Branch:
-    """A process that came out of another one, with what came out of it. `found`: what its plan says is possible, where the plan above
-    does not hold it already."""
+    """A child of a process, with its children. `found`: the first possible results of its plan, unless the plan above
+    already cites this child."""
 
     id: str
     title: str
@@ -195,7 +195,7 @@ class Branch:
 
 
 async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tuple[Branch, ...]:
-    """The tree below a process. A participant is not told of it."""
+    """Return the tree below a process; empty for a participant."""
     return () if access.role is Role.PARTICIPANT else await _below(visit, access.process.id, view)
 
 
@@ -213,13 +213,13 @@ async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branc
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
-    """Return the visitor's endpoint: `proxy`, `human`, `agent`; empty where they have no seat."""
+    """Return the visitor's endpoint: `proxy`, `human` or `agent`; empty without a seat."""
     seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
     return next((seat.endpoint for seat in seats if seat.alias == access.alias), "")
 
 
 async def _forks(visit: Visit, access: ProcessAccess) -> list[ProcessSummary]:
-    """The forks of a process, for its demander and operators."""
+    """Return the forks of a process; empty for a participant."""
     if access.role is Role.PARTICIPANT:
         return []
     return (await list_processes(visit.context, visit.caller, origin=access.process.id)).processes
@@ -238,9 +238,9 @@ async def _why(visit: Visit, access: ProcessAccess) -> Why | None:
 async def stream_changes(
     visit: SignedIn, process_id: Id, shown: Annotated[str | None, Query(max_length=MAX_TOKEN)] = None
 ) -> Response:
-    """Server-sent: `changed`, whenever the page has something new. It ends when the session does, and with the process.
+    """Stream the server-sent event `changed` when the page has something new. Ends with the session.
 
-    `shown`: the last event that the page takes into account.
+    `shown`: the last event that the page takes into account. After the end of the process the answer is 204.
     """
     live: Live = visit.request.app.state.live
     access = await visit.access(process_id, Action.READ_EVENTS)
@@ -251,7 +251,7 @@ async def stream_changes(
 
 
 async def _still_signed_in(visit: Visit) -> bool:
-    """While the records are away it is asked again later: nothing is told meanwhile."""
+    """Return whether the session is valid. True while the records are unavailable; the stream then sends nothing."""
     try:
         return not (await session_of(visit.context, visit.request))[0].anonymous
     except RecordsError:

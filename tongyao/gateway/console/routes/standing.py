@@ -1,4 +1,4 @@
-"""Standing tensions: one's own, which wait until somebody comes, and those that one might answer (docs/protocol.md §7.8)."""
+"""The page of standing tensions: the visitor's, and those that the visitor could answer (docs/protocol.md §7.8)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def show_standing(visit: SignedIn, done: str = "") -> Response:
 
 @router.post("")
 async def change_standing(visit: SignedIn, form: Form) -> Response:
-    """Every form of the page; `do` says which."""
+    """Take any form of the page. The field `do` names the form."""
     do = text_in(form, "do")
     try:
         if do == "forward":

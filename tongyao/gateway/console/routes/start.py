@@ -1,4 +1,4 @@
-"""Starting a process: one box and one button, what the intent may still lack, and what it may cost."""
+"""The page to start a process: a field for the intent, help with missing parts, and a budget."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ router = APIRouter()
 
 DRAFT: Final = "start"
 QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
-"""Questions about what an intent may lack, in the order T, I, B, E; each answer is added to the box in the person's own words."""
+"""Questions about parts that an intent may lack, in the order T, I, B, E. Answers are added to the field verbatim."""
 _EXAMPLES: Final = 4
 _COMPARED: Final = 5
-"""Number of the visitor's newest processes that are looked at: one of them may have begun with the same words a moment ago."""
+"""The number of the visitor's newest processes whose intents are compared, to find a form that was sent twice."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(Lens, QUESTIONS, strict=True))
 
@@ -82,7 +82,7 @@ async def start(visit: SignedIn, form: Form) -> Response:
 
 
 async def _begun(visit: Visit, intent: str) -> str:
-    """A process of the visitor that goes on and began with these words, as when a form is sent anew from an older page; empty: none."""
+    """Return the id of the visitor's open process with this intent (a form sent again), or an empty string."""
     newest = await list_processes(visit.context, visit.caller, open=True, limit=_COMPARED)
     for process in newest.processes:
         if (await read_process(visit.context, visit.caller, process.id)).intent == intent:
@@ -91,7 +91,7 @@ async def _begun(visit: Visit, intent: str) -> str:
 
 
 def _whole(visit: Visit, given: dict[str, str]) -> str:
-    """Return the words of the box, and each answer under a line that names its question."""
+    """Return the words of the field, followed by each answer under a heading of its question."""
     language = visit.language
     parts = [given["intent"].strip()]
     parts += [under(lens, given[name].strip(), language) for lens, name in LENS_OF.items() if given[name].strip()]
@@ -99,7 +99,7 @@ def _whole(visit: Visit, given: dict[str, str]) -> str:
 
 
 async def _asked(visit: Visit, given: dict[str, str]) -> Response:
-    """The intent as the engine reads it: to a script line by line as it finds more, else the page with all of it."""
+    """Let the engine read the intent. A script gets the results as a stream of JSON lines, a browser gets the page."""
     try:
         await visit.limits.count_reading(visit.caller)
         readings = await ask_engine(visit.context, visit.caller, given["intent"])
@@ -130,7 +130,7 @@ def _lines(lines: AsyncIterator[str]) -> Response:
 
 
 async def _as_read(visit: Visit, readings: AsyncIterator[Sequence[Found]]) -> AsyncIterator[str]:
-    """JSON objects, one a line: what was found so far by question, then `whole`; or what was wrong."""
+    """Yield JSON lines: the results so far by question, at the end `whole`; or `problem`."""
     try:
         async for found in readings:
             yield _line({"found": {LENS_OF[part.lens]: _read_words(visit, part) for part in found}})
@@ -150,7 +150,7 @@ def _line(value: object) -> str:
 
 
 def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
-    """No child asks in their name what they have not read. Raises `BadInput`."""
+    """Return the request. The demander confirms the tension of every child first. Raises `BadInput`."""
     if not intent:
         raise BadInput("intent_missing", "write what you want first, in your own words")
     if not given["scene"]:
@@ -175,7 +175,10 @@ async def _page(
     problem: Problem | None = None,
     begun: str = "",
 ) -> Response:
-    """`found`: what the intent says already; None: nobody has asked. `suggestions`: likewise, of the profile. `begun`: a process that has the same words."""
+    """Return the page. `found`: the parts that the intent contains; None if the engine was not asked.
+
+    `suggestions`: likewise, from the profile. `begun`: the id of an open process with the same intent.
+    """
     past = await list_processes(visit.context, visit.caller, open=False, limit=20)
     costs = sorted(process.cost for process in past.processes if process.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
@@ -206,7 +209,7 @@ async def _page(
 
 
 def _person(visit: Visit) -> str:
-    """Raises `NotAllowed` for operators, who start processes for somebody by the API."""
+    """Return the visitor's person. Raises `NotAllowed` for operators, who start processes through the API."""
     if not visit.caller.person:
         raise NotAllowed(
             "operators start processes for other people through the API: here you can start one only for yourself"
