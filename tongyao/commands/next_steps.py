@@ -12,6 +12,7 @@ from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say
 from tongyao.protocol.life.asks import Body, does, whom
 from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.standing import rounds_of, standing
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
@@ -21,11 +22,20 @@ def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Who is waited for, why, and until when, in one line."""
     who = say("waits.demander") if ask.alias == DEMANDER else whom(ask.ask, ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
-    line = say("waits.line", who=who, what=does(ask, language()) + reason)
+    line = say("waits.question" if ask.ask == "gap" else "waits.line", who=who, what=does(ask, language()) + reason)
     if ask.due_at is None:
         return line
     until = "waits.until_confirms" if ask.ask == "confirm_tension" else "waits.until"
     return line + say(until, at=f"{ask.due_at:%Y-%m-%d %H:%M}")
+
+
+async def questions_in(repositories: Repositories, ask: InboxRow, row: ProcessRow) -> list[str]:
+    """Return the texts of the open gaps that ask the person of this ask."""
+    if ask.ask not in ("gap", "projection") or ask.round < 2:
+        return []
+    record = await repositories.record(row, own=(ask.alias,))
+    held = standing(rounds_of(record.projections, record.observations))
+    return [gap.text for gap in held.open_gaps if gap.asks == ask.alias and held.asked[gap.id].outcome == "open"]
 
 
 async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:

@@ -18,7 +18,7 @@ from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
-from tongyao.commands.next_steps import after_end, commands_for, waits_for
+from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for
 from tongyao.commands.terminal import console, print_table, put
 from tongyao.commands.words import known, language, say, tell
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
@@ -50,12 +50,13 @@ SHOWN_UNITS: Final = 24
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Return for each open ask (to `alias`) a line that describes it, then the commands that answer it, indented and whole."""
+    """Return for each open ask (to `alias`) a line that describes it, the questions that it asks, then the commands that answer it, indented and whole."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
             continue
         lines.append(waits_for(ask, row))
+        lines += [f"  ? {question}" for question in await questions_in(repositories, ask, row)]
         lines += [f"  {command}" for command in await commands_for(repositories, ask)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
