@@ -52,6 +52,7 @@ class ProcessSummary(Value):
 
     `answers`: to the plan that holds, by alias, for demander and operators.
     `forked_from`: of a fork its origin.
+    `price_unknown`: true where no price of its model calls is known; `cost` is 0 then.
     `demander`, `waiting`, `waits` and what follows them is for operators.
     """
 
@@ -74,6 +75,7 @@ class ProcessSummary(Value):
     answered_by: tuple[str, ...] | None = None
     tokens: int | None = None
     cost: Decimal | None = None
+    price_unknown: bool | None = None
     demander: str | None = None
     waiting: bool | None = None
     waits: tuple[WaitsFor, ...] | None = None
@@ -171,6 +173,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "suspended_reason": row.suspended_reason or None,
             "tokens": row.tokens,
             "cost": row.cost.quantize(_MILLIONTH),
+            "price_unknown": row.price_unknown or None,
         }
     if access.role is Role.OPERATOR:
         shown |= {

@@ -20,7 +20,7 @@ from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for
 from tongyao.commands.terminal import console, print_table, put
-from tongyao.commands.words import known, language, say, tell
+from tongyao.commands.words import dollars, known, language, say, tell
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -99,7 +99,8 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     if with_asks:
         parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
     if row.cost or row.tokens:
-        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=f"{row.cost:.4f}"), style="dim"))
+        cost = dollars(row.cost, unknown=row.price_unknown)
+        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=cost), style="dim"))
     return Group(*parts)
 
 

@@ -161,7 +161,8 @@ class Overview(Repository):
                    count(*) FILTER (WHERE error_reason IN ('rate_limited', 'overloaded')) AS rate_limited,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - claimed_at))
                        FILTER (WHERE state = 'settled') AS median_seconds,
-                   COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known
+                   COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known)
+                       FILTER (WHERE state IN ('settled', 'failed', 'orphaned')), true) AS cost_known
                FROM model_calls WHERE claimed_at > now() - make_interval(hours => %s)
                GROUP BY step ORDER BY min(claimed_at)""",
             [hours],
