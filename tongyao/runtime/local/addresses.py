@@ -29,6 +29,7 @@ class ServiceAddresses(BaseModel):
     owner_started: float  # seconds since the epoch, as the kernel has it: a pid alone may have been taken again
     postgres_pid: int | None = None
     temporal_pid: int | None = None
+    engine: str = ""  # of its worker; the settings of another shell may choose another
     started_at: datetime
 
     def environment(self) -> dict[str, str]:
