@@ -185,7 +185,7 @@ async def _print_started(
             f"  {say('started.console', link=access.link, days=LINK_DAYS)}",
             f"  {say('started.token', token=access.token)}",
         ]
-        from_here = f'tongyao say {process} --as {access.person} --text "…"'
+        from_here = f"tongyao show {process}"  # no round is open yet, so `say` would be refused
         how = say("started.mcp", address=access.mcp) if is_agent else say("started.from_here", command=from_here)
         lines.append(f"  {how}")
     for line in lines:
