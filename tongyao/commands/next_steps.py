@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Final
 
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.nearest_first import nearest_first
@@ -16,6 +17,15 @@ from tongyao.protocol.rules.standing import rounds_of, standing
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
+
+
+_NAME: Final = "NAME"
+_PROFILE: Final = "PROFILE_ID"
+
+
+def with_places(command: str) -> str:
+    """Return a command with its placeholders in the language of the terminal. `--json` prints them in English."""
+    return command.replace(f" {_NAME}", f" {say('waits.name')}").replace(f" {_PROFILE}", f" {say('waits.profile')}")
 
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
@@ -50,7 +60,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
     if ask.ask == "consent":  # without a choice the command asks at the terminal
         commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
     if ask.ask == "calls":  # no message of anybody answers it
-        commands += ["tongyao calls next", "tongyao calls connect NAME"]
+        commands += ["tongyao calls next", f"tongyao calls connect {_NAME}"]
     return commands
 
 
@@ -90,10 +100,10 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
 async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
     """Return the people who would be taken without a choice; of people who may be added, those whom the field proposes."""
     if message["kind"] == "select_participants":
-        return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
+        return (await nearest_first(repositories, ask.process_id))[:8] or [_PROFILE, _PROFILE]
     if message.get("decision") == "add_participants":
         proposed = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
-        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or ["PROFILE_ID"]
+        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or [_PROFILE]
     return ()
 
 
@@ -125,4 +135,5 @@ async def next_step(repositories: Repositories, process_id: str, *, alias: str =
     more = len(asks) - 1
     also = say("waits.and_more", n=more, command=f"tongyao show {process_id}") if more else ""
     [first, *_] = await commands_for(repositories, asks[0]) or [f"tongyao show {process_id}"]
+    first = with_places(first)
     return f"{stands}{say('waits.then')}{waits_for(asks[0], row)}{also}{say('waits.next', command=first)}"

@@ -14,11 +14,11 @@ from tongyao.app import processes
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidates import Because, candidates
-from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
-from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for
+from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for, with_places
 from tongyao.commands.terminal import console, print_table, put
 from tongyao.commands.words import dollars, known, language, say, tell
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
@@ -45,6 +45,7 @@ _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
+_NOTES: Final = {NO_SCENE: "no_scene", FULL: "full", NOBODY: "nobody"}
 SHOWN_UNITS: Final = 24
 """Characters of a part of the tension that are shown beside a person who was found, and in a short tension."""
 
@@ -57,7 +58,7 @@ async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "
             continue
         lines.append(waits_for(ask, row))
         lines += [f"  ? {question}" for question in await questions_in(repositories, ask, row)]
-        lines += [f"  {command}" for command in await commands_for(repositories, ask)]
+        lines += [f"  {with_places(command)}" for command in await commands_for(repositories, ask)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
         lines.append(say("waits.last_answer"))
@@ -298,7 +299,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
                 table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
             console.print(table)
         if given.note:
-            console.print(Text(given.note))
+            tell(f"show.{_NOTES[given.note]}")
         if not given.takes_up_proposals:
             console.print(Text(say("show.proposals_stay")))
 

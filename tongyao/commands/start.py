@@ -163,7 +163,7 @@ async def _give_access(context: AppContext, config: Settings, people: Mapping[st
     given = []
     for person, endpoint in people.items():
         link = await link_of(context, config, person)
-        body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
+        body = tokens.IssueTokenBody(role="person", person=person, label=say("started.label"))
         token = await tokens.issue_token(context, operator(), body)
         given.append(PersonalAccess(person, endpoint, link, token.secret, f"{gateway_address(config)}/mcp"))
     return given
