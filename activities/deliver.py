@@ -30,6 +30,7 @@ class Delivering:
         """All deliveries of one revision; those already written are not asked for again.
 
         The first goes ahead; the others follow side by side and read the plan from the prompt cache that it wrote.
+        Of the delegated engine all are asked at the same time, because the first one, too, is only parked.
         """
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, DELIVER.step, what) as run:
