@@ -254,6 +254,9 @@ async def test_an_operator_sees_that_a_call_waits_and_how_it_is_answered(delegat
             shown = await browser.get(f"/console{path}")
             assert shown.status_code == 200, path
             assert "odel calls wait" in shown.text, path
+        shown = await browser.get("/console/operators")
+        assert "One model call waits for an assistant or a person, since " in shown.text
+        assert "All processes continue by themselves" not in shown.text
         shown = await browser.get("/console/operators/waiting")
         assert "Waits for an assistant or a person who answers model calls" in shown.text
     await stack.say(pid, "cancel")

@@ -85,6 +85,13 @@ class StepFigures(Value):
     cost_known: bool
 
 
+class CallsInWait(Value):
+    """Model calls that wait for an answer from outside. `oldest`: when the first of them was made; None if there is none."""
+
+    count: int
+    oldest: datetime | None
+
+
 class FailureCount(Value):
     """The number of model calls that failed for one reason. `reason` is a closed word."""
 
@@ -167,6 +174,16 @@ class Overview(Repository):
                GROUP BY step ORDER BY min(claimed_at)""",
             [hours],
         )
+
+    async def waiting_calls(self) -> CallsInWait:
+        """The model calls of open processes that wait for an answer from outside."""
+        found = await self._one(
+            CallsInWait,
+            """SELECT count(*) AS count, min(m.claimed_at) AS oldest FROM model_calls m
+               JOIN processes p ON p.id = m.process_id WHERE m.state = 'waiting' AND p.ended_at IS NULL""",
+        )
+        assert found is not None
+        return found
 
     async def failures(self, *, hours: int) -> list[FailureCount]:
         """The reasons for which model calls claimed in the last `hours` failed. The most frequent reason comes first."""
