@@ -355,6 +355,7 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
         title=say("show.audit"),
         title_justify="left",
     )
+    tell("show.audit_listed", style="dim")
 
 
 def _told(finding: AuditFinding) -> tuple[str, str, str]:

@@ -49,7 +49,11 @@ async def watch(
 async def show(
     process: Process,
     with_audit: Annotated[
-        bool, typer.Option("--audit", help="Print the 13 measured properties of the protocol with their figures.")
+        bool,
+        typer.Option(
+            "--audit",
+            help="Print those of the 13 properties of the protocol that one record can show or refute, with their figures.",
+        ),
     ] = False,
     who: Annotated[
         str,
