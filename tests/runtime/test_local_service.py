@@ -20,8 +20,8 @@ from temporalio.service import RPCError
 
 from tests.runtime.conftest import StartOwner
 from tests.support.until import until
-from tongyao.records.migrate import migrate
 from tongyao.commands.doctor import CheckState, examine
+from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, find_running
 from tongyao.runtime.local.postgres import LocalPostgres

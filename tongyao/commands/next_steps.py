@@ -18,7 +18,6 @@ from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
 
-
 _NAME: Final = "NAME"
 _PROFILE: Final = "PROFILE_ID"
 

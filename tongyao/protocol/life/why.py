@@ -33,7 +33,9 @@ class WaitReason(Value):
     until: datetime | None = None
     left: str = ""
     moved_by: str = ""
-    holds_up: bool = Field(default=True, description="False for a question that is open and for whose answer nothing waits.")
+    holds_up: bool = Field(
+        default=True, description="False for a question that is open and for whose answer nothing waits."
+    )
     language: Language = Field(default="en", exclude=True)
 
     @property
