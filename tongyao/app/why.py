@@ -15,8 +15,10 @@ from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
+from tongyao.protocol.life.asks import words
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import WaitReason, others_are_waited_for_until, waited_for, why, why_for_party
+from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 from tongyao.texts.catalogue import catalogue, worded
 
@@ -59,9 +61,10 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
+    spoken: Language = "zh" if language == "zh" else "en"
     reasons = (
-        *(WaitReason(waits_for="a worker", moved_by=role) for role in missing),
-        *why(state, datetime.now(UTC), "zh" if language == "zh" else "en"),
+        *(WaitReason(waits_for=words("why.worker", spoken), moved_by=role, language=spoken) for role in missing),
+        *why(state, datetime.now(UTC), spoken),
     )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
 
