@@ -80,7 +80,7 @@ async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, rec
     console.print(
         say("demo.answers_recorded" if recording else f"demo.answers_{_kind_of(config.chosen_engine)}"), style="dim"
     )
-    people = {f"P{number:02}": path for number, path in enumerate(_profiles(folder, recording), 1)}
+    people = {f"P{number:02}": path for number, path in enumerate(_profiles(folder), 1)}
     intent = (folder / "intent.txt").read_text(encoding="utf-8").strip()
     for part in introduction(intent, people, console.width):
         console.print(part, highlight=False)
@@ -144,9 +144,10 @@ async def _stop_waiting(repositories: Repositories, pid: str) -> NoReturn:
     fail("\n".join([say("demo.waits"), *lines]), EXIT_FAILED)
 
 
-def _profiles(folder: Path, recording: Path | None) -> list[Path]:
-    """Return the participants' files, for a recording in the order of its aliases."""
-    if recording is None:
+def _profiles(folder: Path) -> list[Path]:
+    """Return the participants' files, in the order of the aliases of the case's recording if it has one."""
+    recording = EXAMPLES / "recorded" / f"{folder.name}.jsonl"
+    if not recording.exists():
         return sorted((folder / "profiles").glob("*.md"))
     from tongyao.llm.recorded import read_recording
 

@@ -119,7 +119,7 @@ async def write_record(repositories: Repositories, process: str, to: Path) -> in
     from tongyao.llm.recorded import RecordedRow, RecordedTokens, write_recording
     from tongyao.protocol.model.process import DEMANDER
 
-    await repositories.processes.get(process)
+    scene = (await repositories.processes.get(process)).scene_id
     rows = []
     for call in await repositories.ledger.calls(process):
         key = CallKey(process, call.step, call.round, call.alias, call.revision, call.reask)
@@ -129,7 +129,11 @@ async def write_record(repositories: Repositories, process: str, to: Path) -> in
         counted = settled.model_dump(include=set(RecordedRow.model_fields) - {"draft"})
         usage = RecordedTokens(**settled.model_dump(include=set(RecordedTokens.model_fields)))
         rows.append(RecordedRow.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
-    seats = [seat.person for seat in await repositories.seats.seats(process) if seat.alias != DEMANDER]
+    seats = [
+        seat.person.removeprefix(f"{scene}-")  # the id of a profile that was given as a file: its scene, then its name
+        for seat in await repositories.seats.seats(process)
+        if seat.alias != DEMANDER
+    ]
     return write_recording(rows, to, title=process, seats=seats)
 
 
