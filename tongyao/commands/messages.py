@@ -51,8 +51,9 @@ async def confirm(
     key: Key = None,
 ) -> None:
     """Confirm the tension in its present wording. `tongyao show` lists the names in it that others will not read."""
+    key = key or uuid.uuid4().hex
     if hide or show:
-        await _rename(process, hide or [], show or [])
+        await _rename(process, hide or [], show or [], key=f"{key}-names")
     await _send(process, "confirm_tension", key)
 
 
@@ -326,7 +327,7 @@ async def leave(process: Process, who: Who, key: Key = None) -> None:
     await _send(process, "leave", key, sender="operator", about=who)
 
 
-async def _rename(process: str, hide: list[str], show: list[str]) -> None:
+async def _rename(process: str, hide: list[str], show: list[str], *, key: str) -> None:
     """Send the current tension with a changed list of hidden names: `hide` is added and `show` is removed."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.sending import deliver, stop_if_waiting
@@ -342,7 +343,7 @@ async def _rename(process: str, hide: list[str], show: list[str]) -> None:
     names += given.values()
     parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
     body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
-    stop_if_waiting((await deliver(process, body, uuid.uuid4().hex, DEMANDER, ""))[0])
+    stop_if_waiting((await deliver(process, body, key, DEMANDER, ""))[0])
 
 
 async def _row(process: str) -> ProcessRow:
