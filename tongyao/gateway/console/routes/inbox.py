@@ -189,7 +189,7 @@ def _choice(answering: Answering, form: FormData) -> dict[str, Any]:
             return _decision(answering, do, form)
         case "resume":
             do = "resume"
-    if (number := _ANSWERS[answering.ask.ask].get(do)) is None:
+    if (number := _ANSWERS.get(answering.ask.ask, {}).get(do)) is None:
         raise BadInput("no_such_answer", "choose one of the buttons", field="do")
     return answering.ask.messages[number]
 
@@ -203,7 +203,9 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},
 }
-"""The message that each button of an ask sends: its number among the messages that answer the ask (`life.asks`)."""
+"""The message that each button of an ask sends: its number among the messages that answer the ask (`life.asks`).
+
+Asks with a page of their own have no buttons here."""
 
 
 def _decision(answering: Answering, do: str, form: FormData) -> dict[str, Any]:
