@@ -48,12 +48,13 @@ async def report_of(repositories: Repositories, process: str) -> str:
     """Return `report.html`: the whole process in one file, with aliases, in the language of the process."""
     from tongyao.commands.process_view import audited
     from tongyao.gateway.console.report import report_html
+    from tongyao.protocol.model.requests import known_language
     from tongyao.protocol.rules import read_access
 
     row = await repositories.processes.get(process)
     return report_html(
         read_access.for_export(await repositories.record(row)),
-        language="zh" if row.language == "zh" else "en",
+        language=known_language(row.language),
         max_rounds=row.max_rounds,
         findings=await audited(repositories, process),
     )

@@ -143,10 +143,10 @@ async def start_fork(
 def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
     """Return by step the prompts of a folder that differ from the current ones. Raises `BadInput` if there are none."""
     from tongyao.llm import prompts
-    from tongyao.protocol.model.requests import Language
+    from tongyao.protocol.model.requests import known_language
     from tongyao.protocol.model.steps import STEPS
 
-    chosen: Language = "zh" if language_of_process == "zh" else "en"
+    chosen = known_language(language_of_process)
     files = {step: file for step in STEPS if (file := folder / chosen / f"{step}.md").is_file()}
     if not files:
         raise bad("prompts", say("forks.no_prompts", folder=folder / chosen, steps=", ".join(STEPS)))

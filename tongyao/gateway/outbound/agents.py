@@ -110,7 +110,7 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
     stands = view.stands or Stands()
     seen["asked"] = [id for id, gap in stands.asked.items() if gap.alias == view.you and gap.outcome == "open"]
     values = {"alias": view.you, "round": round_number, "nothing": NOTHING_NEW}
-    task = worded(catalogue("outbound"), "zh" if language == "zh" else "en", "agents.task", **values)
+    task = worded(catalogue("outbound"), language, "agents.task", **values)
     return [
         ChatMessage(role="system", content=task),
         ChatMessage(role="user", content=json.dumps(seen, ensure_ascii=False)),
