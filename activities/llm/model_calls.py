@@ -24,7 +24,7 @@ from activities.llm.budget import SpendingLimits
 from activities.record import write_outbox
 from tongyao.heavy_work import on_behalf_of
 from tongyao.llm import prompts
-from tongyao.llm.engine import Bound, Call, CallKey, Engine, OutsideReply, Reask
+from tongyao.llm.engine import PRICE_UNKNOWN, Bound, Call, CallKey, Engine, OutsideReply, Reask
 from tongyao.llm.errors import (
     AnswerPending,
     DayBudgetUsed,
@@ -266,7 +266,7 @@ class ModelCalls:
                     engine=answer.engine,
                     model=answer.model,
                     usage=answer.usage,
-                    cost=answer.cost,
+                    cost=answer.cost or (None if PRICE_UNKNOWN in answer.labels else answer.cost),
                     labels=answer.labels,
                 )
         except EngineError:

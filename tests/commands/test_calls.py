@@ -72,6 +72,7 @@ async def test_the_client_of_the_readme_answers_until_nothing_is_left(delegating
     connected = await tongyao("calls", "connect", "program", "--json")
     token = json.loads(connected.stdout)["token"]
     [code] = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
+    assert code in README.with_name("README.zh-CN.md").read_text(encoding="utf-8")
     (script := tmp_path / "answer.py").write_text(code, encoding="utf-8")
     async with gateway(delegating) as url:
         said = await ran(

@@ -25,6 +25,8 @@ async def test_who_was_found_is_shown_with_the_command_that_takes_them(stack: St
         assert f"* {person}: " in shown.stdout
         assert f"--participant {person}" in shown.stdout
     assert "score" not in shown.stdout
+    listed = (await tongyao("list", "--scene", scene)).stdout
+    assert process in listed and "people" not in listed, "nobody has been chosen yet"
     await tongyao("cancel", process)
 
 

@@ -254,6 +254,9 @@ async def test_an_operator_sees_that_a_call_waits_and_how_it_is_answered(delegat
             shown = await browser.get(f"/console{path}")
             assert shown.status_code == 200, path
             assert "odel calls wait" in shown.text, path
+        shown = await browser.get("/console/operators")
+        assert "One model call waits for an assistant or a person, since " in shown.text
+        assert "All processes continue by themselves" not in shown.text
         shown = await browser.get("/console/operators/waiting")
         assert "Waits for an assistant or a person who answers model calls" in shown.text
     await stack.say(pid, "cancel")
@@ -294,6 +297,7 @@ async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_req
         await browser.post("/console/enter", data={"secret": token, "form_token": field(page, "form_token")})
         shown = (await browser.get("/console/start")).text
     assert "An assistant answers the model calls" in shown
+    assert "Only you and the assistant that writes it in four parts" in shown
     assert "nobody judges" not in shown and "No model is set" not in shown
 
 

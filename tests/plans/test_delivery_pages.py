@@ -86,6 +86,19 @@ def test_a_delivery_says_whom_its_reader_waits_for_and_who_waits_for_them() -> N
     assert waits("P02", "zh") == ["你的第 2 步（Set down）要等 P01 的第 1 步（Load the bus）。"]
 
 
+def test_steps_that_wait_are_listed_in_the_order_of_the_readers_numbers() -> None:
+    first = DRAFT.tasks[0]
+    tasks = [
+        first.model_copy(update={"id": id, "title": id, "assignee": who, "prerequisites": before})
+        for id, who, before in (("a", "P01", []), ("b", "P01", []), ("c", "P02", ["b"]), ("d", "P02", ["b", "a"]))
+    ]
+    plan = settled(DRAFT.model_copy(update={"tasks": tasks}))
+    page = delivery_page(settle_delivery(DeliveryDraft(), alias="P01", plan=plan, language="en"), plan)
+    [waits] = [section for section in page.sections if section.kind == "waits"]
+    told = [entry.text for group in waits.groups for entry in group.entries]
+    assert [[word for word in line.split() if word.isdigit()] for line in told] == [["1", "4"], ["2", "3"], ["2", "4"]]
+
+
 def test_a_residual_that_touches_the_reader_stands_in_their_delivery_with_its_change() -> None:
     residual = DRAFT.residuals[0].model_copy(update={"sources": ["R1/P01/2"]})
     plan = settled(DRAFT.model_copy(update={"residuals": [residual]}), notes=())

@@ -16,6 +16,7 @@ from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, R
 from tongyao.records.database import Pool, session
 from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.privacy.texts import TextErased
+from tongyao.records.process.processes import Processes
 from tongyao.records.repositories import Repositories
 
 USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, output_tokens=40)
@@ -32,10 +33,12 @@ async def claim(
     return claimed
 
 
-async def settle(ledger: Ledger, key: CallKey, claimed: Claim, text: str = "an answer") -> SettledCall:
+async def settle(
+    ledger: Ledger, key: CallKey, claimed: Claim, text: str = "an answer", cost: Decimal | None = Decimal("0.0125")
+) -> SettledCall:
     return await ledger.settle(
         key, claimed, owner=f"process:{key.process}", text=text, draft_json=f'{{"said": "{text}"}}',
-        engine="scripted", model="m-1", usage=USAGE, cost=Decimal("0.0125"), labels=("short",),
+        engine="scripted", model="m-1", usage=USAGE, cost=cost, labels=("short",),
     )  # fmt: skip
 
 
@@ -158,6 +161,16 @@ async def test_what_was_not_claimed_or_has_failed_cannot_be_settled(pool: Pool, 
     with pytest.raises(AttemptUnknown):
         await settle(ledger, key, attempt)
     assert await states(ledger, key) == ["failed"]
+
+
+async def test_a_process_of_calls_without_a_price_is_not_free_of_charge(pool: Pool, announce: Announce) -> None:
+    ledger, process = Ledger(pool), await announce()
+    async with session(pool) as connection:
+        await connection.execute("UPDATE processes SET tokens = 163 WHERE id = %s", [process])
+    assert not (await Processes(pool).get(process)).price_unknown, "no call has settled"
+    key = CallKey(process, "plan")
+    await settle(ledger, key, await claim(ledger, key), cost=None)
+    assert (await Processes(pool).get(process)).price_unknown
 
 
 async def test_totals_count_every_attempt_and_say_when_a_price_is_unknown(pool: Pool, announce: Announce) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tongyao.commands import engine_check
 from tongyao.commands.doctor import CheckRow, CheckState, examine, is_well
 from tongyao.commands.engine_check import check_engines
+from tongyao.llm.engine import PRICE_UNKNOWN, Answer
+from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.runtime.settings import Settings
 
 
@@ -82,6 +88,32 @@ async def test_calls_that_are_answered_from_outside_need_no_key_and_have_not_fai
     rows = examine(settings)
     assert row(rows, "Engine").finding is CheckState.OK and "tongyao calls" in row(rows, "Engine").found
     assert all(one.subject != "Claude" for one in rows)
-    checked = await check_engines(settings)
+    checked = [row async for row in check_engines(settings)]
     assert {one.finding for one in checked} == {CheckState.OK}
     assert sum("tongyao calls" in one.found for one in checked) == len(checked) - 1, "but of the sum"
+
+
+class SlowEngine(ExtractiveEngine):
+    """Its calls take `seconds` on the clock of the check, and no price is known for them."""
+
+    seconds = 0.0
+
+    async def answer(self, *call: Any) -> Answer[Any]:
+        self.seconds += 61
+        return replace(await super().answer(*call), labels=(PRICE_UNKNOWN,))
+
+
+async def test_each_step_is_reported_when_it_ends_and_a_slow_one_names_its_limit(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = SlowEngine()
+    monkeypatch.setattr(engine_check, "engines", lambda _: {"formulate": engine, "observe": engine})
+    monkeypatch.setattr(engine_check, "time", SimpleNamespace(monotonic=lambda: engine.seconds))
+    rows = check_engines(Settings(home=home))
+    first = await anext(rows)
+    assert engine.seconds == 61, "nothing else has been asked yet"
+    assert (first.finding, "price unknown" in first.found) == (CheckState.ATTENTION, True)
+    assert "limit of 120 s" in first.advice and "TONGYAO_PROCESS__PROXY_SECONDS (now 120)" in first.advice
+    second, together = [row async for row in rows]
+    assert (second.finding, second.advice) == (CheckState.OK, ""), "the catalyst has four times as long"
+    assert together.found == "price unknown for these calls"

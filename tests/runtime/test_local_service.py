@@ -20,6 +20,7 @@ from temporalio.service import RPCError
 
 from tests.runtime.conftest import StartOwner
 from tests.support.until import until
+from tongyao.commands.doctor import CheckState, examine
 from tongyao.records.migrate import migrate
 from tongyao.runtime.errors import LocalServiceError
 from tongyao.runtime.local.addresses import FILE, find_running
@@ -219,6 +220,15 @@ async def test_a_running_service_is_joined_and_left_running(home: Path, start_ow
         assert joined == service
     assert find_running(home) == service
     assert (home / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_doctor_names_the_engine_of_the_running_service(home: Path, start_owner: StartOwner) -> None:
+    start_owner()
+    same, other = (examine(Settings(home=home, engine=name)) for name in ("extractive", "delegated"))
+    [service] = [row for row in same if row.subject == "Local service"]
+    assert service.finding is CheckState.OK and service.found.endswith("engine extractive")
+    [service] = [row for row in other if row.subject == "Local service"]
+    assert service.finding is CheckState.ATTENTION and "the running service answers with extractive" in service.advice
 
 
 async def test_joining_with_the_address_of_another_server_is_refused(home: Path, start_owner: StartOwner) -> None:

@@ -11,6 +11,7 @@ from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging.inbox import inbox
+from tongyao.commands.process_view import asks_of
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.record import Record
@@ -66,12 +67,17 @@ async def test_what_a_demander_answers_in_person_is_in_the_record_of_the_round_t
             await here.asked(pid, alias, 1)
             await here.speak(pid, alias, 1, "I can offer the slipway.")
         await here.asked(pid, DEMANDER, 2, what="gap")
-        person = (await here.repositories.processes.get(pid)).demander
+        row = await here.repositories.processes.get(pid)
+        person = row.demander
         asks = await inbox(context_of(here.repositories), Caller(Role.PERSON, person))
         assert [len(ask.gaps) for ask in asks if ask.ask == "gap"] == [1], (
             "the question is in the list without the view"
         )
         assert all(ask.view is None for ask in asks)
+        [question] = [ask.gaps[0].text for ask in asks if ask.ask == "gap"]
+        shown = await asks_of(here.repositories, row, alias=DEMANDER)
+        assert shown[0].startswith("open question to P00 (the demander); nothing waits for the answer: ")
+        assert shown[1] == f"  ? {question}"
         assert (await here.speak(pid, DEMANDER, 2, "The timetable is for the winter.")).accepted
         assert not (await here.speak(pid, DEMANDER, 9, "Too early.")).accepted
         record = await here.finish(pid, "P01", "P02")

@@ -51,6 +51,7 @@ class ProcessSummary(Value):
     """A process as one party may know it. `you`: your alias in it. Only operators read for whom it waits.
 
     `answers`: answers to the current plan by alias, for demander and operators. `forked_from`: the origin of a fork.
+    `price_unknown`: true if no price of its model calls is known; `cost` is 0 then.
     `demander`, `waiting`, `waits`, `root`, `depth` and `updated_at` are for operators.
     """
 
@@ -73,6 +74,7 @@ class ProcessSummary(Value):
     answered_by: tuple[str, ...] | None = None
     tokens: int | None = None
     cost: Decimal | None = None
+    price_unknown: bool | None = None
     demander: str | None = None
     waiting: bool | None = None
     waits: tuple[WaitsFor, ...] | None = None
@@ -170,6 +172,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
             "suspended_reason": row.suspended_reason or None,
             "tokens": row.tokens,
             "cost": row.cost.quantize(_MILLIONTH),
+            "price_unknown": row.price_unknown or None,
         }
     if access.role is Role.OPERATOR:
         shown |= {

@@ -15,6 +15,7 @@ from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.operators.roles import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
+from tongyao.protocol.life.asks import words
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import WaitReason, others_are_waited_for_until, waited_for, why, why_for_party
 from tongyao.protocol.model.requests import known_language
@@ -60,9 +61,10 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
+    spoken = known_language(language)
     reasons = (
-        *(WaitReason(waits_for="a worker", moved_by=role) for role in missing),
-        *why(state, datetime.now(UTC), known_language(language)),
+        *(WaitReason(waits_for=words("why.worker", spoken), moved_by=role, language=spoken) for role in missing),
+        *why(state, datetime.now(UTC), spoken),
     )
     return Why(sentence=" ".join(reason.sentence for reason in reasons), reasons=reasons)
 

@@ -150,7 +150,11 @@ def _service(settings: Settings) -> CheckRow:
         none, advice = say("doctor.service_none"), say("doctor.service_start")
         return CheckRow(say("doctor.service"), CheckState.OPTIONAL, none, advice)
     since = say("doctor.service_since", since=f"{running.started_at:%Y-%m-%d %H:%M}", where=running.temporal_ui)
-    return CheckRow(say("doctor.service"), CheckState.OK, since)
+    if running.engine:
+        since = say("doctor.service_engine", found=since, engine=running.engine)
+    other = running.engine not in ("", settings.chosen_engine)
+    advice = say("doctor.service_other_engine", engine=running.engine, own=settings.chosen_engine)
+    return _row(say("doctor.service"), since, (other, CheckState.ATTENTION, advice))
 
 
 def _postgres(settings: Settings) -> CheckRow:

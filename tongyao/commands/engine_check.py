@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from decimal import Decimal
+from typing import Final
 
 from tongyao.commands.doctor import CheckRow, CheckState
-from tongyao.commands.words import language, say
-from tongyao.llm.engine import Call, CallKey, Engine
+from tongyao.commands.words import dollars, language, say
+from tongyao.llm.engine import PRICE_UNKNOWN, Call, CallKey, Engine
 from tongyao.llm.errors import AnswerPending, EngineError, Transient, Unreadable
 from tongyao.llm.example import example_request
 from tongyao.protocol.model.settings import ProcessSettings
@@ -15,30 +17,37 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings
 
+SLOW_SHARE: Final = 0.5
+"""The share of its time limit from which the call of an example is too slow: the requests of a process are longer."""
+LIMIT_SETTING: Final = "TONGYAO_PROCESS__PROXY_SECONDS"
 
-async def check_engines(settings: Settings) -> list[CheckRow]:
-    """Send the engine of each step the example of `tongyao prompts show STEP --example`. Returns a row for each step.
+
+async def check_engines(settings: Settings) -> AsyncIterator[CheckRow]:
+    """Send the engine of each step the example of `tongyao prompts show STEP --example`. Yields a row when a step ends.
 
     Raises `SettingsError` if an engine cannot be created.
     """
     chosen = engines(settings)
-    rows, paid = [], Decimal(0)
+    paid, all_known = Decimal(0), True
     for step, engine in chosen.items():
         row, cost = await _check(step, engine, settings.process)
-        rows.append(row)
-        paid += cost
-    return [
-        *rows,
-        CheckRow(say("doctor.engine_together"), CheckState.OK, say("doctor.engine_paid", cost=f"{paid:.4f}")),
-    ]
+        yield row
+        paid += cost or Decimal(0)
+        all_known = all_known and cost is not None
+    together = dollars(paid, unknown=not all_known)
+    if paid and not all_known:
+        together = say("doctor.engine_not_all", cost=together)
+    yield CheckRow(say("doctor.engine_together"), CheckState.OK, say("doctor.engine_paid", cost=together))
 
 
-async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[CheckRow, Decimal]:
+async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[CheckRow, Decimal | None]:
+    """Return the row, and the cost of the call; None if its price is not known."""
     named = " ".join(filter(None, (engine.name, engine.model_for(step))))
     if engine.name == "recorded":
         return CheckRow(step, CheckState.OK, say("doctor.engine_recorded", engine=named)), Decimal(0)
     kind, began = STEPS[step], time.monotonic()
-    call = Call(CallKey("", step, 1), seconds=kind.call_seconds(defaults.proxy_seconds))
+    limit = kind.call_seconds(defaults.proxy_seconds)
+    call = Call(CallKey("", step, 1), seconds=limit)
     request = example_request(step, language())
     try:
         try:
@@ -49,16 +58,29 @@ async def _check(step: str, engine: Engine, defaults: ProcessSettings) -> tuple[
         return CheckRow(step, CheckState.OK, say("doctor.engine_delegated", engine=named)), Decimal(0)
     except EngineError as error:
         key = "doctor.engine_unreadable" if isinstance(error, Unreadable) else "doctor.engine_failed"
-        advice = say("doctor.engine_unreadable_advice") if isinstance(error, Unreadable) else ""
-        failed = say(key, engine=named, why=str(error), seconds=f"{time.monotonic() - began:.1f}")
+        seconds = time.monotonic() - began
+        advice = _slow(seconds, limit, defaults.proxy_seconds)
+        if isinstance(error, Unreadable):
+            advice = say("doctor.engine_unreadable_advice")
+        failed = say(key, engine=named, why=str(error), seconds=f"{seconds:.1f}")
         return CheckRow(step, CheckState.FAILED, failed, advice), error.cost
-    unknown = "price_unknown" in answer.labels
+    seconds = time.monotonic() - began
+    unknown = PRICE_UNKNOWN in answer.labels
     used = say(
         "doctor.engine_readable",
         engine=named,
-        seconds=f"{time.monotonic() - began:.1f}",
+        seconds=f"{seconds:.1f}",
         fresh=f"{answer.usage.total - answer.usage.output_tokens:,}",
         output=f"{answer.usage.output_tokens:,}",
-        cost=say("doctor.engine_no_price") if unknown else f"${answer.cost:.4f}",
+        cost=dollars(answer.cost, unknown=unknown),
     )
-    return CheckRow(step, CheckState.OK, used), answer.cost
+    advice = _slow(seconds, limit, defaults.proxy_seconds)
+    state = CheckState.ATTENTION if advice else CheckState.OK
+    return CheckRow(step, state, used, advice), None if unknown and not answer.cost else answer.cost
+
+
+def _slow(seconds: float, limit: int, proxy_seconds: int) -> str:
+    """Return advice for a call that took more than `SLOW_SHARE` of its time limit; else an empty string."""
+    if seconds <= SLOW_SHARE * limit:
+        return ""
+    return say("doctor.engine_slow", limit=limit, setting=LIMIT_SETTING, value=proxy_seconds)

@@ -23,7 +23,7 @@ from tongyao.commands.context import (
 )
 from tongyao.commands.options import AsJson, Process, find_process
 from tongyao.commands.terminal import CommandGroup, console, print_json, print_table
-from tongyao.commands.words import known, language, say, tell
+from tongyao.commands.words import dollars, known, language, say, tell
 
 if TYPE_CHECKING:
     from tongyao.app.context import AppContext
@@ -205,6 +205,7 @@ async def side_of(repositories: Repositories, process_id: str) -> Side:
         taken=used.taken,
         tokens=used.tokens,
         cost=used.cost,
+        price_unknown=row.price_unknown,
         seconds=((row.ended_at or datetime.now(UTC)) - row.created_at).total_seconds(),
         lapsed=tuple(f"{turn.alias} R{turn.round}" for turn in turns if turn.guards.get(NO_WORDS)),
     )
@@ -217,7 +218,7 @@ def figures(comparison: Comparison, side: Side, at: int) -> list[tuple[str, str]
         "phase": say(f"phase.{side.phase}"),
         "people": ", ".join(side.participants),
         "tokens": f"{side.tokens:,}",
-        "cost": f"${side.cost:.4f}",
+        "cost": dollars(side.cost, unknown=side.price_unknown),
         "seconds": f"{side.seconds:,.0f} s",
         "only_here": str(comparison.only_in(at)),
         "lapsed": ", ".join(side.lapsed),

@@ -59,6 +59,8 @@ async def cost(
         counts = (row.calls, row.failed, row.orphaned, row.input_tokens, row.cache_write_tokens, row.cache_read_tokens,
                   row.output_tokens)  # fmt: skip
         dollars = f"{row.cost:.4f}" if row.cost_known else say("models.or_more", cost=f"{row.cost:.4f}")
+        if row.settled and not row.cost_known and not row.cost:
+            dollars = say("show.price_unknown")
         shown.append((*(key[group] for group in groups), *(f"{count:,}" for count in counts), dollars))
     print_table([*(say(f"models.{name}") for name in columns), "$"], shown)
 
@@ -93,7 +95,8 @@ def estimate(
         shown.append((row.step, row.model, row.calls, f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars))
     known = [row.cost for row in rows if row.cost is not None]
     whole = f"{sum(known):.2f}"
-    whole = whole if len(known) == len(rows) else say("models.or_more", cost=whole)
+    if len(known) < len(rows):
+        whole = say("models.or_more", cost=whole) if known else say("models.unknown")
     shown.append((say("models.all"), "", sum(row.calls for row in rows), "", "", "", whole))
     columns = ("step", "model", "calls", "fresh", "cached", "output")
     print_table([*(say(f"models.{name}") for name in columns), "$"], shown)

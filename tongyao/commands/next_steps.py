@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Final
 
 from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.nearest_first import nearest_first
@@ -12,20 +13,38 @@ from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say
 from tongyao.protocol.life.asks import Body, does, whom
 from tongyao.protocol.model.process import DEMANDER, Phase
+from tongyao.protocol.rules.standing import rounds_of, standing
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
+
+_NAME: Final = "NAME"
+_PROFILE: Final = "PROFILE_ID"
+
+
+def with_places(command: str) -> str:
+    """Return a command with its placeholders in the language of the terminal. `--json` prints them in English."""
+    return command.replace(f" {_NAME}", f" {say('waits.name')}").replace(f" {_PROFILE}", f" {say('waits.profile')}")
 
 
 def waits_for(ask: InboxRow, row: ProcessRow) -> str:
     """Return one line with the person for whom the process waits, the reason, and the deadline."""
     who = say("waits.demander") if ask.alias == DEMANDER else whom(ask.ask, ask.alias, language())
     reason = f" ({row.suspended_reason})" if ask.ask == "resume" else ""
-    line = say("waits.line", who=who, what=does(ask, language()) + reason)
+    line = say("waits.question" if ask.ask == "gap" else "waits.line", who=who, what=does(ask, language()) + reason)
     if ask.due_at is None:
         return line
     until = "waits.until_confirms" if ask.ask == "confirm_tension" else "waits.until"
     return line + say(until, at=f"{ask.due_at:%Y-%m-%d %H:%M}")
+
+
+async def questions_in(repositories: Repositories, ask: InboxRow, row: ProcessRow) -> list[str]:
+    """Return the texts of the open gaps that ask the person of this ask."""
+    if ask.ask not in ("gap", "projection") or ask.round < 2:
+        return []
+    record = await repositories.record(row, own=(ask.alias,))
+    held = standing(rounds_of(record.projections, record.observations))
+    return [gap.text for gap in held.open_gaps if gap.asks == ask.alias and held.asked[gap.id].outcome == "open"]
 
 
 async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
@@ -40,7 +59,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
     if ask.ask == "consent":  # without a choice the command shows the question
         commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
     if ask.ask == "calls":  # no message answers it
-        commands += ["tongyao calls next", "tongyao calls connect NAME"]
+        commands += ["tongyao calls next", f"tongyao calls connect {_NAME}"]
     return commands
 
 
@@ -80,10 +99,10 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
 async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
     """Return the people that a message should name: the nearest candidates, or those that the field proposes to add."""
     if message["kind"] == "select_participants":
-        return (await nearest_first(repositories, ask.process_id))[:8] or ["PROFILE_ID", "PROFILE_ID"]
+        return (await nearest_first(repositories, ask.process_id))[:8] or [_PROFILE, _PROFILE]
     if message.get("decision") == "add_participants":
         proposed = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
-        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or ["PROFILE_ID"]
+        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or [_PROFILE]
     return ()
 
 
@@ -115,4 +134,5 @@ async def next_step(repositories: Repositories, process_id: str, *, alias: str =
     more = len(asks) - 1
     also = say("waits.and_more", n=more, command=f"tongyao show {process_id}") if more else ""
     [first, *_] = await commands_for(repositories, asks[0]) or [f"tongyao show {process_id}"]
+    first = with_places(first)
     return f"{stands}{say('waits.then')}{waits_for(asks[0], row)}{also}{say('waits.next', command=first)}"

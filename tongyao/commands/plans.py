@@ -11,7 +11,7 @@ import typer
 from tongyao.commands.context import app_context, operator, read_json, records_context, validated
 from tongyao.commands.options import AsJson, Process, Who
 from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
-from tongyao.commands.words import say, tell
+from tongyao.commands.words import dollars, say, tell
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -146,8 +146,9 @@ async def tree(
         _grow(shown, top, process)
         console.print(shown)
         cost = sum((row.cost for row in top.all()), start=type(top.process.cost)(0))
+        unknown = any(row.price_unknown for row in top.all())
         tokens = f"{sum(row.tokens for row in top.all()):,}"
-        tell("sent.tree_total", n=len(top.all()), tokens=tokens, cost=f"{cost:.4f}")
+        tell("sent.tree_total", n=len(top.all()), tokens=tokens, cost=dollars(cost, unknown=unknown))
 
 
 def _revision(plans: tuple[Plan, ...], process: str, revision: int | None) -> Plan:
@@ -166,7 +167,7 @@ def _grow(shown: Tree, branch: ProcessTree, chosen: str) -> None:
 def _label(branch: ProcessTree, chosen: str) -> str:
     row = branch.process
     name = f"[bold reverse]{row.id}[/]" if row.id == chosen else f"[bold]{row.id}[/]"
-    counts = {"round": row.round, "people": row.participants, "cost": f"{row.cost:.4f}"}
+    counts = {"round": row.round, "people": row.participants, "cost": dollars(row.cost, unknown=row.price_unknown)}
     return say("sent.tree_line", id=name, phase=say(f"phase.{row.phase}"), **counts)
 
 

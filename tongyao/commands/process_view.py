@@ -14,13 +14,13 @@ from tongyao.app import processes
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidates import Because, candidates
-from tongyao.app.choosing.choices import choices_of
+from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of
 from tongyao.app.choosing.findings import nothing_found
 from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
-from tongyao.commands.next_steps import after_end, commands_for, waits_for
+from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for, with_places
 from tongyao.commands.terminal import console, print_table, put
-from tongyao.commands.words import known, language, say, tell
+from tongyao.commands.words import dollars, known, language, say, tell
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.process import DEMANDER, Phase
@@ -45,18 +45,20 @@ _STEPS = (
     Phase.FORMULATING, Phase.CONFIRMING, Phase.SELECTING, Phase.CRYSTALLIZING, Phase.PLANNING, Phase.DELIVERING,
     Phase.ANSWERING, Phase.COMPLETED,
 )  # fmt: skip
+_NOTES: Final = {NO_SCENE: "no_scene", FULL: "full", NOBODY: "nobody"}
 SHOWN_UNITS: Final = 24
 """Units of a part of the tension that are shown beside a candidate, and in a shortened tension."""
 
 
 async def asks_of(repositories: Repositories, row: ProcessRow, *, alias: str = "") -> list[str]:
-    """Return for each open ask (with `alias`: to it) a line that describes it, then the commands that answer it."""
+    """Return for each open ask (to `alias`) a line that describes it, its questions, then the commands that answer it."""
     lines, branches = [], False
     for ask in await repositories.inbox.of_process(row.id, open_only=True):
         if alias not in ("", ask.alias):
             continue
         lines.append(waits_for(ask, row))
-        lines += [f"  {command}" for command in await commands_for(repositories, ask)]
+        lines += [f"  ? {question}" for question in await questions_in(repositories, ask, row)]
+        lines += [f"  {with_places(command)}" for command in await commands_for(repositories, ask)]
         branches = branches or ask.ask in ("residual", "hole")
     if branches and row.phase == Phase.ANSWERING:
         lines.append(say("waits.last_answer"))
@@ -101,7 +103,8 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     if with_asks:
         parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
     if row.cost or row.tokens:
-        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=f"{row.cost:.4f}"), style="dim"))
+        cost = dollars(row.cost, unknown=row.price_unknown)
+        parts.append(Text(say("show.cost", tokens=f"{row.tokens:,}", cost=cost), style="dim"))
     return Group(*parts)
 
 
@@ -299,7 +302,7 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
                 table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
             console.print(table)
         if given.note:
-            console.print(Text(given.note))
+            tell(f"show.{_NOTES[given.note]}")
         if not given.takes_up_proposals:
             console.print(Text(say("show.proposals_stay")))
 
@@ -355,6 +358,7 @@ async def print_audit(repositories: Repositories, process_id: str) -> None:
         title=say("show.audit"),
         title_justify="left",
     )
+    tell("show.audit_listed", style="dim")
 
 
 def _told(finding: AuditFinding) -> tuple[str, str, str]:

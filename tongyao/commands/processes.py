@@ -49,7 +49,11 @@ async def watch(
 async def show(
     process: Process,
     with_audit: Annotated[
-        bool, typer.Option("--audit", help="Print the 13 measured properties of the protocol with their figures.")
+        bool,
+        typer.Option(
+            "--audit",
+            help="Print those of the 13 properties of the protocol that one record can show or refute, with their figures.",
+        ),
     ] = False,
     who: Annotated[
         str,
@@ -216,7 +220,7 @@ def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> R
             "phase": _state(row.phase),
             "round": str(row.round),
             "title": about[row.id][0],
-            "people": about[row.id][1] or str(row.participants),
+            "people": about[row.id][1] or str(row.participants or ""),  # nothing before people are chosen
             "waits_for": "\n".join(_asked(ask) for ask in row.waits or ()),
             "suspended": ", ".join(row.suspended or ()),
             "outcome": _state(row.outcome) if row.outcome else "",

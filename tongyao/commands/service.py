@@ -144,13 +144,16 @@ async def doctor(
     if engine:
         from tongyao.commands.engine_check import check_engines
 
-        rows = await check_engines(settings())
+        rows = []
+        async for row in check_engines(settings()):  # a slow model takes minutes
+            rows.append(row)
+            _print_rows([row])
     else:
         rows = await examine_deployment(settings()) if deployment else examine(settings())
-    if deployment:  # failures come first
-        order = [CheckState.FAILED, CheckState.ATTENTION, CheckState.MISSING, CheckState.OK]
-        rows.sort(key=lambda row: order.index(row.finding))
-    _print_rows(rows)
+        if deployment:  # failures come first
+            order = [CheckState.FAILED, CheckState.ATTENTION, CheckState.MISSING, CheckState.OK]
+            rows.sort(key=lambda row: order.index(row.finding))
+        _print_rows(rows)
     if not is_well(rows):
         raise typer.Exit(EXIT_FAILED)
 

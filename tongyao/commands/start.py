@@ -163,7 +163,7 @@ async def _give_access(context: AppContext, config: Settings, people: Mapping[st
     given = []
     for person, endpoint in people.items():
         link = await link_of(context, config, person)
-        body = tokens.IssueTokenBody(role="person", person=person, label="made by `tongyao start`")
+        body = tokens.IssueTokenBody(role="person", person=person, label=say("started.label"))
         token = await tokens.issue_token(context, operator(), body)
         given.append(PersonalAccess(person, endpoint, link, token.secret, f"{gateway_address(config)}/mcp"))
     return given
@@ -185,7 +185,7 @@ async def _print_started(
             f"  {say('started.console', link=access.link, days=LINK_DAYS)}",
             f"  {say('started.token', token=access.token)}",
         ]
-        from_here = f'tongyao say {process} --as {access.person} --text "…"'
+        from_here = f"tongyao show {process}"  # no round is open yet, so `say` would be refused
         how = say("started.mcp", address=access.mcp) if is_agent else say("started.from_here", command=from_here)
         lines.append(f"  {how}")
     for line in lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from typing import Any, Final
 
 from rich.console import Console
@@ -32,6 +33,11 @@ def say_in(chosen: Language, key: str, /, **values: Any) -> str:
 def tell(key: str, /, *, to: Console = console, style: str | None = None, whole: bool = False, **values: Any) -> None:
     """Print the text of a key (`say`) with `put`."""
     put(say(key, **values), to=to, style=style, whole=whole)
+
+
+def dollars(cost: Decimal, *, unknown: bool = False) -> str:
+    """An amount of US dollars in words. `unknown`: the price of the calls is not known."""
+    return say("show.price_unknown") if unknown and not cost else say("show.dollars", cost=f"{cost:.4f}")
 
 
 def known(key: str) -> bool:

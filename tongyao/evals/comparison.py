@@ -40,6 +40,7 @@ class Side(Value):
     taken: int = 0
     tokens: int = 0
     cost: Decimal = Decimal(0)
+    price_unknown: bool = False
     seconds: float = 0.0
     lapsed: tuple[str, ...] = ()
 

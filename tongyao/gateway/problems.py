@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from uuid import uuid4
 
+import structlog
 from fastapi.responses import JSONResponse
 
 from tongyao.app.calls import CallRefused
@@ -22,7 +24,10 @@ from tongyao.app.errors import (
     Refused,
     Unauthenticated,
     Unavailable,
+    places_of,
 )
+
+log = structlog.get_logger()
 
 STATUS: Final[Mapping[type[Problem], int]] = {
     BadIdempotencyKey: 400,
@@ -39,6 +44,13 @@ STATUS: Final[Mapping[type[Problem], int]] = {
     NotOffered: 501,
     Unavailable: 503,
 }
+
+
+def log_failure(event: str, error: BaseException, **where: str) -> str:
+    """Log an unexpected error without its text. Return the message for the caller, with the id under which it was logged."""
+    id = uuid4().hex[:8]
+    log.error(event, id=id, error=type(error).__name__, at=places_of(error), **where)
+    return f"an internal error occurred; the log has the details (id {id})"
 
 
 class HttpProblem(Problem):

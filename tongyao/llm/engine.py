@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from tongyao.protocol.model.calls import CallKey as CallKey
 from tongyao.protocol.model.calls import Usage as Usage
@@ -59,6 +59,10 @@ class Bound:
 
     tokens: int = 0
     cost: Decimal = Decimal(0)
+
+
+PRICE_UNKNOWN: Final = "price_unknown"
+"""The label of an answer of a model whose price is not known."""
 
 
 @dataclass(frozen=True)

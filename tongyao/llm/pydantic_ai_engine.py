@@ -22,7 +22,7 @@ from tongyao.llm import errors, prompts, rendering
 from tongyao.llm.anthropic.dialogue import messages_of, safe_words
 from tongyao.llm.anthropic.engine import PROMPT_TOKENS, PROXY_SECONDS, SHARE_OF_TIME
 from tongyao.llm.anthropic.step_settings import DEFAULTS
-from tongyao.llm.engine import Answer, Bound, Call, Usage
+from tongyao.llm.engine import PRICE_UNKNOWN, Answer, Bound, Call, Usage
 from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
 from tongyao.llm.structured_output.parsing import read, salvage
 from tongyao.llm.structured_output.schema import schema_of
@@ -89,7 +89,7 @@ class PydanticAIEngine:
                             raise
                         continue
                     usage, paid = usage + _usage(response.usage), self._cost(name, response)
-                    cost, labels = cost + (paid or 0), labels | ({"price_unknown": None} if paid is None else {})
+                    cost, labels = cost + (paid or 0), labels | ({PRICE_UNKNOWN: None} if paid is None else {})
                     if response.finish_reason != "length" or "limit_doubled" in labels:
                         break
                     limit, labels = 2 * limit, labels | {"limit_doubled": None}

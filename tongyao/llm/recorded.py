@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tongyao.llm.engine import Answer, Bound, Call, CallKey, Usage
+from tongyao.llm.engine import PRICE_UNKNOWN, Answer, Bound, Call, CallKey, Usage
 from tongyao.llm.errors import StepFailed
 from tongyao.protocol.model.steps import DraftT, RequestT, Step, StepName
 
@@ -181,7 +181,7 @@ class RecordedEngine:
                 f"{self.path}: the answer for {_in_words(row.key)} is not a {step.draft.__name__}: {error}"
             ) from error
         marks = (
-            *(label for label in row.labels if label != "price_unknown"),
+            *(label for label in row.labels if label != PRICE_UNKNOWN),
             NAME,
             *((AUTHORED,) if self.header.authored else ()),
         )

@@ -85,6 +85,13 @@ class StepFigures(Value):
     cost_known: bool
 
 
+class CallsInWait(Value):
+    """Model calls that wait for an answer from outside. `oldest`: when the first of them was made; None if there is none."""
+
+    count: int
+    oldest: datetime | None
+
+
 class FailureCount(Value):
     """The number of model calls that failed for one reason. `reason` is a closed word."""
 
@@ -161,11 +168,22 @@ class Overview(Repository):
                    count(*) FILTER (WHERE error_reason IN ('rate_limited', 'overloaded')) AS rate_limited,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - claimed_at))
                        FILTER (WHERE state = 'settled') AS median_seconds,
-                   COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known), true) AS cost_known
+                   COALESCE(sum(cost), 0) AS cost, COALESCE(bool_and(cost_known)
+                       FILTER (WHERE state IN ('settled', 'failed', 'orphaned')), true) AS cost_known
                FROM model_calls WHERE claimed_at > now() - make_interval(hours => %s)
                GROUP BY step ORDER BY min(claimed_at)""",
             [hours],
         )
+
+    async def waiting_calls(self) -> CallsInWait:
+        """The model calls of open processes that wait for an answer from outside."""
+        found = await self._one(
+            CallsInWait,
+            """SELECT count(*) AS count, min(m.claimed_at) AS oldest FROM model_calls m
+               JOIN processes p ON p.id = m.process_id WHERE m.state = 'waiting' AND p.ended_at IS NULL""",
+        )
+        assert found is not None
+        return found
 
     async def failures(self, *, hours: int) -> list[FailureCount]:
         """The reasons for which model calls claimed in the last `hours` failed. The most frequent reason comes first."""

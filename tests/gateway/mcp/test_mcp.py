@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp.client import Client as McpClient
+from structlog.testing import capture_logs
 
 from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_served
 from tests.gateway.test_api import room
@@ -16,6 +17,7 @@ from tests.support.until import until
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.mcp.server import make_server, with_answers
+from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.protocol.life.asks import KINDS, answers
 from tongyao.protocol.model.events import Ask as AskName
@@ -53,6 +55,24 @@ async def speak(gateway: GatewayHarness, client: Any) -> None:
 async def test_a_turn_is_spoken_by_an_mcp_client(gateway: GatewayHarness) -> None:
     async with McpClient(make_server(gateway.context)) as client:
         await speak(gateway, client)
+
+
+async def test_a_crash_in_a_tool_is_answered_with_the_id_of_its_line_in_the_log() -> None:
+    server = ToolServer("broken")
+
+    async def crash() -> Any:
+        raise RuntimeError("the words of a person")
+
+    server.add_tool(crash, structured_output=False)
+    with capture_logs() as logs:
+        async with McpClient(server) as client:
+            result = await client.call_tool("crash", {})
+    [line] = [line for line in logs if line["event"] == "tool failed"]
+    assert result.is_error
+    assert text_of(result) == (
+        f"Error executing tool crash: failed: an internal error occurred; the log has the details (id {line['id']})"
+    )
+    assert line["error"] == "RuntimeError" and "the words of a person" not in str(logs)
 
 
 async def test_a_turn_is_spoken_over_streamable_http(gateway: GatewayHarness) -> None:

@@ -20,9 +20,9 @@ from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 
-_NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
-_FULL: Final = "nobody can be added: the room is full"
-_NOBODY: Final = "nobody was found: name any profile you know"
+NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
+FULL: Final = "nobody can be added: the room is full"
+NOBODY: Final = "nobody was found: name any profile you know"
 
 
 class OpenPoint(Value):
@@ -114,7 +114,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
         options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(OpenPoint(id=id, text=text) for id, text in opened.items()),
         proposals=tuple(Proposal.of(one) for one in found),
-        note=_FULL if free < 1 else _NO_SCENE if not row.scene_id else "" if found else _NOBODY,
+        note=FULL if free < 1 else NO_SCENE if not row.scene_id else "" if found else NOBODY,
         needed=settings.quorum,
         present=len(present) if others else 0,
     )
@@ -162,5 +162,5 @@ async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
     return Choices(
         options=("select_participants",),
         proposals=tuple(Proposal.of(found[person]) for person in order),
-        note="" if order else _NOBODY,
+        note="" if order else NOBODY,
     )

@@ -13,6 +13,7 @@ from tongyao.protocol.model.value import Value
 from tongyao.records.backlog import Backlog, read_backlog
 from tongyao.records.database import one_snapshot
 from tongyao.records.overview import (
+    CallsInWait,
     ChannelFigures,
     FailureCount,
     ProcessLine,
@@ -46,6 +47,7 @@ class Operations(Value):
     waiting: tuple[ProcessLine, ...]
     failed: tuple[ProcessLine, ...]
     steps: tuple[StepFigures, ...]
+    waiting_calls: CallsInWait
     failures: tuple[FailureCount, ...]
     channels: tuple[ChannelFigures, ...]
     backlog: Backlog
@@ -62,6 +64,7 @@ async def read_operations(context: AppContext, caller: Caller) -> Operations:
             waiting=tuple(await overview.lines("waiting", limit=10)),
             failed=tuple(await overview.lines("failed", limit=10, hours=HOURS)),
             steps=tuple(await overview.steps(hours=HOURS)),
+            waiting_calls=await overview.waiting_calls(),
             failures=tuple(await overview.failures(hours=HOURS)),
             channels=tuple(await overview.channels(hours=HOURS)),
             backlog=await read_backlog(context.repositories.pool),

@@ -7,14 +7,13 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final
 
-import structlog
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Problem, location, places_of, reason
+from tongyao.app.errors import Problem, location, reason
 from tongyao.gateway.access.addresses import KnownHosts, accepted_hosts
 from tongyao.gateway.access.admission import CONSOLE, Admission
 from tongyao.gateway.access.answered_problems import AnsweredProblems
@@ -36,9 +35,7 @@ from tongyao.gateway.api import (
 )
 from tongyao.gateway.api.common import known_query
 from tongyao.gateway.api.openapi_document import add_reference, document
-from tongyao.gateway.problems import HttpProblem, problem_response
-
-log = structlog.get_logger()
+from tongyao.gateway.problems import HttpProblem, log_failure, problem_response
 
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -105,5 +102,4 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
-    log.error("request failed", path=request.url.path, error=type(error).__name__, at=places_of(error))
-    return problem_response(HttpProblem(500, "failed", "an internal error occurred; the log has the details"))
+    return problem_response(HttpProblem(500, "failed", log_failure("request failed", error, path=request.url.path)))

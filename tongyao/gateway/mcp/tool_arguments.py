@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from pydantic import ValidationError
 
 from tongyao.app.errors import location, reason
 from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
+from tongyao.gateway.problems import log_failure
 
 _SHOWN: Final = 3
 
@@ -33,6 +34,9 @@ class ToolServer(MCPServer):
             raise ToolError(_refusal(name, [_too_long(argument) for argument in long[:_SHOWN]]))
         try:
             return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            said = log_failure("tool failed", error.__cause__ or error, tool=name)
+            raise ToolError(f"Error executing tool {name}: failed: {said}") from None
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise

@@ -12,7 +12,7 @@ from anthropic import AsyncAnthropic
 
 from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.stream import Rejected, Reply, converse
-from tongyao.llm.engine import Reask, Usage
+from tongyao.llm.engine import PRICE_UNKNOWN, Reask, Usage
 from tongyao.llm.errors import Cut, Failure, ModelRefused, OperatorNeeded, Unreadable, of_failure
 from tongyao.llm.labels import line
 from tongyao.llm.prices import PriceTable
@@ -114,7 +114,7 @@ class Dialogue:
             if (cost := self._prices.cost(model, reply.usage)) is not None:
                 self.cost += cost
                 return
-        self.labels.append("price_unknown")
+        self.labels.append(PRICE_UNKNOWN)
 
 
 _OVERLAP: Final = 24

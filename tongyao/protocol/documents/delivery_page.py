@@ -89,10 +89,10 @@ def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[PageEnt
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]:
-    """Return which steps of the reader wait for steps of others, and the reverse."""
+    """Return which steps of the reader wait for steps of others, and the reverse, in the order of the reader's numbers."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
-    told: list[str] = []
+    told: dict[tuple[int, int], str] = {}
     for task in plan.tasks:
         for before in (
             plan.tasks[numbers[prerequisite] - 1] for prerequisite in task.prerequisites if prerequisite in numbers
@@ -103,8 +103,9 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]
             mine, other = (task, before) if waits else (before, task)
             own = step_name(plan, numbers[mine.id], language, whose=False)
             named = step_name(plan, numbers[other.id], language)
-            told.append(words["waits_for" if waits else "comes_before"].format(own=own, step=named))
-    return tuple(PageEntry(text=line) for line in dict.fromkeys(told))
+            line = words["waits_for" if waits else "comes_before"].format(own=own, step=named)
+            told[numbers[mine.id], numbers[other.id]] = line
+    return tuple(PageEntry(text=line) for _, line in sorted(told.items()))
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:

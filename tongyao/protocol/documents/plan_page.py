@@ -197,7 +197,8 @@ class _Layout:
             title = words["when"].format(title=title.rstrip(".。"), when=when)
         if when or not title.endswith((".", "。", "!", "?", "！", "？", "」", "”")):
             title = f"{title}{words['end']}"
-        steps = [words["steps"].format(number=self._numbers[id]) for id in task.prerequisites if id in self._numbers]
+        before = sorted({self._numbers[id] for id in task.prerequisites if id in self._numbers})
+        steps = [words["steps"].format(number=number) for number in before]
         after = words["after"].format(steps=words["and"].join(steps)) if steps else ""
         label = words["number"].format(number=self._numbers[task.id])
         return PageEntry(

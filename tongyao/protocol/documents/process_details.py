@@ -29,7 +29,8 @@ def details(state: State, now: datetime) -> str:
         lines.append(f"Signals but `resume` need a signature: `tongyao signal {state.process_id} KIND PAYLOAD`")
     lines += _rounds(state)
     if state.spent.calls:
-        lines.append(f"{state.spent.calls} model calls, {state.spent.tokens:,} tokens, ${state.spent.cost:.4f}")
+        price = f", ${state.spent.cost:.4f}" if state.spent.cost else ""  # 0 where no price is known
+        lines.append(f"{state.spent.calls} model calls, {state.spent.tokens:,} tokens{price}")
     if state.plan_revision:
         lines.append(f"Plan {state.plan_revision}, {len(state.residuals)} residual tensions")
     lines += [

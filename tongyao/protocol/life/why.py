@@ -33,12 +33,17 @@ class WaitReason(Value):
     until: datetime | None = None
     left: str = ""
     moved_by: str = ""
+    holds_up: bool = Field(
+        default=True, description="False for a question that is open and for whose answer nothing waits."
+    )
     language: Language = Field(default="en", exclude=True)
 
     @property
     def sentence(self) -> str:
         """The whole reason as one sentence."""
-        parts: list[tuple[str, dict[str, Any]]] = [("waits_for", {"whom": self.waits_for})]
+        parts: list[tuple[str, dict[str, Any]]] = [
+            ("waits_for" if self.holds_up else "open_question", {"whom": self.waits_for})
+        ]
         parts += [("since", {"since": self.since})] * bool(self.since)
         parts += [("until_left", {"until": self.until, "left": self.left})] * bool(self.until)
         parts += [("moved_by", {"moved": self.moved_by})] * bool(self.moved_by)
@@ -94,7 +99,11 @@ def _people(state: State, language: Language) -> list[WaitReason]:
         moved = does(ask, language)
         reasons.append(
             WaitReason(
-                waits_for=whom(ask.ask, ask.alias, language), since=since, until=_until(state, deadline), moved_by=moved
+                waits_for=whom(ask.ask, ask.alias, language),
+                since=since,
+                until=_until(state, deadline),
+                moved_by=moved,
+                holds_up=ask.ask is not Ask.GAP,
             )
         )
     return reasons

@@ -69,7 +69,7 @@ class ProcessRow(Value):
     `went_back`: that run contradicted earlier events, and its whole state was not requested since. `forked_from`: the
     origin of a fork. `first_origin`: the first origin in a line of forks. `fork_round`: the first round in which the
     fork's changes apply. `began_at`: when it began; for a fork, when its origin began. `participants`: the number of
-    people still in the room. `suspended`: codes of all causes; empty while it is not suspended.
+    people still in the room. `price_unknown`: its model calls have no known price, so `cost` is 0. `suspended`: codes of all causes; empty while it is not suspended.
     """
 
     id: str
@@ -107,6 +107,7 @@ class ProcessRow(Value):
     ended_at: datetime | None
     outcome: str | None
     participants: int
+    price_unknown: bool
 
     @property
     def first(self) -> str:
@@ -118,9 +119,11 @@ class ProcessRow(Value):
         return int(self.settings.get("max_rounds") or MAX_ROUNDS)
 
 
-_STORED = ", ".join(f"p.{name}" for name in ProcessRow.model_fields if name != "participants")
+_STORED = ", ".join(f"p.{name}" for name in ProcessRow.model_fields if name not in ("participants", "price_unknown"))
 SELECT_PROCESSES: Final = f"""SELECT {_STORED},
-    (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants FROM processes p"""
+    (SELECT count(*) FROM seats s WHERE s.process_id = p.id AND s.active) AS participants,
+    p.tokens > 0 AND p.cost = 0 AND EXISTS (SELECT FROM model_calls c WHERE c.process_id = p.id AND c.state = 'settled'
+        AND NOT c.cost_known) AS price_unknown FROM processes p"""
 """For rows of `ProcessRow`. The columns are named so that PostgreSQL prepares this statement, which every step uses."""
 
 

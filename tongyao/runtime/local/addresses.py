@@ -29,6 +29,7 @@ class ServiceAddresses(BaseModel):
     owner_started: float  # start of the owner process, seconds since the epoch; needed because pids are reused
     postgres_pid: int | None = None
     temporal_pid: int | None = None
+    engine: str = ""  # of its worker; the settings of another shell may choose another
     started_at: datetime
 
     def environment(self) -> dict[str, str]:

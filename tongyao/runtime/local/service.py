@@ -115,6 +115,7 @@ class LocalService:
             owner_started=me.create_time(),
             postgres_pid=self.postgres.pid if self.postgres else None,
             temporal_pid=self.temporal.pid if self.temporal else None,
+            engine=self._settings.chosen_engine,
             started_at=datetime.now(UTC),
         )
         file = self._home / FILE
