@@ -14,10 +14,10 @@ from rich.markup import escape
 from tongyao.commands.context import (
     app_context,
     assignments,
+    open_records,
     operator,
     read_json,
     read_text,
-    records_context,
     settings,
     validated,
 )
@@ -167,10 +167,10 @@ async def compare(
     ids = [find_process(one) for one in processes]
     if len(set(ids)) < 2:
         raise bad("processes", say("forks.two_needed"))
-    async with records_context() as context:
-        comparison = await compared(context.repositories, ids)
+    async with open_records() as repositories:
+        comparison = await compared(repositories, ids)
         if html is not None:
-            html.write_text(await page_of(context.repositories, comparison), encoding="utf-8")
+            html.write_text(await page_of(repositories, comparison), encoding="utf-8")
     if as_json:
         print_json(comparison.model_dump(mode="json"))
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tongyao.commands import words
-from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.context import app_context, open_records, operator, validated
 from tongyao.commands.options import PERSON, Key, People, Process, Who, complete_person, complete_process, find_process
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail
 
@@ -189,8 +189,8 @@ async def cancel(
 ) -> None:
     """Cancel a process. Everything that was said stays in the records."""
     if dry_run:
-        async with records_context() as context:
-            tree = (await context.repositories.lineage.tree(process)).all()
+        async with open_records() as repositories:
+            tree = (await repositories.lineage.tree(process)).all()
         for row in tree if branch else tree[:1]:
             if row.ended_at is None:
                 words.tell("sent.would_be_cancelled", id=row.id, phase=row.phase)
@@ -237,8 +237,8 @@ async def answer(
 ) -> None:
     """Answer a plan for a participant."""
     if revision is None:
-        async with records_context() as context:
-            plan = await context.repositories.plans.latest(process)
+        async with open_records() as repositories:
+            plan = await repositories.plans.latest(process)
         revision = plan.revision if plan is not None else 1
     await _send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text, contact=contact)
 
@@ -334,8 +334,8 @@ async def _rename(process: str, hide: list[str], show: list[str], *, key: str) -
     from tongyao.protocol.identity.listed import parts_of_line
     from tongyao.protocol.model.process import DEMANDER
 
-    async with records_context() as context:
-        tension = (await context.repositories.record(process, own=(DEMANDER,))).own_tension
+    async with open_records() as repositories:
+        tension = (await repositories.record(process, own=(DEMANDER,))).own_tension
     if tension is None:
         fail(words.say("sent.no_tension_yet", process=process))
     given = {name["name"]: name for name in map(parts_of_line, hide)}
@@ -347,8 +347,8 @@ async def _rename(process: str, hide: list[str], show: list[str], *, key: str) -
 
 
 async def _row(process: str) -> ProcessRow:
-    async with records_context() as context:
-        return await context.repositories.processes.get(process)
+    async with open_records() as repositories:
+        return await repositories.processes.get(process)
 
 
 async def _aliases(process: str, people: Sequence[str]) -> list[str]:
@@ -356,15 +356,15 @@ async def _aliases(process: str, people: Sequence[str]) -> list[str]:
 
     if not people:
         return []
-    async with records_context() as context:
-        row = await context.repositories.processes.get(process)
-        return [await alias_in(context, row, person) for person in people]
+    async with open_records() as repositories:
+        row = await repositories.processes.get(process)
+        return [await alias_in(repositories, row, person) for person in people]
 
 
 async def _ends_answering(process: str, residual: str) -> bool:
     """Return whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
-    async with records_context() as context:
-        asked = await context.repositories.inbox.of_process(process, open_only=True)
+    async with open_records() as repositories:
+        asked = await repositories.inbox.of_process(process, open_only=True)
     return any(ask.ends_answers for ask in asked if ask.subject == residual)
 
 

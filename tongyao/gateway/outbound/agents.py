@@ -81,7 +81,7 @@ class AgentCaller(Deliveries[SourceTurn]):
         source = await source_of(self._context, turn.person)
         row = await repositories.processes.get(turn.process_id)
         access = ProcessAccess(row, Role.PARTICIPANT, turn.person, turn.alias, f"participant:{turn.person}")
-        view = await party_view(self._context, access)
+        view = await party_view(self._context.repositories, access)
         try:
             async with asyncio.timeout(SECONDS):
                 answer = await source.chat(_question(view, round_number=turn.round, language=row.language))

@@ -239,7 +239,7 @@ async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
         return Home((), (), newcomer=False)
     found: dict[str, ProcessSummary] = {}
     for role in ("demander", "participant"):
-        listed = await list_processes(visit.context, visit.caller, role=role, limit=_MOST)
+        listed = await list_processes(visit.context.repositories, visit.caller, role=role, limit=_MOST)
         found |= {process.id: process for process in listed.processes}
     shown = {ask.ask.process_id for ask in asks}
     recent = [process for process in found.values() if process.id not in shown and _is_recent(process)]
@@ -260,7 +260,7 @@ def _is_recent(process: ProcessSummary) -> bool:
 
 async def _entry(visit: Visit, process: ProcessSummary) -> HomeEntry:
     access = await visit.access(process.id)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())
