@@ -13,6 +13,7 @@ from tongyao.heavy_work import on_behalf_of
 from tongyao.protocol.contracts.process import FREEZE, FreezeInput, FreezeOutput, fewest_seated
 from tongyao.protocol.model.process import DEMANDER, Choice, Seat
 from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.settings import Fallback, ProcessSettings
 from tongyao.protocol.model.sizes import WHOLE_PROFILE_CHARS
 from tongyao.records.people.profiles import ProfileVersion
@@ -37,9 +38,7 @@ class Freezing:
         room = repositories.seats
         row = await repositories.processes.get(what.process_id)
         on_behalf_of(row.demander)
-        await scene_prompts.freeze(
-            repositories, what.process_id, row.scene_id or "", "zh" if row.language == "zh" else "en"
-        )
+        await scene_prompts.freeze(repositories, what.process_id, row.scene_id or "", known_language(row.language))
         choices = await self._choices(what, row)
         if not choices:
             return FreezeOutput(seats=())

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -34,11 +34,11 @@ class SingleFlight(Generic[T]):
 
     async def get(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
         """Return the cached result of `key`, or that of the running work; otherwise start `work`. Raises as `work`."""
-        flight = self._kept.get(key) or self._under_way.get(key)
-        if flight is None or time.monotonic() - flight.began_at > self._seconds:
-            flight = self._begin(key, work)
-        elif key in self._kept:
+        flight = self._valid(self._kept, key)
+        if flight is not None:
             self._kept.move_to_end(key)
+        else:
+            flight = self._valid(self._under_way, key) or self._begin(key, work)
         return await asyncio.shield(flight.result)
 
     async def get_later(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
@@ -52,6 +52,10 @@ class SingleFlight(Generic[T]):
             await asyncio.wait([before.result])
         del self._next[key]
         return await self._begin(key, work).result
+
+    def _valid(self, flights: Mapping[Hashable, _Flight[T]], key: Hashable) -> _Flight[T] | None:
+        flight = flights.get(key)
+        return flight if flight is not None and time.monotonic() - flight.began_at <= self._seconds else None
 
     def _begin(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> _Flight[T]:
         flight = self._under_way[key] = _Flight(time.monotonic(), asyncio.ensure_future(work()))

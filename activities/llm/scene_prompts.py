@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tongyao.llm import prompts
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, known_language
 from tongyao.protocol.model.steps import STEPS
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.privacy.texts import text_id
@@ -32,7 +32,7 @@ async def override(repositories: Repositories, process: StepRow, step: str) -> s
     if "*" in process.manifest:
         frozen = process.manifest.get(PROMPTS, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None
-    language: Language = "zh" if process.language == "zh" else "en"
+    language = known_language(process.language)
     return (await _of_scene(repositories, process.scene_id or "", language)).get(step)
 
 

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from tests.protocol.lives import Life
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
+from tongyao.app.errors import BadInput
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.messages import build_message
 from tongyao.app.messaging.wire import MESSAGE_BODY
@@ -192,6 +193,13 @@ def by_page(life: Life, ask: Waiting, body: Body, monkeypatch: pytest.MonkeyPatc
     people = [("person", person) for person in body.get("participants", ())]
     limits = [("tokens", str(body["tokens"]))] if "tokens" in body else []
     return inbox_page._choice(one, FormData([("do", do), *people, *limits]))
+
+
+@pytest.mark.parametrize("kind", [AskName.SELECT_PARTICIPANTS, AskName.ANSWER])
+def test_the_inbox_has_no_buttons_for_an_ask_with_a_page_of_its_own(kind: AskName) -> None:
+    life = OPEN[kind]()
+    with pytest.raises(BadInput, match="choose one of the buttons"):
+        inbox_page._choice(Answering(ask=shown(life, waiting(life, kind))), FormData([("do", "yes")]))
 
 
 def by_command(life: Life, ask: Waiting, body: Body, monkeypatch: pytest.MonkeyPatch) -> Body:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -301,6 +301,20 @@ async def test_a_relay_looks_when_it_is_notified_and_when_a_try_is_due(room: Roo
             await until(decided, "what was notified")
     stop.set()
     await running
+
+
+async def test_a_cancelled_relay_ends_its_deliveries_and_their_leases(room: Room) -> None:
+    stored = await room.repositories.messages.put(room.process, confirm("k1"), author_id="somebody", via="test")
+    running = asyncio.create_task(room.relay.run(asyncio.Event(), idle=0.05))
+
+    async def leased() -> bool:
+        return (await room.get(stored)).leased_until is not None
+
+    await until(leased, "the relay delivers, and no worker answers")
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert (await room.get(stored)).leased_until is None
 
 
 @pytest.fixture

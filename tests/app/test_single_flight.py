@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -107,6 +108,16 @@ async def test_a_result_counts_for_its_seconds() -> None:
     assert work.begun == 1
     await asyncio.sleep(0.06)
     await shared.get("queue", work.do)
+    assert work.begun == 2
+
+
+async def test_readers_of_an_expired_result_share_one_piece_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, work = SingleFlight[str](keep=1, seconds=60), Work("age")
+    work.may_end.set()
+    await shared.get("queue", work.do)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+    assert await asyncio.gather(*(shared.get("queue", work.do) for _ in range(10))) == ["age"] * 10
     assert work.begun == 2
 
 

@@ -17,7 +17,7 @@ async def test_who_was_found_is_shown_with_the_command_that_takes_them(stack: St
     process = await stack.start([], scene=scene, auto_confirm=True)
     await stack.until(process, "selecting")
     demander = Caller(Role.PERSON, (await stack.repositories.processes.get(process)).demander)
-    found = await candidates(stack.context, demander, process)
+    found = await candidates(stack.repositories, demander, process)
     assert {one.profile_id for one in found} == set(people) and all(one.taken for one in found)
     shown = await tongyao("show", process)
     assert shown.exit_code == 0, shown.output

@@ -131,8 +131,10 @@ async def test_confirming_by_command_hides_what_else_identifies_and_shows_what_m
         people, intent="Ruth Sands keeps the pumps of Low Pump House on Skye.", auto_confirm=False
     )
     await stack.until(process, "confirming")
-    done = await tongyao("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House (firm)")
-    assert done.exit_code == 0, done.output
+    command = ("confirm", process, "--hide", "Ruth Sands", "--hide", "Low Pump House (firm)", "--key", "k1")
+    for _ in range(2):  # with the same key, the second call changes nothing
+        done = await tongyao(*command)
+        assert done.exit_code == 0, done.output
 
     async def both_are_hidden() -> bool:
         tension = (await stack.repositories.record(process, own=["P00"])).own_tension

@@ -78,14 +78,14 @@ async def test_two_files_of_one_name_are_two_people_and_each_is_found_by_its_fil
     other = await profile_id_of(stack.context, second, "")
     assert re.fullmatch(f"{name}-[0-9a-f]{{4}}", other)
     assert await profile_id_of(stack.context, second, "") == other
-    assert await find_person(stack.context, first) == name
-    assert await find_person(stack.context, second) == other
+    assert await find_person(stack.repositories, first) == name
+    assert await find_person(stack.repositories, second) == other
     process = await stack.start([Choice(profile_id=one) for one in (name, other)], auto_confirm=True)
     await stack.until(process, "completed")
     row = await stack.repositories.processes.get(process)
     seats = {seat.person: seat.alias for seat in await stack.repositories.seats.seats(process)}
-    assert await alias_in(stack.context, row, second) == seats[other]
-    assert await alias_in(stack.context, row, first) == seats[name]
+    assert await alias_in(stack.repositories, row, second) == seats[other]
+    assert await alias_in(stack.repositories, row, first) == seats[name]
 
 
 async def test_the_id_of_somebody_who_was_erased_is_nobody_elses(stack: Stack, tmp_path: Path) -> None:
@@ -173,6 +173,6 @@ async def test_a_person_in_a_process_is_found_by_any_part_of_the_name_where_it_i
         "Derek S": "Derek Sunder",
         "阿蓓": "林阿蓓",
     }.items():
-        assert await alias_in(stack.context, row, part) == seats[people[name]]
+        assert await alias_in(stack.repositories, row, part) == seats[people[name]]
     with pytest.raises(BadInput, match=r"Sun Liwen.*Derek Sunder|Derek Sunder.*Sun Liwen"):
-        await alias_in(stack.context, row, "sun")
+        await alias_in(stack.repositories, row, "sun")

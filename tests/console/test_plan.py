@@ -47,7 +47,7 @@ async def ended(console: Console, **settings: Any) -> tuple[str, str, str]:
 async def test_every_claim_of_the_plan_opens_the_sentence_it_rests_on(console: Console) -> None:
     pid, demander, participant = await ended(console)
     caller = Caller(Role.PERSON, (await console.harness.stack.repositories.processes.get(pid)).demander)
-    plan = (await read_process(console.harness.context, caller, pid)).plan
+    plan = (await read_process(console.harness.context.repositories, caller, pid)).plan
     assert plan is not None
     notes = {note.number: note for note in plan_page(plan).notes}
     for token in (demander, participant):
@@ -165,7 +165,7 @@ def poisoned(value: Any, attack: str, *, free: bool = False) -> Any:
 async def test_no_text_of_anybody_becomes_markup_in_the_report(console: Console, tmp_path: Path) -> None:
     pid, _, _ = await ended(console)
     caller = Caller(Role.PERSON, (await console.harness.stack.repositories.processes.get(pid)).demander)
-    whole = (await read_process(console.harness.context, caller, pid)).model_dump(mode="json")
+    whole = (await read_process(console.harness.context.repositories, caller, pid)).model_dump(mode="json")
     whole["answers"], whole["answer_words"] = {"P01": "propose"}, {"P01": "begin earlier"}
     for number, attack in enumerate(XSS):
         view = PartyView.model_validate(poisoned(whole, attack))

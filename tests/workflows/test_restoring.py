@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType, ResetReapplyExcludeType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
+from temporalio.client import Client
 
 from tests.support.stack import Stack
 from tests.support.until import until
@@ -15,7 +18,7 @@ from tests.workflows.conftest import TEXTS, Opened
 from tests.workflows.test_children import CRANE, LEDGER, in_scene, left_over
 from tongyao.app.errors import NotFound
 from tongyao.app.operators.project_again import project_again, state_of
-from tongyao.app.operators.reconcile import reconcile
+from tongyao.app.operators.reconcile import mend_drift, reconcile
 from tongyao.records.database import session
 from tongyao.records.process.processes import NewProcess
 
@@ -200,3 +203,27 @@ async def test_a_row_is_closed_only_with_its_workflow(stack: Opened) -> None:
     assert terminated in report.ended_outside and behind in report.projected_again
     assert lost.id in report.without_workflow and running not in report.ended_outside
     assert phases == {running: "selecting", terminated: "cancelled", lost.id: "formulating", behind: "completed"}
+
+
+class OneBroken:
+    """A client that fails for one workflow."""
+
+    def __init__(self, client: Client, broken: str) -> None:
+        self._client, self._broken = client, broken
+
+    def get_workflow_handle(self, id: str) -> Any:
+        if id == self._broken:
+            raise RuntimeError("a corrupt history")
+        return self._client.get_workflow_handle(id)
+
+
+async def test_a_process_that_cannot_be_repaired_holds_up_none_of_those_behind_it(stack: Opened) -> None:
+    async with stack() as (here, _):
+        broken, terminated = await selecting(here), await selecting(here)
+        await here.handle(terminated).terminate()
+        context = replace(here.context, client=cast(Client, OneBroken(here.client, broken)))
+        with pytest.raises(RuntimeError, match="a corrupt history"):
+            await mend_drift(context, older_than=0)
+        phase = (await here.repositories.processes.get(terminated)).phase
+        await here.handle(broken).terminate()
+    assert phase == "cancelled"

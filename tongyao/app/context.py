@@ -276,7 +276,9 @@ class OpenIDProvider(Protocol):
 
 @dataclass(frozen=True)
 class AppContext:
-    """The first argument of every use case. Without `people_search`, people can be listed but not searched.
+    """The first argument of use cases; those that only read the records take `Repositories` instead.
+
+    Without `people_search`, people can be listed but not searched.
 
     - `process_defaults`: default settings of new processes. `day_budgets`: the use of model calls per day.
     - `remember`: whether the Highway remembers processes. `intent_reader`: None if its engine is free or unknown.

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process, authorize_in_row, permit
 from tongyao.app.errors import NotAllowed, NotFound
-from tongyao.app.reading import Reading
 from tongyao.heavy_work import READINGS
 from tongyao.protocol.life.asks import FOR_PARTICIPANTS, does
 from tongyao.protocol.model.plan import Delivery, Plan
@@ -90,7 +89,7 @@ class ProcessList(Value):
 
 
 async def list_processes(
-    context: Reading,
+    repositories: Repositories,
     caller: Caller,
     *,
     role: Literal["demander", "participant"] = "demander",
@@ -111,10 +110,9 @@ async def list_processes(
     `origin`: only its forks. `person` is for operators, because it reveals who takes part. Raises `NotAllowed`.
     """
     permit(caller, Action.LIST_PROCESSES)
-    repositories = context.repositories
     if caller.role is Role.PARTICIPANT:
         access = await authorize_in_process(repositories, caller, caller.process_id, Action.READ_PROCESS)
-        return ProcessList(processes=[await summary(context, access)])
+        return ProcessList(processes=[await summary(repositories, access)])
     if person is not None and not caller.operator:
         raise NotAllowed("only operators search by person: leave `person` out for your own processes")
     mine = {} if caller.operator else {role: caller.person}
@@ -124,7 +122,7 @@ async def list_processes(
         demander=mine.get("demander"), participant=mine.get("participant"),
     )  # fmt: skip
     accesses = [await authorize_in_row(repositories, caller, row, Action.READ_PROCESS) for row in page.rows]
-    return ProcessList(processes=await _summaries(context, accesses), next=page.next)
+    return ProcessList(processes=await _summaries(repositories, accesses), next=page.next)
 
 
 def _in_utc(at: datetime | None) -> datetime | None:
@@ -132,25 +130,25 @@ def _in_utc(at: datetime | None) -> datetime | None:
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
 
 
-async def summary(context: Reading, access: ProcessAccess) -> ProcessSummary:
+async def summary(repositories: Repositories, access: ProcessAccess) -> ProcessSummary:
     """Return the summary of a process, with the names of outside answerers of model calls, for all parties."""
-    names = await _answerers(context, access.process.id)
-    return (await _summaries(context, [access]))[0].model_copy(update={"answered_by": names})
+    names = await _answerers(repositories, access.process.id)
+    return (await _summaries(repositories, [access]))[0].model_copy(update={"answered_by": names})
 
 
-async def _answerers(context: Reading, process_id: str) -> tuple[str, ...] | None:
+async def _answerers(repositories: Repositories, process_id: str) -> tuple[str, ...] | None:
     """Return the names of outside answerers of model calls; None if there are none."""
-    manifest = await context.repositories.seats.manifest(process_id)
+    manifest = await repositories.seats.manifest(process_id)
     return tuple(sorted(manifest.get("answerers", {}))) or None
 
 
-async def _summaries(context: Reading, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
+async def _summaries(repositories: Repositories, accesses: Sequence[ProcessAccess]) -> list[ProcessSummary]:
     """Return summaries in the order of `accesses`. The number of queries does not depend on the number of processes."""
     asks: dict[str, list[InboxRow]] = {}
-    for ask in await context.repositories.inbox.open_in([access.process.id for access in accesses]):
+    for ask in await repositories.inbox.open_in([access.process.id for access in accesses]):
         asks.setdefault(ask.process_id, []).append(ask)
     answered = [access.process.id for access in accesses if _reads_answers(access)]
-    decisions = await context.repositories.plans.decisions(answered) if answered else {}
+    decisions = await repositories.plans.decisions(answered) if answered else {}
     return [
         _summary(access, asks.get(access.process.id, []), decisions.get(access.process.id, {})) for access in accesses
     ]
@@ -221,13 +219,13 @@ def _shown(ask: InboxRow) -> str:
     return "" if ask.ask == "consent" else ask.subject
 
 
-async def party_view(context: Reading, access: ProcessAccess) -> PartyView:
+async def party_view(repositories: Repositories, access: ProcessAccess) -> PartyView:
     """Return the process as this party may see it now. `access`: with a row that was just read."""
     role: Any = access.role.value
     alias = "" if role == "operator" else access.alias
-    record = await context.repositories.record(access.process, own=[alias])
+    record = await repositories.record(access.process, own=[alias])
     view = await view_of(record, role=role, alias=alias, person=access.author_id)
-    return view.model_copy(update={"said_now": await _said_now(context.repositories, view)}) if alias else view
+    return view.model_copy(update={"said_now": await _said_now(repositories, view)}) if alias else view
 
 
 async def _said_now(repositories: Repositories, view: PartyView) -> str | None:
@@ -264,31 +262,31 @@ def _chars(value: object) -> int:
     return sum(map(_chars, vars(value).values())) if isinstance(value, BaseModel) else 0
 
 
-async def read_process(context: Reading, caller: Caller, process_id: str) -> PartyView:
+async def read_process(repositories: Repositories, caller: Caller, process_id: str) -> PartyView:
     """Like `party_view`, with the names of outside answerers of model calls."""
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
-    view = await party_view(context, access)
-    return view.model_copy(update={"answered_by": await _answerers(context, process_id)})
+    access = await authorize_in_process(repositories, caller, process_id, Action.READ_PROCESS)
+    view = await party_view(repositories, access)
+    return view.model_copy(update={"answered_by": await _answerers(repositories, process_id)})
 
 
-async def read_candidates(context: Reading, caller: Caller, process_id: str) -> list[CandidateRow]:
+async def read_candidates(repositories: Repositories, caller: Caller, process_id: str) -> list[CandidateRow]:
     """Return the people whom the field found, with the reasons. Only the demander may read them."""
-    await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
-    return await context.repositories.seats.candidates(process_id)
+    await authorize_in_process(repositories, caller, process_id, Action.READ_CANDIDATES)
+    return await repositories.seats.candidates(process_id)
 
 
-async def read_plan(context: Reading, caller: Caller, process_id: str) -> Plan:
+async def read_plan(repositories: Repositories, caller: Caller, process_id: str) -> Plan:
     view = await party_view(
-        context, await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
+        repositories, await authorize_in_process(repositories, caller, process_id, Action.READ_PLAN)
     )
     if view.plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet): it is in phase {view.phase.value}")
     return view.plan
 
 
-async def read_delivery(context: Reading, caller: Caller, process_id: str) -> Delivery:
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_DELIVERY)
-    view = await party_view(context, access)
+async def read_delivery(repositories: Repositories, caller: Caller, process_id: str) -> Delivery:
+    access = await authorize_in_process(repositories, caller, process_id, Action.READ_DELIVERY)
+    view = await party_view(repositories, access)
     if view.delivery is None and access.role is Role.DEMANDER and view.plan is not None:
         raise NotFound(
             "no_delivery",

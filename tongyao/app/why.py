@@ -18,7 +18,7 @@ from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.asks import words
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.why import WaitReason, others_are_waited_for_until, waited_for, why, why_for_party
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.value import Value
 from tongyao.texts.catalogue import catalogue, worded
 
@@ -46,7 +46,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
     process_id = access.process.id
     language = language or access.process.language
     if access.process.ended_at is not None:
-        return Why(sentence=worded(catalogue("app"), "zh" if language == "zh" else "en", "picture.ended"))
+        return Why(sentence=worded(catalogue("app"), language, "picture.ended"))
     if access.role is not Role.OPERATOR:  # many people read one process, so the state is cached
         transition = (process_id, access.process.run_id, access.process.seq)
         state = await context.states.get(transition, lambda: _state(context, process_id))
@@ -61,7 +61,7 @@ async def why_for(context: AppContext, access: ProcessAccess, *, language: str =
             raise Unavailable("no_worker", "; ".join(missing)) from error
         raise
     missing = await _missing(context.client, {queue_of(step.contract) for step in waited_for(state).values()})
-    spoken: Language = "zh" if language == "zh" else "en"
+    spoken = known_language(language)
     reasons = (
         *(WaitReason(waits_for=words("why.worker", spoken), moved_by=role, language=spoken) for role in missing),
         *why(state, datetime.now(UTC), spoken),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.context import app_context, open_records, operator, validated
 from tongyao.commands.options import Key, Process, complete_person
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_table
 from tongyao.commands.words import language, say
@@ -49,7 +49,7 @@ async def consent(
         return
     body = validated(MessageBody, {"kind": "consent", "allow": allow, "endpoint": endpoint})
     async with app_context() as context:
-        asked, key = await find_person(context, person), key or uuid.uuid4().hex
+        asked, key = await find_person(context.repositories, person), key or uuid.uuid4().hex
         receipt = await send_message(context, Caller(Role.PERSON, asked), process, body, key=key, via="cli")
         await tell_spoken_for(context, operator(), asked, body.kind, process_id=process)
         report(receipt, await next_step(context.repositories, process))
@@ -72,7 +72,7 @@ async def consents(
     if (scene is None) != (decision is None):
         fail(say("sent.scene_and_set"), EXIT_BAD_INPUT)
     async with app_context() as context:
-        person = await find_person(context, person)
+        person = await find_person(context.repositories, person)
         caller = Caller(Role.PERSON, person)
         if scene is not None:
             body = validated(SceneConsentBody, {"consent": decision})
@@ -96,10 +96,10 @@ async def _show_question(process: str, person: str) -> None:
     from tongyao.commands.references import find_person
     from tongyao.protocol.documents.markdown import tension_markdown
 
-    async with records_context() as context:
-        asked = await find_person(context, person)
-        row = await context.repositories.inbox.invitation(process, asked)
-        question = await question_of(context, row) if row is not None else None
+    async with open_records() as repositories:
+        asked = await find_person(repositories, person)
+        row = await repositories.inbox.invitation(process, asked)
+        question = await question_of(repositories, row) if row is not None else None
         if row is None or question is None:
             fail(say("sent.not_invited", person=asked, process=process), EXIT_BAD_INPUT)
         zh = language() == "zh"
@@ -108,5 +108,5 @@ async def _show_question(process: str, person: str) -> None:
         if question.tension is not None:
             console.print(markdown(tension_markdown(question.tension, language())))
         console.print(Text(question.discloses_zh if zh else question.discloses_en))
-        for command in await commands_for(context.repositories, row):
+        for command in await commands_for(repositories, row):
             console.print(Text(f"  {command}"))

@@ -18,7 +18,6 @@ from tongyao.commands.words import say
 if TYPE_CHECKING:
     from tongyao.app.authorization import Caller
     from tongyao.app.context import AppContext
-    from tongyao.app.reading import RecordsContext
     from tongyao.records.repositories import Repositories
     from tongyao.runtime.settings import Settings
 
@@ -51,13 +50,12 @@ async def app_context() -> AsyncIterator[AppContext]:
 
 
 @asynccontextmanager
-async def records_context() -> AsyncIterator[RecordsContext]:
+async def open_records() -> AsyncIterator[Repositories]:
     """Open the records of the running installation, for commands that only read. Raises `NotRunning`."""
-    from tongyao.app.reading import RecordsContext
     from tongyao.runtime import installation
 
     async with installation.records(settings()) as repositories:
-        yield RecordsContext(repositories)
+        yield repositories
 
 
 def validated(model: Any, given: Mapping[str, Any]) -> Any:

@@ -58,8 +58,6 @@ DISK_NEEDED = 2_000_000_000  # bytes; most of them are needed once, to build the
 SKEW_SECONDS: Final = 2.0
 """Tolerated difference of two clocks. Deadlines use Temporal's clock, tokens and leases use the database's clock."""
 RETENTION_DAYS: Final = 30
-WAITING_SECONDS: Final = 900.0
-"""The backlog from which the gateway starts no process: the default of its setting `most_backlog_seconds`."""
 UNDELIVERED_SECONDS: Final = 60.0
 DISK_FREE: Final = 0.1
 """The share of the disk that should be free."""
@@ -302,7 +300,7 @@ async def examine_deployment(settings: Settings) -> list[CheckRow]:
             checks += [
                 ("Temporal", lambda: _temporal_server(client)),
                 (say("deployment.search_attributes"), lambda: _search_attributes(client)),
-                (say("deployment.workers"), lambda: _roles(client)),
+                (say("deployment.workers"), lambda: _roles(settings, client)),
                 (say("deployment.versions"), lambda: versions_row(client)),
                 (say("deployment.schedules"), lambda: _schedules(settings, client)),
             ]
@@ -483,12 +481,12 @@ async def _search_attributes(client: Client) -> AsyncIterator[CheckRow]:
     yield _row(say("deployment.search_attributes"), text, (bool(missing), CheckState.FAILED, say("deployment.prepare")))
 
 
-async def _roles(client: Client) -> AsyncIterator[CheckRow]:
+async def _roles(settings: Settings, client: Client) -> AsyncIterator[CheckRow]:
     for role in await read_roles(client):
-        yield _role(role)
+        yield _role(role, settings.gateway.most_backlog_seconds)
 
 
-def _role(role: RoleState) -> CheckRow:
+def _role(role: RoleState, most_waiting_seconds: float) -> CheckRow:
     text = ", ".join(say("deployment.role_build", n=count, build=build) for build, count in role.workers.items())
     if role.missing:
         text = say("deployment.role_nobody", queue=role.queue)
@@ -499,7 +497,7 @@ def _role(role: RoleState) -> CheckRow:
         say("deployment.role", role=role.role),
         text,
         (bool(role.missing), CheckState.FAILED, role.missing.partition(": ")[2]),
-        (role.waiting_seconds > WAITING_SECONDS, CheckState.FAILED, say("deployment.role_few", role=role.role)),
+        (role.waiting_seconds > most_waiting_seconds, CheckState.FAILED, say("deployment.role_few", role=role.role)),
         (len(role.workers) > 1, CheckState.ATTENTION, say("deployment.role_builds")),
     )
 

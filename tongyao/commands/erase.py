@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.context import app_context, operator, records_context
+from tongyao.commands.context import app_context, open_records, operator
 from tongyao.commands.options import PERSON, AsJson, DryRun
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json
 from tongyao.commands.words import say, tell
@@ -66,9 +66,9 @@ async def _person_of(given: str) -> tuple[str, bool]:
     from tongyao.app.errors import NotFound
     from tongyao.commands.references import demander_or_profile, ids_of_file
 
-    async with records_context() as context:
+    async with open_records() as repositories:
         try:
-            person = await demander_or_profile(context, given)
+            person = await demander_or_profile(repositories, given)
         except NotFound:
             return given, True
-        return person, person == given or person in await ids_of_file(context, given)
+        return person, person == given or person in await ids_of_file(repositories, given)

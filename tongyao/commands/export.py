@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tongyao.commands.context import records_context
+from tongyao.commands.context import open_records
 from tongyao.commands.options import Process
 from tongyao.commands.terminal import CommandGroup
 from tongyao.commands.words import tell
@@ -33,13 +33,13 @@ async def export(
 ) -> None:
     """Write tension, projections, observations, relations, plan, deliveries, answers, audit and a report of all, under aliases."""
     place = to or Path(f"{process}.html" if html else process)
-    async with records_context() as context:
+    async with open_records() as repositories:
         if html:
-            report = await report_of(context.repositories, process)
+            report = await report_of(repositories, process)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(report, encoding="utf-8")
         else:
-            await write_export(context.repositories, process, place)
+            await write_export(repositories, process, place)
     page = place if html else place / "report.html"
     tell("sent.exported", whole=True, place=place, page=page)
 
@@ -48,12 +48,13 @@ async def report_of(repositories: Repositories, process: str) -> str:
     """Return `report.html`: the whole process in one file, with aliases, in the language of the process."""
     from tongyao.commands.process_view import audited
     from tongyao.gateway.console.report import report_html
+    from tongyao.protocol.model.requests import known_language
     from tongyao.protocol.rules import read_access
 
     row = await repositories.processes.get(process)
     return report_html(
         read_access.for_export(await repositories.record(row)),
-        language="zh" if row.language == "zh" else "en",
+        language=known_language(row.language),
         max_rounds=row.max_rounds,
         findings=await audited(repositories, process),
     )

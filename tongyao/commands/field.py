@@ -138,7 +138,6 @@ async def search(
     as_json: AsJson = False,
 ) -> None:
     """Find people similar to a need, best first, with the reasons. With --json one line per need."""
-    from tongyao.app.reading import RecordsContext
     from tongyao.commands.references import find_person
     from tongyao.records.people.scenes import SceneUnknown
     from tongyao.runtime import wiring
@@ -155,7 +154,7 @@ async def search(
         finder = wiring.intent_field(chosen, repositories)
         try:
             if near is not None:
-                near = await find_person(RecordsContext(repositories), near)
+                near = await find_person(repositories, near)
                 answers = [await finder.near_profile(near, top=top)]
             elif perspective == "relevance":
                 answers = await finder.relevant([str(need["need"]) for need in asked], scene=scene, top=top)
@@ -241,11 +240,10 @@ async def tune(
 @field.command()
 async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
     """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
-    from tongyao.app.reading import RecordsContext
     from tongyao.commands.references import find_person
 
     async with migrated_records() as (_, repositories):
-        profile = await find_person(RecordsContext(repositories), profile)
+        profile = await find_person(repositories, profile)
         await repositories.profiles.delete(profile)
     tell("field.deleted", profile=profile)
 

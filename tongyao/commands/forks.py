@@ -14,10 +14,10 @@ from rich.markup import escape
 from tongyao.commands.context import (
     app_context,
     assignments,
+    open_records,
     operator,
     read_json,
     read_text,
-    records_context,
     settings,
     validated,
 )
@@ -143,10 +143,10 @@ async def start_fork(
 def _prompts_in(folder: Path, language_of_process: str) -> dict[str, str]:
     """Return by step the prompts of a folder that differ from the current ones. Raises `BadInput` if there are none."""
     from tongyao.llm import prompts
-    from tongyao.protocol.model.requests import Language
+    from tongyao.protocol.model.requests import known_language
     from tongyao.protocol.model.steps import STEPS
 
-    chosen: Language = "zh" if language_of_process == "zh" else "en"
+    chosen = known_language(language_of_process)
     files = {step: file for step in STEPS if (file := folder / chosen / f"{step}.md").is_file()}
     if not files:
         raise bad("prompts", say("forks.no_prompts", folder=folder / chosen, steps=", ".join(STEPS)))
@@ -167,10 +167,10 @@ async def compare(
     ids = [find_process(one) for one in processes]
     if len(set(ids)) < 2:
         raise bad("processes", say("forks.two_needed"))
-    async with records_context() as context:
-        comparison = await compared(context.repositories, ids)
+    async with open_records() as repositories:
+        comparison = await compared(repositories, ids)
         if html is not None:
-            html.write_text(await page_of(context.repositories, comparison), encoding="utf-8")
+            html.write_text(await page_of(repositories, comparison), encoding="utf-8")
     if as_json:
         print_json(comparison.model_dump(mode="json"))
         return

@@ -101,7 +101,7 @@ async def create(
     body = validated(tokens.IssueTokenBody, {"role": role, "person": person, "label": label, "seconds": seconds})
     async with app_context() as context:
         if person is not None:
-            body = body.model_copy(update={"person": await demander_or_profile(context, person)})
+            body = body.model_copy(update={"person": await demander_or_profile(context.repositories, person)})
         typer.echo((await tokens.issue_token(context, operator(), body)).secret)
 
 
@@ -116,7 +116,9 @@ async def link(person: Person = None, for_operator: ForOperator = False) -> None
     if for_operator == (person is not None):
         fail(say("token.person_or_operator"), EXIT_BAD_INPUT)
     async with app_context() as context:
-        typer.echo(await link_of(context, settings(), person and await demander_or_profile(context, person)))
+        typer.echo(
+            await link_of(context, settings(), person and await demander_or_profile(context.repositories, person))
+        )
 
 
 @token.command("list")
@@ -128,7 +130,7 @@ async def list_tokens(
     from tongyao.commands.references import demander_or_profile
 
     async with app_context() as context:
-        person = person and await demander_or_profile(context, person)
+        person = person and await demander_or_profile(context.repositories, person)
         found = await tokens.list_tokens(context, operator(), person=person)
     rows = []
     for row in found:

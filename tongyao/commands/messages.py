@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tongyao.commands import words
-from tongyao.commands.context import app_context, operator, records_context, validated
+from tongyao.commands.context import app_context, open_records, operator, validated
 from tongyao.commands.options import PERSON, Key, People, Process, Who, complete_person, complete_process, find_process
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail
 
@@ -51,8 +51,9 @@ async def confirm(
     key: Key = None,
 ) -> None:
     """Confirm the tension in its present wording. `tongyao show` lists the names in it that others will not read."""
+    key = key or uuid.uuid4().hex
     if hide or show:
-        await _rename(process, hide or [], show or [])
+        await _rename(process, hide or [], show or [], key=f"{key}-names")
     await _send(process, "confirm_tension", key)
 
 
@@ -188,8 +189,8 @@ async def cancel(
 ) -> None:
     """Cancel a process. Everything that was said stays in the records."""
     if dry_run:
-        async with records_context() as context:
-            tree = (await context.repositories.lineage.tree(process)).all()
+        async with open_records() as repositories:
+            tree = (await repositories.lineage.tree(process)).all()
         for row in tree if branch else tree[:1]:
             if row.ended_at is None:
                 words.tell("sent.would_be_cancelled", id=row.id, phase=row.phase)
@@ -236,8 +237,8 @@ async def answer(
 ) -> None:
     """Answer a plan for a participant."""
     if revision is None:
-        async with records_context() as context:
-            plan = await context.repositories.plans.latest(process)
+        async with open_records() as repositories:
+            plan = await repositories.plans.latest(process)
         revision = plan.revision if plan is not None else 1
     await _send(process, "answer_plan", key, sender=who, answer=decision, revision=revision, text=text, contact=contact)
 
@@ -326,15 +327,15 @@ async def leave(process: Process, who: Who, key: Key = None) -> None:
     await _send(process, "leave", key, sender="operator", about=who)
 
 
-async def _rename(process: str, hide: list[str], show: list[str]) -> None:
+async def _rename(process: str, hide: list[str], show: list[str], *, key: str) -> None:
     """Send the current tension with a changed list of hidden names: `hide` is added and `show` is removed."""
     from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.sending import deliver, stop_if_waiting
     from tongyao.protocol.identity.listed import parts_of_line
     from tongyao.protocol.model.process import DEMANDER
 
-    async with records_context() as context:
-        tension = (await context.repositories.record(process, own=(DEMANDER,))).own_tension
+    async with open_records() as repositories:
+        tension = (await repositories.record(process, own=(DEMANDER,))).own_tension
     if tension is None:
         fail(words.say("sent.no_tension_yet", process=process))
     given = {name["name"]: name for name in map(parts_of_line, hide)}
@@ -342,12 +343,12 @@ async def _rename(process: str, hide: list[str], show: list[str]) -> None:
     names += given.values()
     parts = tension.model_dump(include={"transition", "initial_state", "barriers", "exchange"})
     body = validated(MessageBody, {"kind": "revise_tension", "tension": {**parts, "names": names}})
-    stop_if_waiting((await deliver(process, body, uuid.uuid4().hex, DEMANDER, ""))[0])
+    stop_if_waiting((await deliver(process, body, key, DEMANDER, ""))[0])
 
 
 async def _row(process: str) -> ProcessRow:
-    async with records_context() as context:
-        return await context.repositories.processes.get(process)
+    async with open_records() as repositories:
+        return await repositories.processes.get(process)
 
 
 async def _aliases(process: str, people: Sequence[str]) -> list[str]:
@@ -355,15 +356,15 @@ async def _aliases(process: str, people: Sequence[str]) -> list[str]:
 
     if not people:
         return []
-    async with records_context() as context:
-        row = await context.repositories.processes.get(process)
-        return [await alias_in(context, row, person) for person in people]
+    async with open_records() as repositories:
+        row = await repositories.processes.get(process)
+        return [await alias_in(repositories, row, person) for person in people]
 
 
 async def _ends_answering(process: str, residual: str) -> bool:
     """Return whether a decision on this residual ends the answers to the plan (docs/protocol.md §7.5)."""
-    async with records_context() as context:
-        asked = await context.repositories.inbox.of_process(process, open_only=True)
+    async with open_records() as repositories:
+        asked = await repositories.inbox.of_process(process, open_only=True)
     return any(ask.ends_answers for ask in asked if ask.subject == residual)
 
 

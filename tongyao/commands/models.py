@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
-from tongyao.commands.context import records_context, settings
+from tongyao.commands.context import open_records, settings
 from tongyao.commands.options import AsJson, Process
 from tongyao.commands.terminal import CommandGroup, console, fail, print_json, print_table
 from tongyao.commands.words import say
@@ -47,8 +47,8 @@ async def cost(
     groups = cast(
         tuple[Literal["process", "step", "model", "day"], ...], tuple(group.value for group in by or (CostGroup.DAY,))
     )
-    async with records_context() as context:
-        rows = await context.repositories.ledger.totals(groups, process_id=process)
+    async with open_records() as repositories:
+        rows = await repositories.ledger.totals(groups, process_id=process)
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in rows])
         return
@@ -108,8 +108,8 @@ async def record(
     to: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Write every settled answer of a process to a file, which the `recorded` engine can play without a key."""
-    async with records_context() as context:
-        count = await write_record(context.repositories, process, to)
+    async with open_records() as repositories:
+        count = await write_record(repositories, process, to)
     console.print(say("models.recorded", n=count, file=to))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tongyao.commands.context import app_context, operator, records_context
+from tongyao.commands.context import app_context, open_records, operator
 from tongyao.commands.options import AsJson, Process
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, errors, fail, print_json, print_table
 from tongyao.commands.words import say, tell
@@ -24,8 +24,8 @@ async def show_log(
     as_json: AsJson = False,
 ) -> None:
     """List the actions of operators, newest first: resume, cancel, extend, write records again, decode payloads."""
-    async with records_context() as context:
-        acts = await context.repositories.operators.acts(process_id=process, login=login, limit=limit)
+    async with open_records() as repositories:
+        acts = await repositories.operators.acts(process_id=process, login=login, limit=limit)
     if as_json:
         print_json([act.model_dump(mode="json") for act in acts])
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tongyao.commands.context import app_context, operator, read_json, records_context, validated
+from tongyao.commands.context import app_context, open_records, operator, read_json, validated
 from tongyao.commands.options import AsJson, Process, Who
 from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
 from tongyao.commands.words import dollars, say, tell
@@ -50,8 +50,8 @@ async def validate(
     if process is None:
         found = faults(document)
     else:
-        async with records_context() as context:
-            record = await context.repositories.record(process)
+        async with open_records() as repositories:
+            record = await repositories.record(process)
         found = faults(document, known=record.item_ids(), contributors=record.with_parts())
     if as_json:
         print_json([fault.model_dump() for fault in found])
@@ -73,8 +73,8 @@ async def machine(
     """Print a plan as a neutral workflow machine (JSON). It is a draft: nothing is run, no chain is contacted."""
     from tongyao.protocol.documents.plan_machine import machine_of
 
-    async with records_context() as context:
-        record = await context.repositories.record(process)
+    async with open_records() as repositories:
+        record = await repositories.record(process)
     chosen = _revision(record.plans, process, revision)
     print_json(machine_of(chosen, process).model_dump(mode="json"))
 
@@ -88,10 +88,10 @@ async def acceptance(
 ) -> None:
     """Report how plans were answered, counting only the valid revision of each plan. The rate is the share of those who answered."""
     after = since.replace(tzinfo=UTC) if since else None
-    async with records_context() as context:
+    async with open_records() as repositories:
         if process is not None:
-            await context.repositories.processes.get(process)  # raises for an unknown id
-        found = await context.repositories.plans.acceptance(process_id=process, scene=scene, since=after)
+            await repositories.processes.get(process)  # raises for an unknown id
+        found = await repositories.plans.acceptance(process_id=process, scene=scene, since=after)
     if as_json:
         print_json({**found.model_dump(), "rate": found.rate})
         return
@@ -119,7 +119,7 @@ async def feedback(
     from tongyao.commands.references import alias_in
 
     async with app_context() as context:
-        alias = await alias_in(context, await context.repositories.processes.get(process), who)
+        alias = await alias_in(context.repositories, await context.repositories.processes.get(process), who)
         given = {"alias": alias, "usefulness": usefulness, "outcome": outcome, "text": text, "revision": revision,
                  "to_profile": to_profile}  # fmt: skip
         kept = await give_feedback(context, operator(), process, validated(FeedbackBody, given))
@@ -135,8 +135,8 @@ async def tree(
     as_json: AsJson = False,
 ) -> None:
     """Show a process with its parents and children, and the budget of the tree."""
-    async with records_context() as context:
-        top = await context.repositories.lineage.tree((await context.repositories.processes.get(process)).root_id)
+    async with open_records() as repositories:
+        top = await repositories.lineage.tree((await repositories.processes.get(process)).root_id)
         if as_json:
             print_json(_branch(top))
             return

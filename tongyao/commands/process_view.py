@@ -16,7 +16,6 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidates import Because, candidates
 from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of
 from tongyao.app.choosing.findings import nothing_found
-from tongyao.app.reading import Reading
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for, with_places
 from tongyao.commands.terminal import console, print_table, put
@@ -193,41 +192,42 @@ def print_lines(lines: Sequence[str]) -> None:
         put(line, whole=True)
 
 
-async def summary_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+async def summary_as_json(repositories: Repositories, process_id: str) -> dict[str, Any]:
     """Return the summary of a process as `list --json` and `GET /processes` return it to an operator, without nulls."""
-    access = await authorize_in_process(context.repositories, operator(), process_id, Action.READ_PROCESS)
-    return (await processes.summary(context, access)).model_dump(mode="json", exclude_none=True)
+    access = await authorize_in_process(repositories, operator(), process_id, Action.READ_PROCESS)
+    return (await processes.summary(repositories, access)).model_dump(mode="json", exclude_none=True)
 
 
-async def shown_as_json(context: Reading, process_id: str) -> dict[str, Any]:
+async def shown_as_json(repositories: Repositories, process_id: str) -> dict[str, Any]:
     """Return the summary, and all fields that `GET /processes/{id}` returns to the demander or an operator.
 
     Further fields: `nothing_found`, why no relation was found; `commands`, which answer the open asks.
     """
-    repositories = context.repositories
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)
-    views = (await processes.read_process(context, operator(), process_id), await _of_demander(context, process_id))
+    views = (
+        await processes.read_process(repositories, operator(), process_id),
+        await _of_demander(repositories, process_id),
+    )
     seen = [view.model_dump(mode="json", exclude_none=True, exclude={"you"}) for view in views]
     return {
         **seen[0],
         **seen[1],
-        **await summary_as_json(context, process_id),
+        **await summary_as_json(repositories, process_id),
         "nothing_found": await nothing_found(repositories, row),
         "commands": [command for ask in asks for command in await commands_for(repositories, ask)]
         + [command for _, command in await after_end(repositories, row)],
     }
 
 
-async def _of_demander(context: Reading, process_id: str) -> PartyView:
+async def _of_demander(repositories: Repositories, process_id: str) -> PartyView:
     """Return the demander's view. The operator of the machine may read it."""
-    row = await context.repositories.processes.get(process_id)
-    return await processes.read_process(context, Caller(Role.PERSON, row.demander), process_id)
+    row = await repositories.processes.get(process_id)
+    return await processes.read_process(repositories, Caller(Role.PERSON, row.demander), process_id)
 
 
-async def print_before_plan(context: Reading, process_id: str) -> None:
+async def print_before_plan(repositories: Repositories, process_id: str) -> None:
     """Print the tension and the candidates to select. It shortens the tension unless the demander must answer it."""
-    repositories = context.repositories
     record = await repositories.record(process_id, own=(DEMANDER,))
     tension = record.demanders_tension or record.own_tension
     if record.phase not in (Phase.CONFIRMING, Phase.SELECTING):
@@ -245,7 +245,7 @@ async def print_before_plan(context: Reading, process_id: str) -> None:
             for sentence in left:
                 put(f"- {sentence}")
     if record.phase is Phase.SELECTING:
-        await _print_candidates(context, process_id)
+        await _print_candidates(repositories, process_id)
 
 
 def _print_shortened(tension: Tension) -> None:
@@ -254,10 +254,10 @@ def _print_shortened(tension: Tension) -> None:
         put(f"{part:<3}{shortened(text, SHOWN_UNITS)}", whole=True)
 
 
-async def _print_candidates(context: Reading, process_id: str) -> None:
+async def _print_candidates(repositories: Repositories, process_id: str) -> None:
     """Print the candidates with perspectives and reasons. A mark shows those who are selected without a choice."""
-    row = await context.repositories.processes.get(process_id)
-    found = await candidates(context, Caller(Role.PERSON, row.demander), process_id)
+    row = await repositories.processes.get(process_id)
+    found = await candidates(repositories, Caller(Role.PERSON, row.demander), process_id)
     if not found:
         tell("show.found_nobody")
         return
@@ -314,12 +314,12 @@ def markdown(text: str) -> RenderableType:
     return Markdown(text)
 
 
-async def print_plan(context: Reading, process_id: str) -> None:
+async def print_plan(repositories: Repositories, process_id: str) -> None:
     """Print the current plan with its answers, and if the rounds found no relation, the reason."""
-    view = await _of_demander(context, process_id)
+    view = await _of_demander(repositories, process_id)
     if view.plan is not None:
         console.print(markdown(view.plan.markdown))  # ends with the answers
-    said = await nothing_found(context.repositories, await context.repositories.processes.get(process_id))
+    said = await nothing_found(repositories, await repositories.processes.get(process_id))
     if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may state the reason
         console.print(Text(said, style="yellow"))
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from tongyao.commands.context import app_context, operator, records_context
+from tongyao.commands.context import app_context, open_records, operator
 from tongyao.commands.options import AsJson, Process, complete_person
 from tongyao.commands.terminal import CommandGroup, console, print_json, print_json_line
 from tongyao.commands.words import language, say, tell
@@ -19,7 +19,6 @@ from tongyao.protocol.model.phase import Phase
 
 if TYPE_CHECKING:
     from tongyao.app.processes import ProcessSummary, WaitsFor
-    from tongyao.app.reading import Reading
     from tongyao.records.repositories import Repositories
 
 app = CommandGroup()
@@ -38,11 +37,11 @@ async def watch(
     """Follow a process live: its phase, its rounds and participants, and whom it waits for. Ctrl-C leaves it running."""
     from tongyao.commands.process_view import follow
 
-    async with records_context() as context:
+    async with open_records() as repositories:
         if as_json:
-            await _follow_as_json(context, process)
+            await _follow_as_json(repositories, process)
         else:
-            await follow(context.repositories, process)
+            await follow(repositories, process)
 
 
 @app.command()
@@ -72,10 +71,9 @@ async def show(
         return
     from tongyao.commands import process_view as view
 
-    async with records_context() as context:
-        repositories = context.repositories
+    async with open_records() as repositories:
         if as_json:
-            shown = await view.shown_as_json(context, process)
+            shown = await view.shown_as_json(repositories, process)
             if with_audit:
                 shown["audit"] = [finding.model_dump() for finding in await view.audited(repositories, process)]
             print_json(shown)
@@ -87,9 +85,9 @@ async def show(
         if not asks:
             await _print_why(process)
         view.print_lines(await view.left_open(repositories, row))
-        await view.print_before_plan(context, process)
+        await view.print_before_plan(repositories, process)
         await view.print_choices(repositories, process)
-        await view.print_plan(context, process)
+        await view.print_plan(repositories, process)
         if with_audit:
             await view.print_audit(repositories, process)
 
@@ -99,9 +97,9 @@ async def why(process: Process) -> None:
     """Show what a process waits for, since when, and how it can continue."""
     from tongyao.commands.process_view import asks_of, left_open, print_lines
 
-    async with records_context() as context:
-        row = await context.repositories.processes.get(process)
-        lines = [*await asks_of(context.repositories, row), *await left_open(context.repositories, row)]
+    async with open_records() as repositories:
+        row = await repositories.processes.get(process)
+        lines = [*await asks_of(repositories, row), *await left_open(repositories, row)]
     await _print_why(process)
     print_lines(lines)
 
@@ -135,11 +133,11 @@ async def list_processes(
         "since": since,
         "until": until,
     }
-    async with records_context() as context:
+    async with open_records() as repositories:
         if wanted.get("person"):
-            wanted = {**wanted, "person": await demander_or_profile(context, wanted["person"])}
-        found = await found_processes(context, operator(), **wanted, limit=limit)
-        about = {} if as_json else await _titles_and_people(context.repositories, [row.id for row in found.processes])
+            wanted = {**wanted, "person": await demander_or_profile(repositories, wanted["person"])}
+        found = await found_processes(repositories, operator(), **wanted, limit=limit)
+        about = {} if as_json else await _titles_and_people(repositories, [row.id for row in found.processes])
     if as_json:
         print_json([row.model_dump(mode="json", exclude_none=True) for row in found.processes])
         return
@@ -149,13 +147,13 @@ async def list_processes(
         tell("show.more_than", style="dim", limit=limit)
 
 
-async def _follow_as_json(context: Reading, process_id: str) -> None:
+async def _follow_as_json(repositories: Repositories, process_id: str) -> None:
     """Print a line with the process as in `list --json` for each change. Ends like `process_view.follow`."""
     from tongyao.commands.process_view import states, summary_as_json
 
     shown: dict[str, Any] = {}
-    async for _ in states(context.repositories, process_id):
-        now = await summary_as_json(context, process_id)
+    async for _ in states(repositories, process_id):
+        now = await summary_as_json(repositories, process_id)
         if now != shown:
             print_json_line(now)
             shown = now
@@ -166,14 +164,14 @@ async def _show_to(process: str, who: str, as_json: bool) -> None:
     from tongyao.commands.process_view import asks_of, print_lines, print_view
     from tongyao.commands.references import party_in
 
-    async with records_context() as context:
-        row = await context.repositories.processes.get(process)
-        caller = await party_in(context, row, who)
-        view = await read_process(context, caller, process)
+    async with open_records() as repositories:
+        row = await repositories.processes.get(process)
+        caller = await party_in(repositories, row, who)
+        view = await read_process(repositories, caller, process)
         if as_json:
             print_json(view.model_dump(mode="json", exclude_none=True))
             return
-        print_lines(await asks_of(context.repositories, row, alias=view.you))
+        print_lines(await asks_of(repositories, row, alias=view.you))
         print_view(view)
 
 

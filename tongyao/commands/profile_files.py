@@ -49,7 +49,7 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
     path = Path(given)
     if not (path.suffix or "/" in given or path.exists()):
         try:
-            return await find_person(context, given)
+            return await find_person(context.repositories, given)
         except NotFound:
             return given  # the start of the process refuses unknown ids and names similar ones
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)

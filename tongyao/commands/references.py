@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput, NotFound
-from tongyao.commands.context import records_context
+from tongyao.commands.context import open_records
 from tongyao.commands.words import say
 from tongyao.protocol.model.ids import stem_id
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.unicode_text import normalized
 
 if TYPE_CHECKING:
-    from tongyao.app.reading import Reading
     from tongyao.records.process.processes import ProcessRow
+    from tongyao.records.repositories import Repositories
 
 _ALIAS: Final = re.compile(r"P\d{2,3}")
 _SHOWN: Final = 5
@@ -48,55 +48,55 @@ async def find_process(given: str) -> str:
 
 
 async def processes_like(given: str) -> Sequence[str]:
-    async with records_context() as context:
-        return await context.repositories.processes.ids_like(given)
+    async with open_records() as repositories:
+        return await repositories.processes.ids_like(given)
 
 
 async def people_like(given: str) -> Sequence[str]:
-    async with records_context() as context:
-        return await context.repositories.profiles.ids_like(given)
+    async with open_records() as repositories:
+        return await repositories.profiles.ids_like(given)
 
 
-async def find_person(context: Reading, given: str) -> str:
+async def find_person(repositories: Repositories, given: str) -> str:
     """Return the id of a profile. `given`: the id, a unique part of it, or a file. Raises `BadInput`, `NotFound`.
 
     A file means the profile that was registered from it, otherwise the profile whose id is the name of the file.
     """
-    profiles = context.repositories.profiles
+    profiles = repositories.profiles
     if given in await profiles.known([given]):
         return given
     if Path(given).suffix:
-        if of_file := await ids_of_file(context, given):
+        if of_file := await ids_of_file(repositories, given):
             return _only(given, of_file, what="profile")
         if (stem := stem_id(Path(given).stem)) in await profiles.known([stem]):
             return stem
     return _only(given, await profiles.ids_like(given), what="profile")
 
 
-async def ids_of_file(context: Reading, given: str) -> list[str]:
+async def ids_of_file(repositories: Repositories, given: str) -> list[str]:
     """Return the ids of the profiles that were registered from this file."""
-    return list(await context.repositories.profiles.of_file(digest_of_file(Path(given))))
+    return list(await repositories.profiles.of_file(digest_of_file(Path(given))))
 
 
 async def find_people(given: Sequence[str]) -> list[str]:
     """Return the ids of profiles (`find_person`). Opens the records for this."""
     if not given:
         return []
-    async with records_context() as context:
-        return [await find_person(context, person) for person in given]
+    async with open_records() as repositories:
+        return [await find_person(repositories, person) for person in given]
 
 
-async def demander_or_profile(context: Reading, given: str) -> str:
+async def demander_or_profile(repositories: Repositories, given: str) -> str:
     """Return `given` if it is the id of a demander, otherwise the profile's id (`find_person`).
 
     Raises `BadInput`, `NotFound`.
     """
-    if (await context.repositories.processes.list(demander=given, limit=1)).rows:
+    if (await repositories.processes.list(demander=given, limit=1)).rows:
         return given
-    return await find_person(context, given)
+    return await find_person(repositories, given)
 
 
-async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
+async def alias_in(repositories: Repositories, process: ProcessRow, given: str) -> str:
     """Return an alias of a process. `given`: the alias, or a reference to its person. Raises `BadInput`, `NotFound`.
 
     References are tried in this order: the file, the id, the beginning of the id or its last part after `-` or `.`, any
@@ -104,11 +104,11 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
     """
     if _ALIAS.fullmatch(given):
         return given
-    seats = {seat.person: seat.alias for seat in await context.repositories.seats.seats(process.id)}
+    seats = {seat.person: seat.alias for seat in await repositories.seats.seats(process.id)}
     people = {**seats, process.demander: seats.get(process.demander, DEMANDER)}
     is_file = bool(Path(given).suffix)
     part = stem_id(Path(given).stem) if is_file else given
-    of_file = set(await ids_of_file(context, given)) & people.keys() if is_file else set()
+    of_file = set(await ids_of_file(repositories, given)) & people.keys() if is_file else set()
     found = (
         sorted(of_file)
         or [person for person in people if person == part]
@@ -116,7 +116,7 @@ async def alias_in(context: Reading, process: ProcessRow, given: str) -> str:
     )
     names: dict[str, str] = {}
     if not found and not is_file:
-        known = await context.repositories.profiles.get_many(list(people))
+        known = await repositories.profiles.get_many(list(people))
         names = {id: profile.display_name for id, profile in known.items()}
         wanted = _plain(given)
         found = [
@@ -140,12 +140,12 @@ def _plain(text: str) -> str:
     return " ".join(normalized("NFKC", text).casefold().split())
 
 
-async def party_in(context: Reading, process: ProcessRow, given: str) -> Caller:
+async def party_in(repositories: Repositories, process: ProcessRow, given: str) -> Caller:
     """Return the demander or participant as a caller. `given`: as in `alias_in`. Raises `BadInput`, `NotFound`."""
-    alias = await alias_in(context, process, given)
+    alias = await alias_in(repositories, process, given)
     if alias == DEMANDER:
         return Caller(Role.PERSON, process.demander)
-    seats = await context.repositories.seats.seats(process.id)
+    seats = await repositories.seats.seats(process.id)
     person = next((seat.person for seat in seats if seat.alias == alias), None)
     if person is None:
         raise NotFound("no_such_seat", say("wrong.no_such_seat", process=process.id, given=alias))

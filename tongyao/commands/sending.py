@@ -59,8 +59,8 @@ async def deliver(process: str, body: MessageBody, key: str, sender: str, about:
     async with app_context() as context:
         row = await context.repositories.processes.get(process)
         if about:
-            body = body.model_copy(update={"alias": await alias_in(context, row, about)})
-        caller = operator() if sender == OPERATORS else await party_in(context, row, sender)
+            body = body.model_copy(update={"alias": await alias_in(context.repositories, row, about)})
+        caller = operator() if sender == OPERATORS else await party_in(context.repositories, row, sender)
         own = caller.alias if caller.role is Role.PARTICIPANT else ""
         if console.is_terminal and (told := _who_reads(body, row, caller.alias or DEMANDER)):
             put(told, whole=True, style="dim")

@@ -35,7 +35,7 @@ async def suggest(person: Annotated[str, typer.Argument(help="The person: a prof
     config = settings()
     async with installation.running(config) as installed:
         context = replace(installed.context, intent_reader=wiring.intent_reader(config, installed.context.repositories))
-        person = await find_person(context, person)
+        person = await find_person(context.repositories, person)
         if context.intent_reader is None:
             await _print_sample_intents(context)
             return
@@ -133,9 +133,9 @@ async def _follow_to_the_end(context: AppContext, process: str, as_json: bool) -
 
     phase = await follow(context.repositories, process, quiet=as_json)
     if as_json:
-        print_json(await shown_as_json(context, process))
+        print_json(await shown_as_json(context.repositories, process))
     else:
-        await print_plan(context, process)
+        await print_plan(context.repositories, process)
         put(await next_step(context.repositories, process), whole=True, style="dim")
     if phase not in (Phase.COMPLETED, Phase.ANSWERING):
         raise typer.Exit(EXIT_FAILED)

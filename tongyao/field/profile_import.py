@@ -199,34 +199,34 @@ async def import_profiles(
             if consents is not None and profile.id in decided:
                 await consents.put_first(profile.id, scene, decided[profile.id])
 
-    async def store() -> None:
+    async def together(wanted: Sequence[NewProfile]) -> None:
+        new = [profile for profile in wanted if profile.id not in there]
+        try:
+            if new:
+                await profiles.add(scene, new)
+        except DatabaseUnreachable:
+            raise
+        except RecordsError:
+            new = []
+        report.stored += len(new)
+        report.new += len(new)
+        await keep_consents(new)
+        stored = {profile.id for profile in new}
+        for profile in wanted:
+            if profile.id not in stored:
+                await alone(profile)
+
+    async def take_batches() -> None:
         nonlocal done
         while batch := list(islice(waiting, BATCH)):  # all tasks share this iterator, so each entry is taken once
             wanted = [profile for row in batch if (profile := checked(row)) is not None]
-            new = [profile for profile in wanted if profile.id not in there]
-            if dry_run:
-                await would(wanted)
-                continue
-            try:
-                if new:
-                    await profiles.add(scene, new)
-            except DatabaseUnreachable:
-                raise
-            except RecordsError:
-                new = []
-            report.stored += len(new)
-            report.new += len(new)
-            await keep_consents(new)
-            stored = {profile.id for profile in new}
-            for profile in wanted:
-                if profile.id not in stored:
-                    await alone(profile)
+            await (would if dry_run else together)(wanted)
             done += len(batch)
             progress(done, len(rows))
 
-    async with asyncio.TaskGroup() as together:
+    async with asyncio.TaskGroup() as tasks:
         for _ in range(AT_A_TIME):
-            together.create_task(store())
+            tasks.create_task(take_batches())
     return report
 
 

@@ -13,7 +13,7 @@ from tongyao.protocol.model.plan import Delivery
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef
 from tongyao.protocol.model.projection import EndpointKind, Projection
 from tongyao.protocol.model.record import EarlierAnswer, Participant, Record
-from tongyao.protocol.model.requests import Language, Mandate
+from tongyao.protocol.model.requests import Mandate, known_language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.upcast import read_observation, read_plan, read_projection
 from tongyao.protocol.model.value import Value
@@ -172,7 +172,7 @@ class Repositories:
             forked_from=row.forked_from,
             fork_round=row.fork_round,
             scene=row.scene_id or "",
-            language=_language(row.language),
+            language=known_language(row.language),
             phase=Phase(row.phase),
             round=row.round,
             open_record=row.open_record,
@@ -261,7 +261,7 @@ def _participant(alias: str, person: str, face: ProfileSummary | None) -> Partic
         alias=alias,
         profile=ProfileRef(profile_id=person, version=face.version),
         identities=face.identities,
-        language=_language(face.language),
+        language=known_language(face.language),
         erased=face.erased,
     )
 
@@ -272,7 +272,7 @@ def _seated(seat: SeatRow, face: ProfileSummary | None, language: str) -> Partic
         update={
             "endpoint": EndpointKind(seat.endpoint),
             "active": seat.active,
-            "language": _language(face.language if face else language),
+            "language": known_language(face.language if face else language),
         }
     )
 
@@ -281,7 +281,3 @@ def _projection(row: ProjectionRow, text: str) -> Projection:
     if text:
         return read_projection(text)
     return Projection(round=row.round, alias=row.alias, outcome=row.outcome, author=row.author, struck=row.struck)
-
-
-def _language(code: str) -> Language:
-    return "zh" if code == "zh" else "en"

@@ -99,10 +99,12 @@ async def brought_up(
         await DutyLog(context.repositories.pool).forget(turned_off)
         stop = asyncio.Event()
         tasks: list[asyncio.Task[object]] = [
-            asyncio.create_task(context.relay.run(stop)),
-            asyncio.create_task(worker.keep_running(stop)),
-            asyncio.create_task(start_announced(context)),
+            asyncio.create_task(context.relay.run(stop), name="relay"),
+            asyncio.create_task(worker.keep_running(stop), name="worker"),
+            asyncio.create_task(start_announced(context), name="start of announced processes"),
         ]
+        for task in tasks:
+            task.add_done_callback(_log_failure)
         try:
             yield Installation(settings, addresses, context, worker)
         finally:
@@ -110,6 +112,13 @@ async def brought_up(
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _log_failure(task: asyncio.Task[object]) -> None:
+    from structlog import get_logger  # imported late, because commands that only read do not need it
+
+    if not task.cancelled() and (error := task.exception()) is not None:
+        get_logger().error("a background task failed", task=task.get_name(), error=type(error).__name__)
 
 
 async def _context(

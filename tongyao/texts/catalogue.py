@@ -32,14 +32,14 @@ def catalogue(*rooms: str) -> Mapping[str, tuple[str, str]]:
     return found
 
 
-def worded(words: Mapping[str, tuple[str, str]], language: Language, key: str, /, **values: Any) -> str:
-    """The text of `key`. With `n` given, `<key>_1` is taken for one and `<key>_0` for none, where they exist.
+def worded(words: Mapping[str, tuple[str, str]], language: str, key: str, /, **values: Any) -> str:
+    """The text of `key`, in English for every language except `zh`. With `n` given, `<key>_1` is taken for one and `<key>_0` for none, where they exist.
 
     `link{n:s}` and `process{n:es}` in a text have their ending unless `n` is 1.
     """
     if "n" in values and f"{key}_{values['n']}" in words:
         key = f"{key}_{values['n']}"
-    return _FORMATTER.vformat(words[key][LANGUAGES.index(language)], (), values)
+    return _FORMATTER.vformat(words[key][language == "zh"], (), values)
 
 
 def table(room: str, page: str) -> Mapping[Language, Mapping[str, str]]:

@@ -74,6 +74,18 @@ async def test_pages_go_on_where_the_last_one_ended(pool: Pool, new_id: NewId) -
             await processes.list(cursor=forged)
 
 
+async def test_a_process_with_many_descendants_is_among_the_ids_found(pool: Pool, new_id: NewId) -> None:
+    processes, id = Processes(pool), new_id("process")
+    new = NewProcess(id=id, demander="d", language="en", intent_text_id=None)
+    await processes.create(new)
+    for number in range(25):
+        child = {"id": f"{id}.{number}", "root_id": id, "parent_id": id, "depth": 1}
+        await processes.create(new.model_copy(update=child))
+    for beginning in (id, id[:-1]):
+        assert (await processes.ids_like(beginning))[0] == id
+    assert (await processes.ids_like(f"{id}.2"))[0] == f"{id}.2"
+
+
 async def test_every_filter_filters(
     pool: Pool, new_id: NewId, announce: Announce, person: Callable[..., Awaitable[ProfileVersion]]
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.reading import Reading
 from tongyao.heavy_work import READINGS, one_at_a_time
 from tongyao.protocol.guards.support import terms
 from tongyao.protocol.identity.marks import Marker
@@ -17,6 +16,7 @@ from tongyao.protocol.identity.proposer import without_proposed
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.protocol.rules.formulation import SENTENCE
 from tongyao.records.process.seats import CandidateRow
+from tongyao.records.repositories import Repositories
 
 Reason = tuple[str, int, int, str]
 """Profile id, start and end of a reason's span, and the part of the tension that the span matches."""
@@ -38,7 +38,11 @@ _LONGEST_SENTENCE: Final = 2_000
 
 
 async def matching_sentences(
-    context: Reading, caller: Caller, process_id: str, candidates: Sequence[CandidateRow], parts: Mapping[str, str]
+    repositories: Repositories,
+    caller: Caller,
+    process_id: str,
+    candidates: Sequence[CandidateRow],
+    parts: Mapping[str, str],
 ) -> dict[Reason, str]:
     """Return one sentence for each reason, without addresses and names. `parts`: the words of the tension's parts.
 
@@ -46,8 +50,7 @@ async def matching_sentences(
     profile file that was named for one process (`--human`, `--participant`), the owner must have given this consent.
     Profiles with a version newer than the process are left out, because the spans refer to the earlier text.
     """
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
-    repositories = context.repositories
+    access = await authorize_in_process(repositories, caller, process_id, Action.READ_CANDIDATES)
     ids = list(dict.fromkeys(candidate.profile_id for candidate in candidates))
     standing = await repositories.consents.standing(ids, access.process.scene_id or "")
     mandates = await repositories.mandate_rows.get_many(ids)

@@ -6,10 +6,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.choosing.candidate_sentences import matching_sentences
 from tongyao.app.choosing.nearest_first import nearest_first
-from tongyao.app.reading import Reading
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.value import Value
+from tongyao.records.repositories import Repositories
 
 
 class Because(Value):
@@ -33,16 +33,16 @@ class FoundCandidate(Value):
     because: tuple[Because, ...]
 
 
-async def candidates(context: Reading, caller: Caller, process_id: str) -> list[FoundCandidate]:
+async def candidates(repositories: Repositories, caller: Caller, process_id: str) -> list[FoundCandidate]:
     """Return each person once, in the field's order; the choice of `auto_start` comes first. Raises `NotFound`."""
-    access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_CANDIDATES)
-    repositories, row = context.repositories, access.process
+    access = await authorize_in_process(repositories, caller, process_id, Action.READ_CANDIDATES)
+    row = access.process
     found = await repositories.seats.candidates(process_id, round_number=0)
     order = await nearest_first(repositories, process_id)
     nearest = order[: ProcessSettings.model_validate(row.settings).max_others]
     tension = (await repositories.record(row, own=(DEMANDER,))).demanders_tension
     parts = tension.targets() if tension is not None else {}
-    sentences = await matching_sentences(context, caller, process_id, found, parts)
+    sentences = await matching_sentences(repositories, caller, process_id, found, parts)
     shown = []
     for person in order:
         rows = [candidate for candidate in found if candidate.profile_id == person]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-from tongyao.texts.catalogue import Language, catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
@@ -14,11 +14,10 @@ async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
     observed = (await repositories.record(row)).observations
     if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
         return ""
-    language: Language = "zh" if row.language == "zh" else "en"
-    said = worded(catalogue("app"), language, "findings.nothing", n=len(observed))
+    said = worded(catalogue("app"), row.language, "findings.nothing", n=len(observed))
     if await engine_of(repositories, row.id, "observe") != "extractive":
         return said
-    return f"{said} {worded(catalogue('app'), language, 'findings.without_model')}"
+    return f"{said} {worded(catalogue('app'), row.language, 'findings.without_model')}"
 
 
 async def engine_of(repositories: Repositories, process_id: str, step: str) -> str:

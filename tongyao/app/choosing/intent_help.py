@@ -109,8 +109,9 @@ async def _each(reader: IntentReader, request: FormulationRequest, person: str) 
 def _request(profile: str, intent: str) -> FormulationRequest:
     """Make the request in the language of the intent; without an intent, in the language of the profile."""
     material = Material.whole(profile) if profile else None
-    language: Literal["en", "zh"] = "zh" if language_of(intent or profile) == "zh" else "en"
-    return FormulationRequest(language=language, began=datetime.now(UTC).date(), intent=intent, material=material)
+    return FormulationRequest(
+        language=language_of(intent or profile), began=datetime.now(UTC).date(), intent=intent, material=material
+    )
 
 
 def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:

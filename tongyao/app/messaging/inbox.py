@@ -97,7 +97,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
     view, may_be_asked = None, row.ask == "gap" or (row.ask == "projection" and row.round > 1)
     if (with_view or may_be_asked) and row.ask != "consent":
         access = await authorize_in_process(context.repositories, caller, row.process_id, Action.READ_PROCESS)
-        view = await party_view(context, access)
+        view = await party_view(context.repositories, access)
     choices = await choices_of(context.repositories, row) if not caller.operator else None
     messages = await answers_of(context.repositories, row, choices.options if choices else ())
     return Ask(
@@ -119,7 +119,7 @@ async def _ask(context: AppContext, caller: Caller, row: InboxRow, *, with_view:
         ends_answers=row.ends_answers,
         gaps=_gaps(view, row.alias) if view is not None and may_be_asked else (),
         choices=choices,
-        consent=await question_of(context, row) if not caller.operator else None,
+        consent=await question_of(context.repositories, row) if not caller.operator else None,
         view=view if with_view else None,
     )
 

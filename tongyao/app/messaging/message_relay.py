@@ -155,29 +155,35 @@ class MessageRelay:
 
         It queries for messages at a notification, when a message is due, and every `idle` seconds. Several relays may
         run: one message of a lane at a time is leased to one of them. While the database is unreachable, it waits.
+        After `stop` it completes the running deliveries. If it is cancelled, it cancels them, and their leases end.
         """
         heartbeat = asyncio.create_task(self._beat(stop))
         deliveries: set[asyncio.Task[None]] = set()
         with self._repositories.changes.watch_messages() as watch:
             stopping = asyncio.create_task(_wake_at(stop, watch))
-            while not stop.is_set():
-                pause = idle
-                try:
-                    due = await self._due(AT_ONCE - len(deliveries))
+            try:
+                while not stop.is_set():
+                    pause = idle
+                    try:
+                        due = await self._due(AT_ONCE - len(deliveries))
+                        if not due:
+                            pause = min(idle, await self._repositories.messages.next_due() or idle)
+                    except Exception as error:  # the relay continues after any error of the records
+                        log.error("messages wait for the records", error=type(error).__name__)
+                        due, pause = (), _WITHOUT_RECORDS_SECONDS
+                    for message in due:
+                        delivery = asyncio.create_task(self._deliver_or_log(message))
+                        deliveries.add(delivery)
+                        delivery.add_done_callback(deliveries.discard)
+                        delivery.add_done_callback(lambda _: watch.wake())
                     if not due:
-                        pause = min(idle, await self._repositories.messages.next_due() or idle)
-                except Exception as error:  # the relay continues after any error of the records
-                    log.error("messages wait for the records", error=type(error).__name__)
-                    due, pause = (), _WITHOUT_RECORDS_SECONDS
-                for message in due:
-                    delivery = asyncio.create_task(self._deliver_or_log(message))
-                    deliveries.add(delivery)
-                    delivery.add_done_callback(deliveries.discard)
-                    delivery.add_done_callback(lambda _: watch.wake())
-                if not due:
-                    await watch.wait(pause)
-                    await asyncio.sleep(min(idle, SENDER_FIRST_SECONDS))
-            await asyncio.gather(heartbeat, stopping, *deliveries)
+                        await watch.wait(pause)
+                        await asyncio.sleep(min(idle, SENDER_FIRST_SECONDS))
+                await asyncio.gather(heartbeat, stopping, *deliveries)
+            finally:  # a cancelled delivery ends its lease
+                for task in (left := [heartbeat, stopping, *deliveries]):
+                    task.cancel()
+                await asyncio.gather(*left, return_exceptions=True)
 
     async def _due(self, limit: int) -> Sequence[StoredMessage]:
         return await self._repositories.messages.due(limit) if limit > 0 else ()

@@ -58,6 +58,6 @@ def code_mail(code: str, language: str) -> tuple[str, str]:
 
 def _in(language: str) -> Callable[..., str]:
     def said(key: str, **values: object) -> str:
-        return worded(catalogue("app"), "zh" if language == "zh" else "en", f"notification.{key}", **values)
+        return worded(catalogue("app"), language, f"notification.{key}", **values)
 
     return said

@@ -9,6 +9,7 @@ from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import project_again
 from tongyao.app.people.erasure import finish_erasures
 from tongyao.app.start import start_announced, workflow_status
+from tongyao.app.try_each import try_each
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value
 from tongyao.records.privacy.erasure import Erasing
@@ -88,30 +89,33 @@ async def mend_drift(
     """Close rows whose workflow ended without a report. Find processes that lag, have holes, or have no workflow.
 
     A row is closed only if its workflow is closed and did not continue as new. A completed workflow is queried for its
-    state. Findings that cannot be repaired are reported.
+    state. Findings that cannot be repaired are reported. If a repair fails, its error is raised after all were tried.
     """
     found = Reconciliation(context.repositories.pool)
     ended: list[str] = []
     projected: list[str] = []
     lagging: list[str] = []
     without_workflow: list[str] = []
-    for drift in await found.silent(older_than):
-        status = await workflow_status(context, drift.id)
+
+    async def mend(process_id: str) -> None:
+        status = await workflow_status(context, process_id)
         if status is None:
-            without_workflow.append(drift.id)
+            without_workflow.append(process_id)
         elif status in _ENDED:
             if not dry_run:
-                await context.repositories.journal.set_ended(drift.id, _ENDED[status].value)
-            ended.append(drift.id)
+                await context.repositories.journal.set_ended(process_id, _ENDED[status].value)
+            ended.append(process_id)
         elif status is WorkflowExecutionStatus.COMPLETED:
             try:
                 if not dry_run:
                     await project_again(
-                        context.repositories, context.client, drift.id, login="reconcile", via="reconcile"
+                        context.repositories, context.client, process_id, login="reconcile", via="reconcile"
                     )
-                projected.append(drift.id)
+                projected.append(process_id)
             except Unavailable:
-                lagging.append(drift.id)
+                lagging.append(process_id)
+
+    await try_each([drift.id for drift in await found.silent(older_than)], mend, what="the repair of a process")
     return ReconcileReport(
         ended_outside=tuple(ended),
         projected_again=tuple(projected),

@@ -9,13 +9,13 @@ from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.messaging.wire import Body
 from tongyao.app.people.invitation import InvitationText, invitation_to
-from tongyao.app.reading import Reading
 from tongyao.app.writing import writing
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.process.inbox import InboxRow
+from tongyao.records.repositories import Repositories
 from tongyao.texts.catalogue import in_both
 
 
@@ -70,11 +70,10 @@ async def set_consent(
     return await _view(context, profile_id, scene)
 
 
-async def question_of(context: Reading, row: InboxRow) -> ConsentQuestion | None:
+async def question_of(repositories: Repositories, row: InboxRow) -> ConsentQuestion | None:
     """Return the question of an ask; None for an ask of another kind."""
     if row.ask != "consent":
         return None
-    repositories = context.repositories
     record = await repositories.record(row.process_id)
     others = row.others or 0
     parts = {"disclosed": True, "open_record": record.open_record, "alone": not others}

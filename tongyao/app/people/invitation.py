@@ -5,11 +5,12 @@ The console, mails, the API, MCP and the command line show the same text.
 
 from __future__ import annotations
 
+from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.value import Value
 from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-from tongyao.texts.catalogue import Language, catalogue, worded
+from tongyao.texts.catalogue import catalogue, worded
 
 
 class InvitationText(Value):
@@ -26,7 +27,7 @@ class InvitationText(Value):
 
 async def invitation_to(repositories: Repositories, process: ProcessRow, language: str) -> InvitationText:
     """Return the invitation to a process, in `zh` or else in English."""
-    chosen: Language = "zh" if language == "zh" else "en"
+    chosen = known_language(language)
     title = ""
     if process.scene_id:
         try:

@@ -62,7 +62,7 @@ class Registered(Value):
 
 
 class ProfileBody(Body):
-    scene: Id | None = Field(default=None, description="Only where the profile is body.")
+    scene: Id | None = Field(default=None, description="Only if the profile is new.")
     name: str | None = Field(default=None, min_length=1, max_length=200)
     text: str = Field(min_length=1, max_length=MAX_PROFILE)
 
@@ -356,6 +356,6 @@ def version_view(version: ProfileVersion) -> VersionView:
 
 
 async def _all_versions(context: AppContext, profile_id: str) -> list[ProfileVersion]:
-    latest = await context.repositories.profiles.version(profile_id)
     profiles = context.repositories.profiles
-    return [*[await profiles.version(profile_id, number) for number in range(1, latest.version)], latest]
+    latest = await profiles.version(profile_id)
+    return await profiles.versions([(profile_id, number) for number in range(1, latest.version + 1)])

@@ -35,7 +35,7 @@ def _is_unseen(char: str) -> bool:
 
 def word(language: str, key: str) -> str:
     """Return a word of the pictures (`texts/app/picture.toml`), in `zh` or else in English."""
-    return worded(catalogue("app"), "zh" if language == "zh" else "en", f"picture.{key}")
+    return worded(catalogue("app"), language, f"picture.{key}")
 
 
 def document(width: float, height: float, title: str, body: list[str]) -> str:

@@ -23,14 +23,14 @@ _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}
 @router.get("/machine")
 async def read_machine(process_id: Id, context: Context, caller: Caller) -> Machine:
     """The plan as a state machine in a neutral format. It is a draft and runs nothing."""
-    return machine_of(await processes.read_plan(context, caller, process_id), process_id)
+    return machine_of(await processes.read_plan(context.repositories, caller, process_id), process_id)
 
 
 def _route_for(name: str) -> Callable[..., Awaitable[Response]]:
     async def read_picture(process_id: Id, context: Context, caller: Caller) -> Response:
         """A picture of the parts of the process that you may see now."""
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PLAN)
-        view = await processes.party_view(context, access)
+        view = await processes.party_view(context.repositories, access)
         drawn = pictures(list(view.roster or ()), view.stands, view.plan, language=access.process.language)
         picture = drawn.get(name)
         if picture is None:

@@ -63,7 +63,7 @@ async def list_processes(
 ) -> processes.ProcessList:
     """Your processes, as demander or as participant, newest first. Operators get all processes."""
     return await processes.list_processes(
-        context, caller, role=role, scene=scene, phase=phase and [phase_name.value for phase_name in phase], open=open,
+        context.repositories, caller, role=role, scene=scene, phase=phase and [phase_name.value for phase_name in phase], open=open,
         parent=parent, person=person, since=since, until=until, limit=limit, cursor=cursor,
     )  # fmt: skip
 
@@ -71,19 +71,19 @@ async def list_processes(
 @router.get("/{process_id}", response_model_exclude_none=True)
 async def read_process(process_id: Id, context: Context, caller: Caller) -> PartyView:
     """Everything that you may see of a process now. Other fields are absent."""
-    return await processes.read_process(context, caller, process_id)
+    return await processes.read_process(context.repositories, caller, process_id)
 
 
 @router.get("/{process_id}/candidates")
 async def read_candidates(process_id: Id, context: Context, caller: Caller) -> list[FoundCandidate]:
     """The people found before the rounds, each once, with their passages that match parts of the tension."""
-    return await candidates(context, caller, process_id)
+    return await candidates(context.repositories, caller, process_id)
 
 
 @router.get("/{process_id}/plan")
 async def read_plan(process_id: Id, context: Context, caller: Caller) -> Plan:
     """The current plan, as data and as `markdown`."""
-    return await processes.read_plan(context, caller, process_id)
+    return await processes.read_plan(context.repositories, caller, process_id)
 
 
 @router.put("/{process_id}/feedback")
@@ -101,7 +101,7 @@ async def tell_those_who_commit(process_id: Id, body: ContactGiven, context: Con
 @router.get("/{process_id}/delivery")
 async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Delivery:
     """Your own part of the plan."""
-    return await processes.read_delivery(context, caller, process_id)
+    return await processes.read_delivery(context.repositories, caller, process_id)
 
 
 @router.get("/{process_id}/why", response_model_exclude_defaults=True)

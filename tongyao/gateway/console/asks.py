@@ -108,7 +108,7 @@ async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
         access = await visit.access(process_id)
     except (NotFound, NotAllowed):
         return None
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     turn = own_turn(access, view.round)
     if id != turn.id or view.said_now is None:
         return None

@@ -53,7 +53,7 @@ def environment() -> Environment:
 
 def _to_reader(text: str, alias: str) -> str:
     """Return a text addressed to its reader (`to_reader`), in the language of the text, not of the page."""
-    return to_reader(text, alias, "zh" if language_of(text) == "zh" else "en")
+    return to_reader(text, alias, language_of(text))
 
 
 def markdown(text: str) -> Markup:

@@ -14,6 +14,7 @@ from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
 from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, all_as_json, as_json
+from tongyao.records.process.standing import DAYS, PER_WEEK
 
 Kind = Annotated[
     str,
@@ -67,11 +68,13 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
             ),
         ] = None,
         days: Annotated[
-            int | None, Field(description="It waits for so many days from now. Left out: as it is; at first 90.")
+            int | None, Field(description=f"It waits for so many days from now. Left out: as it is; at first {DAYS}.")
         ] = None,
         per_week: Annotated[
             int | None,
-            Field(description="You are told of at most so many people in seven days. Left out: as it is; at first 3."),
+            Field(
+                description=f"You are told of at most so many people in seven days. Left out: as it is; at first {PER_WEEK}."
+            ),
         ] = None,
         tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
         token: Token = "",

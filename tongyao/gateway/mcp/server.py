@@ -151,8 +151,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         """The state of a process, and everything you may see of it now."""
         caller = await callers.authenticate(token, ctx)
         access = await authorize_in_process(context.repositories, caller, process_id, Action.READ_PROCESS)
-        view = await processes.party_view(context, access)
-        return {"process": as_json(await processes.summary(context, access)), "view": as_json(view)}
+        view = await processes.party_view(context.repositories, access)
+        return {"process": as_json(await processes.summary(context.repositories, access)), "view": as_json(view)}
 
     async def pending(
         ctx: Context,
@@ -205,8 +205,8 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
     async def plan(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
         """The plan, every claim with its source; and your own part of it."""
         caller = await callers.authenticate(token, ctx)
-        plan = await processes.read_plan(context, caller, process_id)
-        view = await processes.read_process(context, caller, process_id)
+        plan = await processes.read_plan(context.repositories, caller, process_id)
+        view = await processes.read_process(context.repositories, caller, process_id)
         return {"plan": as_json(plan), "delivery": as_json(view.delivery) if view.delivery else None}
 
     async def switch(

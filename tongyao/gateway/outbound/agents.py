@@ -81,7 +81,7 @@ class AgentCaller(Deliveries[SourceTurn]):
         source = await source_of(self._context, turn.person)
         row = await repositories.processes.get(turn.process_id)
         access = ProcessAccess(row, Role.PARTICIPANT, turn.person, turn.alias, f"participant:{turn.person}")
-        view = await party_view(self._context, access)
+        view = await party_view(self._context.repositories, access)
         try:
             async with asyncio.timeout(SECONDS):
                 answer = await source.chat(_question(view, round_number=turn.round, language=row.language))
@@ -110,7 +110,7 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
     stands = view.stands or Stands()
     seen["asked"] = [id for id, gap in stands.asked.items() if gap.alias == view.you and gap.outcome == "open"]
     values = {"alias": view.you, "round": round_number, "nothing": NOTHING_NEW}
-    task = worded(catalogue("outbound"), "zh" if language == "zh" else "en", "agents.task", **values)
+    task = worded(catalogue("outbound"), language, "agents.task", **values)
     return [
         ChatMessage(role="system", content=task),
         ChatMessage(role="user", content=json.dumps(seen, ensure_ascii=False)),

@@ -11,7 +11,7 @@ from tongyao.protocol.documents.plan_page import people, residual_group, step_na
 from tongyao.protocol.documents.to_reader import to_reader
 from tongyao.protocol.model.ids import ALIAS, speaker_of
 from tongyao.protocol.model.plan import Claim, Delivery, Plan, speakers
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, known_language
 from tongyao.texts.catalogue import table
 
 WORDS: Final = table("protocol", "delivery")
@@ -24,7 +24,7 @@ def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
 
 def delivery_page(delivery: Delivery, plan: Plan) -> Page:
     """Return the delivery as a page: `about`, `asked`, `gains`, `conditions`, `waits`, `open`, `lacking`, `answer`."""
-    language: Language = "zh" if delivery.language == "zh" else "en"
+    language = known_language(delivery.language)
     words = WORDS[language]
     notes = Footnotes(language, plan.references, reader=delivery.alias)
     known = people(plan, language)

@@ -6,7 +6,7 @@ from typing import Final
 
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind, Verdict
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, known_language
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
 from tongyao.texts.catalogue import table
 
@@ -17,7 +17,7 @@ _NAMES: Final = table("protocol", "names")
 
 def tension_markdown(tension: Tension, language: str = "en") -> str:
     """Return the four lenses, the grade and the missing lenses."""
-    told: Language = "zh" if language == "zh" else "en"
+    told = known_language(language)
     words, missing = _LENSES[told], ", ".join(tension.audit.missing()) or _LENSES[told]["nothing"]
     lines = [words["title"].format(grade=tension.grade.value), ""]
     for name, text in zip(tension.target_names(), tension.lines(), strict=True):

@@ -17,7 +17,7 @@ from tongyao.protocol.model.ids import speaker_of
 from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, known_language
 from tongyao.protocol.model.sizes import cut, quotes_closed, units
 from tongyao.protocol.model.tension import MISSING, Tension
 from tongyao.texts.catalogue import table
@@ -71,7 +71,7 @@ def body_units(plan: Plan) -> int:
 
 def length_remark(plan: Plan, participants: int) -> str:
     """Return a sentence with the length of the body if it is too long; empty otherwise."""
-    language: Language = "zh" if plan.language == "zh" else "en"
+    language = known_language(plan.language)
     size, limit = body_units(plan), body_limit(language, participants)
     return _WORDS[language]["long"].format(units=size, limit=limit) if size > limit else ""
 
@@ -87,7 +87,7 @@ class _Layout:
     ) -> None:
         self._plan, self._answers, self._earlier = plan, answers, earlier
         self._decisions = {answer.alias: answer.decision for answer in answers if answer.decision}
-        self._language: Language = "zh" if plan.language == "zh" else "en"
+        self._language = known_language(plan.language)
         self._words = _WORDS[self._language]
         self._notes = Footnotes(self._language, plan.references, reader=reader)
         self._numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}

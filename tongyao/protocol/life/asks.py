@@ -233,7 +233,7 @@ def answered_by(message_kind: str) -> frozenset[str]:
 
 def words(key: str, language: str, /, **values: Any) -> str:
     """Return a text of `tongyao/texts/protocol`, in English for every language except `zh`."""
-    return worded(_TEXTS, "zh" if language == "zh" else "en", key, **values)
+    return worded(_TEXTS, language, key, **values)
 
 
 def whom(ask: str, alias: str, language: str) -> str:

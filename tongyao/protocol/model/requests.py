@@ -16,6 +16,11 @@ from tongyao.protocol.model.value import Value
 Language = Literal["zh", "en"]
 
 
+def known_language(code: str) -> Language:
+    """Return `zh` for `zh`, and `en` for every other language."""
+    return "zh" if code == "zh" else "en"
+
+
 class Piece(Value):
     """A verbatim passage of a source text: `source[start:start + len(text)]`."""
 

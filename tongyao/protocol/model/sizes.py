@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tongyao.texts.catalogue import Language
+
 WHOLE_PROFILE_CHARS: Final = 50_000
 """An endpoint reads a profile up to this length completely, and pieces of a longer one (docs/protocol.md §4.6)."""
 
@@ -63,7 +65,7 @@ def shortened(text: str, limit: int) -> str:
     return line if short == line else f"{short.rstrip(' ,.;:，、；：。')}…"
 
 
-def language_of(text: str) -> str:
+def language_of(text: str) -> Language:
     """Return `zh` if CJK characters are more than a fifth of the units of `text`, else `en`."""
     total = units(text)
     return "zh" if total and len(_CJK_CHAR.findall(text)) > total / 5 else "en"

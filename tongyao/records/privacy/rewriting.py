@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.upcast import read_observation, read_plan
 from tongyao.protocol.model.value import Value
@@ -105,7 +105,7 @@ class _Rewriting:
                 [self._process, row["revision"]],
             )
             for delivery in await cursor.fetchall():
-                language: Language = "zh" if delivery["language"] == "zh" else "en"
+                language = known_language(delivery["language"])
                 left = settle_delivery(DeliveryDraft(), alias=delivery["alias"], plan=plan, language=language)
                 await self._replace(delivery["text_id"], "", left)
 

@@ -192,11 +192,15 @@ class Processes(Repository):
         return row
 
     async def ids_like(self, beginning: str) -> Sequence[str]:
-        """Ids that begin with this text, with or without a preceding `c-`, newest process first."""
+        """At most 20 ids that begin with this text, with or without a preceding `c-`.
+
+        The id that equals the text comes first, then parents before their children, newest process first.
+        """
         escaped = beginning.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         return await self._column(
-            """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s ORDER BY created_at DESC, id LIMIT 20""",
-            [f"{escaped}%", f"c-{escaped}%"],
+            """SELECT id FROM processes WHERE id LIKE %s OR id LIKE %s
+               ORDER BY id <> %s, depth, created_at DESC, id LIMIT 20""",
+            [f"{escaped}%", f"c-{escaped}%", beginning],
         )
 
     async def usual_cost(self) -> Decimal | None:

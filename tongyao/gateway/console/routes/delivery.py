@@ -58,7 +58,7 @@ async def _answer(visit: Visit, process_id: str, do: str, words: str, form: Form
     contact = text_in(form, "contact")
     if len(contact) > MAX_CONTACT:
         raise BadInput("too_long", f"this is too long: at most {MAX_CONTACT:,} characters", field="contact")
-    delivery = await read_delivery(visit.context, visit.caller, process_id)
+    delivery = await read_delivery(visit.context.repositories, visit.caller, process_id)
     message = {"kind": "answer_plan", "revision": delivery.plan_revision, "answer": do, "text": words}
     if do == "commit":
         message["contact"] = contact
@@ -71,9 +71,9 @@ async def _page(
     visit: Visit, process_id: str, *, done: str = "", problem: Problem | None = None, written: FormData | None = None
 ) -> Response:
     """Return the page. `written`: the form of a refused answer."""
-    delivery = await read_delivery(visit.context, visit.caller, process_id)
+    delivery = await read_delivery(visit.context.repositories, visit.caller, process_id)
     access = await visit.access(process_id, Action.READ_DELIVERY)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     ask = await asks.waiting_in(visit, process_id, "answer")
     answers = await visit.context.repositories.plans.answers(process_id)
     mine = [given for given in answers if (given.alias, given.revision) == (access.alias, delivery.plan_revision)]

@@ -79,7 +79,13 @@ async def _listed(
     found = list[ProcessSummary]()
     while True:
         listed = await list_processes(
-            visit.context, visit.caller, role=side, open=open, since=since, limit=_PAGE, cursor=cursor or None
+            visit.context.repositories,
+            visit.caller,
+            role=side,
+            open=open,
+            since=since,
+            limit=_PAGE,
+            cursor=cursor or None,
         )
         found += listed.processes
         cursor = listed.next or ""
@@ -90,7 +96,7 @@ async def _listed(
 async def _row(visit: Visit, process: ProcessSummary) -> Listed:
     access = await visit.access(process.id)
     operator = process.role is Role.OPERATOR  # sees no texts
-    title = process.id if operator else reading.title_of(await party_view(visit.context, access))
+    title = process.id if operator else reading.title_of(await party_view(visit.context.repositories, access))
     budget = access.process.settings.get("cost_budget") if process.cost is not None else None
     return Listed(process, title, str(budget or ""))
 

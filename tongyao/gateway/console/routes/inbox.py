@@ -189,7 +189,7 @@ def _choice(answering: Answering, form: FormData) -> dict[str, Any]:
             return _decision(answering, do, form)
         case "resume":
             do = "resume"
-    if (number := _ANSWERS[answering.ask.ask].get(do)) is None:
+    if (number := _ANSWERS.get(answering.ask.ask, {}).get(do)) is None:
         raise BadInput("no_such_answer", "choose one of the buttons", field="do")
     return answering.ask.messages[number]
 
@@ -203,7 +203,9 @@ _ANSWERS: Final[dict[str, dict[str, int]]] = {
     "resume": {"resume": 0},
     "confirm_tension": {"": 0, "confirm": 0},
 }
-"""The message that each button of an ask sends: its number among the messages that answer the ask (`life.asks`)."""
+"""The message that each button of an ask sends: its number among the messages that answer the ask (`life.asks`).
+
+Asks with a page of their own have no buttons here."""
 
 
 def _decision(answering: Answering, do: str, form: FormData) -> dict[str, Any]:
@@ -237,7 +239,7 @@ async def home_of(visit: Visit, asks: Sequence[Answering]) -> Home:
         return Home((), (), newcomer=False)
     found: dict[str, ProcessSummary] = {}
     for role in ("demander", "participant"):
-        listed = await list_processes(visit.context, visit.caller, role=role, limit=_MOST)
+        listed = await list_processes(visit.context.repositories, visit.caller, role=role, limit=_MOST)
         found |= {process.id: process for process in listed.processes}
     shown = {ask.ask.process_id for ask in asks}
     recent = [process for process in found.values() if process.id not in shown and _is_recent(process)]
@@ -258,7 +260,7 @@ def _is_recent(process: ProcessSummary) -> bool:
 
 async def _entry(visit: Visit, process: ProcessSummary) -> HomeEntry:
     access = await visit.access(process.id)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     asked = access.role is Role.DEMANDER
     page = "plan" if asked and view.plan else "delivery" if view.delivery else "plan" if view.plan else ""
     by_proxy = bool(view.own) and all(said.author is EndpointKind.PROXY for said in view.own or ())

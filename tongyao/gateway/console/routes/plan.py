@@ -94,7 +94,7 @@ async def _plan(visit: Visit, process_id: str, *, done: str = "", problem: Probl
 async def _read(visit: Visit, process_id: str) -> tuple[ProcessAccess, PartyView, Plan]:
     """Return the access, the view and the plan. Raises `NotFound` if there is no plan that the visitor may see."""
     access = await visit.access(process_id, Action.READ_PLAN)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     if view.plan is None:
         raise NotFound("no_plan_yet", f"{process_id} has no plan (yet)")
     return access, view, view.plan

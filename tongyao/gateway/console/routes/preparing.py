@@ -107,7 +107,7 @@ async def _tension_page(
     # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     access = await _of_demander(visit, process_id)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     quoted = await words_of_tension(visit.context, access)
     receipt = await asks.receipt_of(visit, message)
     behind = await not_shown_yet(visit.context, process_id, message) if receipt else None
@@ -206,11 +206,11 @@ async def _people_page(
     """Return the page. `given`: the form of a refused choice."""
     # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    found = await read_candidates(visit.context, visit.caller, process_id)
+    found = await read_candidates(visit.context.repositories, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     parts = view.tension.targets() if view.tension else {}
-    sentences = await matching_sentences(visit.context, visit.caller, process_id, found, parts)
+    sentences = await matching_sentences(visit.context.repositories, visit.caller, process_id, found, parts)
     people = people_found(found, parts, sentences)
     most = ProcessSettings.model_validate(access.process.settings).max_others
     order = await nearest_first(visit.context.repositories, process_id)

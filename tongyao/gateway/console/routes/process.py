@@ -117,13 +117,13 @@ async def _page(
     # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
     access = await visit.access(process_id)
-    view = await party_view(visit.context, access)
+    view = await party_view(visit.context.repositories, access)
     aliases, rounds = reading.grid(view)
     receipt = await asks.receipt_of(visit, message)
     behind = receipt is not None and await not_shown_yet(visit.context, process_id, message) is not None
     if receipt is not None and receipt.kind in _WHILE and view.phase not in _WHILE[receipt.kind] and not behind:
         receipt = None  # the page itself shows the effect
-    shown = await summary(visit.context, access)
+    shown = await summary(visit.context.repositories, access)
     mine = await asks.waiting_in(visit, process_id) if shown.waits_for_you and not behind else None
     seen = reading.observations(view)
     return shared_page(
@@ -202,8 +202,8 @@ async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tup
 async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branch, ...]:
     folded = {source.split("/")[0] for claim in (above.plan.claims() if above.plan else ()) for source in claim.sources}
     branches = []
-    for child in (await list_processes(visit.context, visit.caller, parent=process_id)).processes:
-        view = await read_process(visit.context, visit.caller, child.id)
+    for child in (await list_processes(visit.context.repositories, visit.caller, parent=process_id)).processes:
+        view = await read_process(visit.context.repositories, visit.caller, child.id)
         found = view.plan.possible[:_FOUND] if view.plan and child.id not in folded else ()
         children = await _below(visit, child.id, view)
         branches.append(
@@ -222,7 +222,7 @@ async def _forks(visit: Visit, access: ProcessAccess) -> list[ProcessSummary]:
     """Return the forks of a process; empty for a participant."""
     if access.role is Role.PARTICIPANT:
         return []
-    return (await list_processes(visit.context, visit.caller, origin=access.process.id)).processes
+    return (await list_processes(visit.context.repositories, visit.caller, origin=access.process.id)).processes
 
 
 async def _why(visit: Visit, access: ProcessAccess) -> Why | None:

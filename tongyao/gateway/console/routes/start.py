@@ -83,9 +83,9 @@ async def start(visit: SignedIn, form: Form) -> Response:
 
 async def _begun(visit: Visit, intent: str) -> str:
     """Return the id of the visitor's open process with this intent (a form sent again), or an empty string."""
-    newest = await list_processes(visit.context, visit.caller, open=True, limit=_COMPARED)
+    newest = await list_processes(visit.context.repositories, visit.caller, open=True, limit=_COMPARED)
     for process in newest.processes:
-        if (await read_process(visit.context, visit.caller, process.id)).intent == intent:
+        if (await read_process(visit.context.repositories, visit.caller, process.id)).intent == intent:
             return process.id
     return ""
 
@@ -179,7 +179,7 @@ async def _page(
 
     `suggestions`: likewise, from the profile. `begun`: the id of an open process with the same intent.
     """
-    past = await list_processes(visit.context, visit.caller, open=False, limit=20)
+    past = await list_processes(visit.context.repositories, visit.caller, open=False, limit=20)
     costs = sorted(process.cost for process in past.processes if process.cost)
     usual: Decimal | None = costs[len(costs) // 2] if costs else None
     of_all = None if usual else await visit.context.repositories.processes.usual_cost()

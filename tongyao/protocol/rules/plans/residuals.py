@@ -10,7 +10,7 @@ from typing import Final
 
 from tongyao.protocol.model.ids import ALIAS
 from tongyao.protocol.model.plan import Plan, Residual
-from tongyao.protocol.model.requests import Language
+from tongyao.protocol.model.requests import Language, known_language
 from tongyao.protocol.model.tension import MISSING, Lineage, Tension, TensionDraft, from_draft, within_limits
 from tongyao.protocol.model.unicode_text import normalized
 from tongyao.texts.catalogue import table
@@ -101,7 +101,7 @@ def _hindrances(tension: Tension) -> Counter[str]:
 
 
 def hole_title(alias: str, language: str) -> str:
-    return _HOLE["zh" if language == "zh" else "en"]["title"].format(alias=alias)
+    return _HOLE[known_language(language)]["title"].format(alias=alias)
 
 
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
@@ -110,7 +110,7 @@ def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual
     T and B are their tasks, I the tasks that wait for theirs, E the benefits that they would have had. `tension`: of
     the process, for parts that the plan does not state.
     """
-    words = _HOLE["zh" if plan.language == "zh" else "en"]
+    words = _HOLE[known_language(plan.language)]
     mine = [task for task in plan.tasks if task.assignee == alias and not task.question]
     if not mine:
         return None
