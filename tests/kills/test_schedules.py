@@ -14,7 +14,7 @@ from tests.kills.house import opened
 from tests.kills.player import run_seed
 from tests.kills.schedules import LENGTH, SHORT, rules_of, start_of
 
-IN_SHORT = range(2)
+IN_SHORT = range(1)
 WITH_TIME_JUMPS = range(200, 203)
 
 

@@ -15,10 +15,10 @@ from tests.simulation.shell_world import ShellWorld
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
 from tongyao.protocol.model.process import Phase
 
-SCHEDULES = 2_000
+SCHEDULES = 1_500
 """Schedules for each supported logic. `make nightly` runs 100,000."""
 
-THROUGH_THE_CLASS = 150
+THROUGH_THE_CLASS = 60
 """Schedules with the workflow class. `make nightly` runs 5,000."""
 
 
