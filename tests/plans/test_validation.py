@@ -235,7 +235,7 @@ def test_what_nobody_agreed_to_is_told() -> None:
     plan = settled(with_(tasks=tasks))
     assert [task.assignee for task in plan.tasks] == ["P01", "P02", "nobody", "outside", "P01"]
     told = remarks(plan)
-    assert told["clear the room."] == ("Step 1:", "both sides said so")
+    assert told["clear the room."] == ("Step 1:", "both sides spoke of it, nobody has promised it")
     assert told["drive."] == ("Step 2:", "offered")
     assert told["keep the ledger."] == ("Step 3: Nobody yet:", "")
     assert told["sign the lease."] == ("Step 4: the port authority, outside this room:", "")
