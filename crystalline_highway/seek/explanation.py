@@ -32,7 +32,7 @@ class Touch:
 class Explanation:
     """The explanation of a score.
 
-    `touches`: matches with the highest share first. By label: `converged`: the share of the query's weight that matched
+    `touches`: all matches, by descending share. By label: `converged`: the share of the query's weight that matched
     in the piece. `activation`: the score from terms, their order and feedback. `surroundings`: the score from
     neighbours and the category field. The total score is the sum of `activation` and `surroundings` over all labels.
     """

@@ -325,7 +325,7 @@ async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(
         entering = (await browser.get("/console/enter")).text
         await browser.post("/console/enter", data={"form_token": _hidden(entering, "form_token"), "secret": case.token})
         inbox = (await browser.get("/console/")).text
-        assert "Begin with the person who came?" in inbox and reader["profile_id"] in inbox
+        assert "Begin with the person who was found for your open point?" in inbox and reader["profile_id"] in inbox
         own = (await browser.get("/console/standing")).text
         closing = {"form_token": _hidden(own, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": "close"}
         assert (await browser.post("/console/standing", data=closing)).status_code == 303

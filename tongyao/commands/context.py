@@ -94,7 +94,7 @@ def read_json(path: Path, *, field: str) -> Any:
 
 
 def assignments(option: str, given: Iterable[str] | None) -> dict[str, str]:
-    """Return the values `NAME=VALUE` of a repeatable option by name. Raises `BadInput`."""
+    """Return a dictionary of the `NAME=VALUE` pairs of a repeatable option. Raises `BadInput`."""
     from tongyao.app.errors import BadInput
 
     found = {}

@@ -34,7 +34,7 @@ def sign(secret: str, id: str, body: bytes, *, at: float | None = None) -> dict[
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes, *, at: float | None = None) -> str:
-    """Verify a signature as a receiver. Returns the id, to compare with known ids. Raises `BadSignature`."""
+    """Verify a signature, as the receiver of a webhook does. Returns the id, to compare with known ids. Raises `BadSignature`."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         id, timestamp, signatures = given[ID], given[TIMESTAMP], given[SIGNATURE].split()

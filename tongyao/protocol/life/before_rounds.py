@@ -82,8 +82,8 @@ def revise(state: State, message: ReviseTension, now: datetime) -> None:
 
 
 def _by_itself(state: State) -> bool:
-    """Whether the tension is confirmed at once: with `auto_confirm` in every grade, and in a child unless it has grade
-    C or `confirm_children` is set."""
+    """Whether the tension is confirmed at once. With `auto_confirm`: always. Otherwise only in a child, unless its tension has
+    grade C or `confirm_children` is set."""
     settings = state.start.settings
     quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
     return settings.auto_confirm or quick_child

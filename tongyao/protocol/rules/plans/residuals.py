@@ -84,7 +84,8 @@ def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
 
 
 def grams(text: str) -> Counter[str]:
-    """Count character n-grams, case and width folded: pairs in CJK runs, triples in other words with their edges."""
+    """Count character n-grams, case and width folded: pairs in CJK runs, triples in all
+    other words, with a space added at both ends of each word."""
     counts: Counter[str] = Counter()
     for run in _RUN.findall(normalized("NFKC", text).casefold()):
         size, padded = (2, run) if _IS_CJK.match(run) else (3, f" {run} ")
