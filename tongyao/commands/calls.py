@@ -206,5 +206,6 @@ def _which(step: str | None, alias: str | None, process: str | None) -> Any:
 
 def _about(call: Any) -> str:
     """Return for example `project, round 2, P03, repair, c-…`."""
-    parts = [call.step, *([f"round {call.round}"] if call.round else []), *([call.alias] if call.alias else [])]
-    return ", ".join([*parts, *(["repair"] if call.repair else []), call.process_id])
+    number, repair = say("waiting_calls.round", n=call.round), say("waiting_calls.repair")
+    parts = [call.step, *([number] if call.round else []), *([call.alias] if call.alias else [])]
+    return ", ".join([*parts, *([repair] if call.repair else []), call.process_id])
