@@ -99,6 +99,7 @@ async def live_view(repositories: Repositories, process_id: str, *, with_asks: b
     if seats:
         parts.append(await _rounds(repositories, process_id, seats, row.round))
         parts.append(Text(f"  {say('show.legend')}", style="dim"))
+        parts.append(Text("  " + " · ".join(f"{seat.alias} {seat.person}" for seat in seats), style="dim"))
     if with_asks:
         parts += [Text(line, no_wrap=True, overflow="ignore") for line in await asks_of(repositories, row)]
     if row.cost or row.tokens:
