@@ -21,7 +21,7 @@ from tests.simulation.shrink import shrink
 from tests.simulation.world import World
 from tongyao.protocol.life.state import CARRIED_LOGIC
 
-TABLE_SCHEDULES: Final = 5_000
+TABLE_SCHEDULES: Final = 6_000
 """Number of schedules for the table of docs/phases.md."""
 
 
