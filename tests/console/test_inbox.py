@@ -134,7 +134,7 @@ async def test_a_gap_that_asks_the_demander_is_shown_and_answered_and_no_round_w
     console.harness.engine.script.rules.append(Rule(step="observe", process=pid, round=1, gaps=["P00"]))
     await open_house.until_round(2)
     async with console.visitor(open_house.tokens["P00"], viewport=PHONE) as page:
-        await page.get_by_role("heading", name="A question that only you can answer").wait_for()
+        await page.get_by_role("heading", name="What only you can answer").wait_for()
         assert "open after round 1" in await page.locator("main").inner_text()
         assert await page.get_by_role("button", name="Let my proxy speak for me").count() == 0, (
             "there is no turn to give away"
