@@ -15,7 +15,7 @@ from tests.simulation.shell_world import ShellWorld
 from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC
 from tongyao.protocol.model.process import Phase
 
-SCHEDULES = 1_500
+SCHEDULES = 2_000
 """Schedules for each supported logic. `make nightly` runs 100,000."""
 
 THROUGH_THE_CLASS = 60
