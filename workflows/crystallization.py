@@ -182,6 +182,9 @@ class Crystallization(MessageHandlers):
         )
 
     async def _run(self, step: WantedStep, what: Any) -> Any:
+        # The commands of the alarm come before those of the steps. A worker that has lost its cache may get the end of a step
+        # and a message in one activation, which were two before. Then the alarm is set before the step is started again.
+        await asyncio.sleep(0)
         returned: Any = step.contract.output
         output = await workflow.execute_activity(
             step.contract.name,
