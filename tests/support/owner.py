@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from pathlib import Path
 
@@ -17,4 +18,5 @@ async def own(home: Path) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process of a shell ignores it
     asyncio.run(own(Path(sys.argv[1])))
