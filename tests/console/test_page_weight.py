@@ -62,6 +62,12 @@ async def test_the_process_page_is_light_and_nothing_moves(console: Console, wid
     house = await ferry(console.harness)
     await house.start()
     await house.until_round(3)
+    rounds, others = house.stack.repositories.rounds, set(house.seats) - {house.human}
+
+    async def said() -> bool:
+        return others <= {row.alias for row in await rounds.projections(house.pid) if row.round == 3}
+
+    await until(said, "the turns of all proxies: until then the page changes while it is shown")
     async with console.visitor(house.tokens["P00"], viewport={"width": width, "height": 844}) as page:
         tried = [await measured(page, f"{console.url}/console/processes/{house.pid}") for _ in range(TRIES)]
         empty = [await measured(page, f"{console.url}/console/nothing") for _ in range(TRIES)]
