@@ -68,7 +68,7 @@ class Formulating:
         )
 
     async def _profile(self, record: Record) -> str:
-        """Return the demander's profile; empty without one, or if the mandate restricts it (docs/protocol.md §3.5)."""
+        """Return the demander's profile. Empty without one, or if the mandate restricts it (docs/protocol.md §3.5)."""
         repositories, profile = self._deps.repositories, record.demander.profile
         if profile is None or (await repositories.mandate(profile.profile_id)).keeps_profile_back:
             return ""

@@ -44,6 +44,18 @@ async def test_a_history_of_every_shape_replays_with_the_same_inputs(name: str) 
     assert found.fits, LESSON.format(name=name) + "\n".join([found.failure, *found.inputs])
 
 
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_in_a_workflow_task_the_commands_of_the_timer_come_before_those_of_steps(name: str) -> None:
+    """A worker without its cache may get the end of a step and a message in one activation. It must not change the order."""
+    steps_in = set()
+    for event in recorded(name)["events"]:
+        for kind, attributes in event.items():
+            if kind == "activityTaskScheduledEventAttributes":
+                steps_in.add(attributes["workflowTaskCompletedEventId"])
+            if kind in ("timerStartedEventAttributes", "timerCanceledEventAttributes"):
+                assert attributes["workflowTaskCompletedEventId"] not in steps_in, event["eventId"]
+
+
 async def test_a_step_that_would_be_asked_something_else_is_found_and_named_by_its_place() -> None:
     events = recorded("people")
     scheduled = [

@@ -200,7 +200,7 @@ def _too_long(*_: object) -> None:
 
 
 def find(mutant: Mutant, schedules: int) -> str:
-    """Return the failure with which the simulation finds a mutant; empty if it survives. Needs a separate process."""
+    """Return the failure with which the simulation finds a mutant. Empty if it survives. Needs a separate process."""
     sys.meta_path.insert(0, _Loader(mutant))
     signal.signal(signal.SIGVTALRM, _too_long)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)

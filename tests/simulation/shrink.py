@@ -10,7 +10,7 @@ MAX_PLAYS = 1500
 
 
 def failure_of(script: Script, logic: int, kind: type[World] = World) -> str:
-    """Return the type and the first words of a script's failure, to compare failures; empty if it does not fail."""
+    """Return the type and the first words of a script's failure, to compare failures. Empty if it does not fail."""
     try:
         play(script, logic=logic, kind=kind)
     except Exception as failure:

@@ -234,7 +234,7 @@ class CallAnswers(Protocol):
         ...
 
     def problem_with(self, step: str, text: str) -> str:
-        """Return the fault that makes a text unusable as an answer of a step; empty if there is none."""
+        """Return the fault that makes a text unusable as an answer of a step. Empty if there is none."""
         ...
 
 
@@ -342,6 +342,6 @@ class AppContext:
         return self.gateway_host in LOOPBACK and not self.behind_proxy
 
     async def signal_key(self) -> str:
-        """Return the public key by which new processes verify messages and signals; empty if unsigned ones are
+        """Return the public key by which new processes verify messages and signals. Empty if unsigned ones are
         accepted."""
         return "" if self.signer is None or self.temporal_authenticated else await self.signer.public_key()

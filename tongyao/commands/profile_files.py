@@ -89,7 +89,7 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
 
 
 def _name_in(text: str, path: Path) -> str:
-    """Return the person's name from the first heading; empty without a heading. The file name is never used.
+    """Return the person's name from the first heading. Empty without a heading. The file name is never used.
 
     A heading that cannot be a name (`# About me`) is not used either, and a message about it is printed.
     """

@@ -10,7 +10,7 @@ from tongyao.texts.catalogue import catalogue, worded
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
-    """Return a sentence in the process's language if rounds have ended and none found a relation; otherwise empty."""
+    """Return a sentence in the process's language if rounds have ended and none found a relation. Otherwise empty."""
     observed = (await repositories.record(row)).observations
     if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
         return ""
@@ -21,7 +21,7 @@ async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
 
 
 async def engine_of(repositories: Repositories, process_id: str, step: str) -> str:
-    """Return the name of the engine for a step (`observe`, `plan` …) of a process; empty before the start."""
+    """Return the name of the engine for a step (`observe`, `plan` …) of a process. Empty before the start."""
     manifest = await repositories.seats.manifest(process_id)
     engines: Mapping[str, str] = manifest.get("*", {}).get("engines") or {}
     return engines.get(step, "")

@@ -132,7 +132,7 @@ def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
 
 
 async def _profile(context: AppContext, person: str) -> str:
-    """Return the beginning of the person's current profile; empty without a profile."""
+    """Return the beginning of the person's current profile. Empty without a profile."""
     known = await context.repositories.profiles.known([person])
     if person not in known:
         return ""

@@ -56,7 +56,7 @@ async def _holes(repositories: Repositories, row: ProcessRow, record: Record) ->
 
 
 async def closed_because(repositories: Repositories, row: ProcessRow) -> Closed:
-    """Return the reason why no child of this process can be started; empty if one can."""
+    """Return the reason why no child of this process can be started. Empty if one can."""
     return _closed_by_settings(row) or ("" if await has_room_for_child(repositories, row.root_id) else "budget")
 
 

@@ -24,7 +24,7 @@ class LineWords(Value):
 
 
 async def words_of_tension(context: AppContext, access: ProcessAccess) -> list[LineWords]:
-    """Return the words in the order of the lines; empty if the tension was not formulated here. Raises `NotAllowed`."""
+    """Return the words in the order of the lines. Empty if the tension was not formulated here. Raises `NotAllowed`."""
     if access.role is not Role.DEMANDER:
         raise NotAllowed("only the person who asked may read the words behind a tension")
     record = await context.repositories.record(access.process, own=(DEMANDER,))

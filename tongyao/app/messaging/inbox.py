@@ -132,7 +132,7 @@ def _gaps(view: PartyView, alias: str) -> tuple[OpenPoint, ...]:
 
 
 async def answers_of(repositories: Repositories, row: InboxRow, options: Sequence[str] = ()) -> list[Body]:
-    """Return the messages that answer an ask, the usual one first. `options`: the permitted choices; empty: all."""
+    """Return the messages that answer an ask, the usual one first. `options`: the permitted choices. Empty: all."""
     given: dict[str, str] = {}
     if row.ask == "replan":
         answered = await repositories.plans.answers(row.process_id)

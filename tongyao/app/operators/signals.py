@@ -60,7 +60,7 @@ async def signed_payload(
 
 
 async def _speaker(context: AppContext, row: ProcessRow, payload: dict[str, Any]) -> str:
-    """Return the person for whom this message speaks; empty if there is none."""
+    """Return the person for whom this message speaks. Empty if there is none."""
     if (number := payload.get("invitation")) is not None:
         asked = await context.repositories.inbox.get(row.id, ask_id("consent", number))
         return asked.person or "" if asked is not None else ""

@@ -259,7 +259,7 @@ async def _answers_of(repositories: Repositories, process_id: str, alias: str) -
 
 
 async def read_version(context: AppContext, caller: Caller, profile_id: str, version: int | None) -> str:
-    """Return the text of one version of the caller's own profile; empty if there is none, or if it was erased."""
+    """Return the text of one version of the caller's own profile. Empty if there is none, or if it was erased."""
     authorize_for_profile(caller, profile_id, Action.READ_PROFILE_TEXT)
     if version is None:
         return ""

@@ -149,7 +149,7 @@ def go_to(path: str) -> RedirectResponse:
 
 
 def in_temporal(ui: str, process: str, run: str = "") -> str:
-    """Return the address of a workflow in Temporal's Web UI; empty if the address of the UI is not set."""
+    """Return the address of a workflow in Temporal's Web UI. Empty if the address of the UI is not set."""
     if not ui:
         return ""
     return f"{ui}/{quote(process, safe='')}" + (f"/{quote(run, safe='')}/history" if run else "")

@@ -53,7 +53,7 @@ def title_of(view: PartyView) -> str:
 
 
 def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
-    """Return the first words of the title, the intent or the transition of a process; empty if all are missing.
+    """Return the first words of the title, the intent or the transition of a process. Empty if all are missing.
 
     A tension that a person wrote or revised quotes no intent (`Tension.spans`). Its transition is newer than the
     intent, so it comes first.

@@ -129,12 +129,12 @@ def keep(response: Response, visit: Visit, name: str, value: str, *, seconds: in
 
 
 def text_in(form: FormData, name: str) -> str:
-    """Return a field of a form, with `\\n` as line breaks; empty if the field is missing."""
+    """Return a field of a form, with `\\n` as line breaks. Empty if the field is missing."""
     return _text(form, name).replace("\r\n", "\n")
 
 
 def dollars_in(form: FormData, name: str) -> str:
-    """Return an amount in US dollars with a decimal point; empty for an empty field. Raises `BadInput`."""
+    """Return an amount in US dollars with a decimal point. Empty for an empty field. Raises `BadInput`."""
     written = text_in(form, name).strip()
     if not written:
         return ""

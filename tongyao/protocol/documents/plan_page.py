@@ -70,7 +70,7 @@ def body_units(plan: Plan) -> int:
 
 
 def length_remark(plan: Plan, participants: int) -> str:
-    """Return a sentence with the length of the body if it is too long; empty otherwise."""
+    """Return a sentence with the length of the body if it is too long. Empty otherwise."""
     language = known_language(plan.language)
     size, limit = body_units(plan), body_limit(language, participants)
     return _WORDS[language]["long"].format(units=size, limit=limit) if size > limit else ""

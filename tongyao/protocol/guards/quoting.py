@@ -100,7 +100,7 @@ class Shown:
         return self.in_source(find_pieces(self.text, quote))
 
     def passages(self, quote: str) -> tuple[str, ...]:
-        """Return the verbatim passages of the source that `quote` names; empty if it does not occur."""
+        """Return the verbatim passages of the source that `quote` names. Empty if it does not occur."""
         found = find_pieces(self.text, quote)
         return tuple(self.text[start:end] for start, end in found) if self.in_source(found) else ()
 

@@ -35,7 +35,7 @@ _WORDS: Final = table("protocol", "sources")
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
-    """Return the reason in `language` why code doubts that `cited` supports `claim`; empty if it does not.
+    """Return the reason in `language` why code doubts that `cited` supports `claim`. Empty if it does not.
 
     Years of dates are not checked, because plans write whole dates and people seldom state the year. Aliases, ids and
     the numbers of marks are not counted as terms.

@@ -50,7 +50,7 @@ def _is_also_name(name: str) -> bool:
 
 
 def problem_with_listed(name: NameFound, text: str) -> str:
-    """Return why `name` cannot be hidden, with the remedy; empty if it can. `text`: the text that must contain it."""
+    """Return why `name` cannot be hidden, with the remedy. Empty if it can. `text`: the text that must contain it."""
     whole = " ".join(normalized("NFC", name.name).split())
     if problem := unfit(whole):
         return problem

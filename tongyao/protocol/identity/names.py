@@ -51,7 +51,7 @@ _CLOSED: Final = frozenset(
 
 
 def problem_with(name: str) -> str:
-    """Return the reason why `name` cannot be a person's name in all texts, with the remedy; empty if it can."""
+    """Return the reason why `name` cannot be a person's name in all texts, with the remedy. Empty if it can."""
     if problem := unfit(name):
         return problem
     if sum(char.isalpha() for char in _bare(name)) < 2:
@@ -62,7 +62,7 @@ def problem_with(name: str) -> str:
 
 
 def unfit(name: str) -> str:
-    """Return the reason why `name` cannot be a name, with the remedy; empty if it can. Ordinary words are permitted."""
+    """Return the reason why `name` cannot be a name, with the remedy. Empty if it can. Ordinary words are permitted."""
     bare = _bare(name)
     plain = folded(bare).text
     if len(bare) > MOST_CHARACTERS:
@@ -94,7 +94,7 @@ def is_everyday(word: str) -> bool:
 
 
 def name_in_heading(text: str) -> str:
-    """Return the name in a profile's first heading (`# …`), up to a dash, comma or bracket; empty without a heading."""
+    """Return the name in a profile's first heading (`# …`), up to a dash, comma or bracket. Empty without a heading."""
     found = _HEADING.search(text)
     return _TITLE_FOLLOWS.split(found.group(1).strip(), maxsplit=1)[0].strip(" #*_`") if found else ""
 

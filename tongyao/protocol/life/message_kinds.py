@@ -71,7 +71,7 @@ def hear(state: State, message: m.Message, now: datetime) -> Phase | None:
 
 
 def open_ask(state: State, message: m.Message) -> str:
-    """Return the id of the ask that a message of this kind would answer now; empty if there is none."""
+    """Return the id of the ask that a message of this kind would answer now. Empty if there is none."""
     if isinstance(message, m.Conclude | m.ExtendDeadline):
         alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
         return asks.moment(message.kind, state.phase, state.round, state.plan_revision, alias)

@@ -55,7 +55,7 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons, those that stop everything first; empty for an ended process whose events are written."""
+    """Return all reasons, those that stop everything first. Empty for an ended process whose events are written."""
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )

@@ -81,7 +81,7 @@ _BEGINNINGS: Final = {"%PDF-": "pdf", "PK\x03\x04": "office", "\xd0\xcf\x11\xe0"
 
 
 def kind_of_file(given: str | bytes) -> str:
-    """Return `pdf`, `office` or `rtf` if text or bytes begin like such a file; otherwise empty."""
+    """Return `pdf`, `office` or `rtf` if text or bytes begin like such a file. Otherwise empty."""
     start = given[:1_024].decode("latin-1") if isinstance(given, bytes) else given[:1_024]
     start = start.lstrip("\ufeff\xef\xbb\xbf \t\r\n")
     return next((kind for beginning, kind in _BEGINNINGS.items() if start.startswith(beginning)), "")

@@ -255,7 +255,7 @@ def tension_for_invited(record: Record) -> Tension | None:
 
 
 def title_for_invited(record: Record) -> str:
-    """Return the title of a child for a person who is asked for consent; empty for other processes."""
+    """Return the title of a child for a person who is asked for consent. Empty for other processes."""
     return record.title if may_see("invited", Part.TENSION, record.phase) else ""
 
 

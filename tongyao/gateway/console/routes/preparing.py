@@ -136,7 +136,7 @@ async def _tension_page(
 
 
 async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -> str:
-    """Return why the tension has only the raw intent as T: `budget` or `engine`; empty if it was formulated.
+    """Return why the tension has only the raw intent as T: `budget` or `engine`. Empty if it was formulated.
 
     The ledger has an entry for every model call. It has none for `formulate` if the budget did not cover the call.
     """

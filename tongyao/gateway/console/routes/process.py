@@ -195,7 +195,7 @@ class Branch:
 
 
 async def _branches(visit: Visit, access: ProcessAccess, view: PartyView) -> tuple[Branch, ...]:
-    """Return the tree below a process; empty for a participant."""
+    """Return the tree below a process. Empty for a participant."""
     return () if access.role is Role.PARTICIPANT else await _below(visit, access.process.id, view)
 
 
@@ -213,13 +213,13 @@ async def _below(visit: Visit, process_id: str, above: PartyView) -> tuple[Branc
 
 
 async def _speaks(visit: Visit, access: ProcessAccess) -> str:
-    """Return the visitor's endpoint: `proxy`, `human` or `agent`; empty without a seat."""
+    """Return the visitor's endpoint: `proxy`, `human` or `agent`. Empty without a seat."""
     seats = await visit.context.repositories.seats.seats(access.process.id) if access.seated else []
     return next((seat.endpoint for seat in seats if seat.alias == access.alias), "")
 
 
 async def _forks(visit: Visit, access: ProcessAccess) -> list[ProcessSummary]:
-    """Return the forks of a process; empty for a participant."""
+    """Return the forks of a process. Empty for a participant."""
     if access.role is Role.PARTICIPANT:
         return []
     return (await list_processes(visit.context.repositories, visit.caller, origin=access.process.id)).processes

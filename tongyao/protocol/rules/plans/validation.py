@@ -32,7 +32,7 @@ def plan_schema() -> dict[str, Any]:
 def faults(
     document: object, *, known: Mapping[str, str] | None = None, contributors: Collection[str] | None = None
 ) -> list[Fault]:
-    """Return all faults of a plan given as JSON data; empty if it is valid.
+    """Return all faults of a plan given as JSON data. Empty if it is valid.
 
     Args:
         known: texts of the record's items by id. If given, every source must be one of them.
