@@ -307,9 +307,14 @@ async def test_cards_of_people_come_in_with_their_consent_and_without_their_addr
         profiles, consents = Profiles(pool), Consents(pool)
         counted: list[tuple[int, int]] = []
         dry = await import_profiles(
-            profiles, Scenes(pool), file, scene="quay", consents=consents, dry_run=True,
+            profiles,
+            Scenes(pool),
+            file,
+            scene="quay",
+            consents=consents,
+            dry_run=True,
             progress=lambda done, total: counted.append((done, total)),
-        )  # fmt: skip
+        )
         assert counted == [(2, 2)]
         assert (dry.new, dry.changed, [id for id, _ in dry.refused]) == (1, 0, ["Nobody"])
         assert await profiles.of_scene("quay") == [], "a dry run stores nothing"

@@ -64,7 +64,7 @@ def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> No
     assert told(life, "P00").endswith("The rounds do not wait for it.")
     [asked] = [reason for reason in why(life.state, NOW) if reason.waits_for == "P00"]
     assert asked.until is None
-    assert asked.sentence.startswith("A question to P00 is open; nothing waits for the answer; answer a question")
+    assert asked.sentence.startswith("A question to P00 is open, and nothing waits for the answer; answer a question")
     while life.runs("project"):
         life.succeed("project")
     life.says("P02", "words")

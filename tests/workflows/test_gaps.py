@@ -76,7 +76,7 @@ async def test_what_a_demander_answers_in_person_is_in_the_record_of_the_round_t
         assert all(ask.view is None for ask in asks)
         [question] = [ask.gaps[0].text for ask in asks if ask.ask == "gap"]
         shown = await asks_of(here.repositories, row, alias=DEMANDER)
-        assert shown[0].startswith("open question to P00 (the demander); nothing waits for the answer: ")
+        assert shown[0].startswith("open question to P00 (the demander), nothing waits for the answer: ")
         assert shown[1] == f"  ? {question}"
         assert (await here.speak(pid, DEMANDER, 2, "The timetable is for the winter.")).accepted
         assert not (await here.speak(pid, DEMANDER, 9, "Too early.")).accepted

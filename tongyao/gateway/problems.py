@@ -50,7 +50,7 @@ def log_failure(event: str, error: BaseException, **where: str) -> str:
     """Log an unexpected error without its text. Return the message for the caller, with the id under which it was logged."""
     id = uuid4().hex[:8]
     log.error(event, id=id, error=type(error).__name__, at=places_of(error), **where)
-    return f"an internal error occurred; the log has the details (id {id})"
+    return f"an internal error occurred. The log has the details (id {id})"
 
 
 class HttpProblem(Problem):

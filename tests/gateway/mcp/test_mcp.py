@@ -70,7 +70,7 @@ async def test_a_crash_in_a_tool_is_answered_with_the_id_of_its_line_in_the_log(
     [line] = [line for line in logs if line["event"] == "tool failed"]
     assert result.is_error
     assert text_of(result) == (
-        f"Error executing tool crash: failed: an internal error occurred; the log has the details (id {line['id']})"
+        f"Error executing tool crash: failed: an internal error occurred. The log has the details (id {line['id']})"
     )
     assert line["error"] == "RuntimeError" and "the words of a person" not in str(logs)
 
