@@ -16,8 +16,8 @@ from tongyao.gateway.console.texts import Language, say
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 TAKEN_UP = {
-    "en": ("with the changes that others proposed", "cannot be included"),
-    "zh": ("加上别人提的修改", "写不进去"),
+    "en": ("proposed are included", "cannot be included"),
+    "zh": ("写进别人提的修改", "写不进去"),
 }
 
 
