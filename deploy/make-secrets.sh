@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes what is missing in deploy/secrets: passwords at random, the key that seals all texts (keep a copy elsewhere:
-# without it no backup can be read), the database's address out of its password, and an empty file for the key of the Messages API, to be filled by hand (empty: the extractive engine answers).
+# without it no backup can be read), the database's address out of its password. Two files are made empty, to be filled by
+# hand: the key of the Messages API (empty: the extractive engine answers) and the client secret of the OpenID provider.
 #
 # The directory is for its owner alone. The files inside are readable, since Compose mounts them one by one, with the
 # owner and mode they have here, into containers that do not run as that owner.
@@ -17,5 +18,7 @@ done
 [ -s database_url ] ||
   printf 'postgresql://tongyao:%s@postgres:5432/tongyao' "$(cat tongyao_db_password)" >database_url
 [ -s master_key ] || head -c 32 /dev/urandom | base64 >master_key
-[ -e anthropic_api_key ] || : >anthropic_api_key
+for name in anthropic_api_key openid_client_secret; do
+  [ -e "$name" ] || : >"$name"
+done
 chmod 444 ./*

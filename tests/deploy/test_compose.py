@@ -136,6 +136,7 @@ def test_nobody_is_given_a_network_a_secret_or_a_machine_that_they_do_not_need(c
     secrets = {name: set(service.get("secrets", [])) for name, service in services(compose).items()}
     assert {name for name, of in secrets.items() if "anthropic_api_key" in of} == {"process-worker", "model-worker"}
     assert {name for name, of in secrets.items() if "postgres_password" in of} == {"postgres"}
+    assert {name for name, of in secrets.items() if "openid_client_secret" in of} == {"gateway"}
     for name, service in services(compose).items():
         assert service["pids_limit"] and service["mem_limit"] and service["cpus"], name
         assert service.get("read_only") or name == "temporal-ui", f"{name} may write to its image"
@@ -146,7 +147,7 @@ def test_secrets_are_files_and_no_password_stands_in_an_environment(compose: dic
         for secret in service.get("secrets", []):
             assert secret in compose["secrets"], name
         for variable, value in service.get("environment", {}).items():
-            if re.search("PASSWORD|KEY|DATABASE_URL", variable):
+            if re.search("PASSWORD|KEY|SECRET|DATABASE_URL", variable):
                 assert variable.endswith("_FILE") and Path(value).parent == Path("/run/secrets"), f"{name}: {variable}"
                 assert Path(value).name in service["secrets"], f"{name} is not given {value}"
     made = (REPOSITORY / "deploy" / "make-secrets.sh").read_text(encoding="utf-8")
