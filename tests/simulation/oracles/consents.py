@@ -20,6 +20,7 @@ class Consents(Oracle):
         self.seats: set[str] = set()
         self.answers: dict[int, bool] = {}
         self.expected = 0
+        self.closed = False
 
     def heard(self, world: World, message: m.Message, before: Frozen, events: list[Event]) -> None:
         if isinstance(message, m.ConsentAnswer):
@@ -69,9 +70,14 @@ class Consents(Oracle):
             self.expected = _others(before) + len(world.state.selected)
 
     def _back(self, world: World) -> None:
-        """Check that a person who agreed to be one of several is not alone with the demander."""
-        state = world.state
-        if state.phase.value == "consenting" and state.consents_known and not any(x.waits for x in state.invitations):
+        """When all have answered, check that a person who agreed to be one of several is not alone with the demander.
+
+        Somebody who leaves while the seats are made has left a room that these people belong to already.
+        """
+        state, before = world.state, self.closed
+        waits = any(one.waits for one in state.invitations)
+        self.closed = state.phase.value == "consenting" and state.consents_known and not waits
+        if self.closed and not before:
             there = _others(world.frozen) + len(state.selected)
             check(there >= 2 or self.expected < 2, "left alone with the demander", state.selected)
 
