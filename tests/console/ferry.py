@@ -160,8 +160,8 @@ _PLAN: Final[dict[str, Any]] = {
     ],
     "roles": [
         {"alias": "P03", "role": "finds the sailings that weeks hang on",
-         "benefits": [{"text": "A place where the method is tried before the harm.", "sources": ["R1/P03/3"]}],
-         "conditions": [{"text": "At least two winters, under codes.", "sources": ["R2/P03/1"]}]},
+         "conditions": [{"text": "A place where the method is tried before the harm.", "sources": ["R1/P03/3"]},
+                        {"text": "At least two winters, under codes.", "sources": ["R2/P03/1"]}]},
         {"alias": "P05", "role": "reads the boxes",
          "conditions": [{"text": "The room is at 16 degrees or more.", "sources": ["R1/P05/2"]}]},
         {"alias": "P02", "role": "stages the vote"},

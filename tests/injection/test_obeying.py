@@ -195,7 +195,7 @@ def test_an_obeying_planner_cites_nothing_that_is_not_there(attack: str) -> None
     draft = PlanDraft.model_validate(
         {
             "possible": [claim],
-            "roles": [{"alias": "P77", "benefits": [claim]}, {"alias": attack}, {"alias": "P01"}],
+            "roles": [{"alias": "P77", "conditions": [claim]}, {"alias": attack}, {"alias": "P01"}],
             "tasks": [
                 {"id": attack, "title": attack, "assignee": "P77", "prerequisites": ["b"], "sources": [attack]},
                 {"id": "b", "title": "b", "assignee": "P02", "prerequisites": [attack, "b"]},

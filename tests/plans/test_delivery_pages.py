@@ -57,9 +57,8 @@ def test_somebody_of_whose_words_nothing_is_used_is_told_so_by_what_they_said(
 
 
 def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:
-    role = DRAFT.roles[0].model_copy(update={"benefits": []})
-    plan = settled(DRAFT.model_copy(update={"roles": [role, *DRAFT.roles[1:]]}))
-    page = delivery_page(settle_delivery(DeliveryDraft(), alias=role.alias, plan=plan, language="en"), plan)
+    plan = settled(DRAFT)
+    page = delivery_page(settle_delivery(DeliveryDraft(), alias=DRAFT.roles[0].alias, plan=plan, language="en"), plan)
     assert "The plan does not state anything that you get." in sentences(page)
 
 

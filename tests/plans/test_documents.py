@@ -76,7 +76,6 @@ DRAFT = PlanDraft(
         RoleDraft(
             alias="P01",
             role="drives the school bus",
-            benefits=[claim("Bread at cost.", "T/E")],
             conditions=[claim("Nothing while a child is on board.", "R1/P01/2")],
         ),
         RoleDraft(alias="P02", role="holds door keys"),
@@ -141,11 +140,10 @@ def test_a_plan_is_read_in_the_order_in_which_its_reader_acts_and_sources_follow
     assert "four villages lie on the west side" not in told.split("## Sources")[0]
 
 
-def test_the_first_line_says_that_nobody_has_agreed_and_the_date_that_matters() -> None:
+def test_the_first_line_says_that_nobody_has_agreed_and_the_date_follows_what_is_possible() -> None:
     plan = settled()
-    assert plan_markdown(plan).splitlines()[2] == (
-        "Nobody has agreed to anything yet. The empty bus goes up until June. [1]"
-    )
+    assert plan_markdown(plan).splitlines()[2] == "Nobody has agreed to anything yet."
+    assert entries(plan, "possible")[-1][:2] == ("The date that matters most:", "The empty bus goes up until June.")
     agreed = plan_page(plan, ANSWERS).lead
     assert agreed is not None
     assert agreed.text.startswith("Agreed so far: P01. Nobody else has agreed to anything yet.")
@@ -188,11 +186,10 @@ def test_everybody_is_introduced_before_anything_is_said_of_them() -> None:
     assert people < told.index("and P02 has keys")
 
 
-def test_a_person_is_shown_with_their_tasks_then_their_conditions_then_what_they_get() -> None:
+def test_a_person_is_shown_with_their_tasks_then_their_conditions() -> None:
     assert entries(settled(), "roles") == [
         ("Step 1:", "Load the bus (at 05:30).", "offered"),
         ("Condition:", "Nothing while a child is on board.", ""),
-        ("Gets:", "Bread at cost.", ""),
         ("Step 2:", "Set down.", "offered; after step 1"),
     ]
     assert entries(settled(), "roles", ANSWERS)[0][2] == "committed"
@@ -311,24 +308,21 @@ PRICE = Note(id="R1/n2", kind=NoteKind.GAP, text="Whether the price holds has no
 LEFT = Note(id="R1/n3", kind=NoteKind.GAP, text="P09 seems to have a yard.", about=("B1",), asks="P09")
 
 
-def test_an_open_gap_that_the_plan_cites_nowhere_becomes_a_question_or_a_residual() -> None:
+def test_an_open_gap_that_the_plan_cites_nowhere_is_listed_at_its_end() -> None:
     plan = settled(with_(residuals=[]), notes=(WEST, PRICE, LEFT))
-    question = plan.tasks[-1]
-    assert (question.assignee, question.question, question.title, question.sources) == (
-        "P00", True, PRICE.text, ("R1/n2",)
-    )  # fmt: skip
-    west, yard = plan.residuals
-    assert (west.tension.transition, west.tension.barriers) == (WEST.text, TENSION.barriers)
-    assert (west.tension.initial_state, west.sources) == (TENSION.initial_state, ("R1/n1", "T/B1"))
-    assert yard.sources[0] == "R1/n3", "nobody here is left to ask"
+    assert len(plan.tasks) == len(DRAFT.tasks) and plan.residuals == ()
+    assert [one.id for one in plan.unused][-3:] == ["R1/n1", "R1/n2", "R1/n3"]
+    [unused] = (section for section in plan_page(plan).appendix if section.kind == "unused")
+    assert unused.groups[-1].heading == "Questions that stayed open"
+    assert [entry.text for entry in unused.groups[-1].entries] == [WEST.text, PRICE.text, LEFT.text]
 
 
-def test_a_gap_that_was_answered_or_cited_is_not_added() -> None:
+def test_a_gap_that_was_answered_or_cited_is_not_listed() -> None:
     answered = item("R2/P02/2", "P02 lends the yard.", about=("R1/n3",))
     asked = LEFT.model_copy(update={"asks": "P02"})
-    assert len(settled(DRAFT, notes=(WEST, asked)).tasks) == len(DRAFT.tasks) + 1
-    plan = settled(DRAFT, answered, notes=(WEST, asked))
-    assert (len(plan.tasks), len(plan.residuals)) == (len(DRAFT.tasks), 1)
+    assert "R1/n3" in [one.id for one in settled(DRAFT, notes=(WEST, asked)).unused]
+    assert "R1/n3" not in [one.id for one in settled(DRAFT, answered, notes=(WEST, asked)).unused]
+    assert "R1/n1" not in [one.id for one in settled(DRAFT, notes=(WEST,)).unused], "a residual cites it"
 
 
 def test_a_residual_is_a_whole_tension() -> None:

@@ -24,7 +24,6 @@ PLAN = Plan(
         Role(
             alias="P02",
             role="driver",
-            benefits=(Claim(text="fish at the price of the quay", sources=("R2/P02/3",)),),
         ),
         Role(alias="P03", role=""),
     ),
@@ -41,7 +40,7 @@ PLAN = Plan(
 )
 
 
-def test_the_hole_is_made_of_what_they_were_to_do_and_to_gain() -> None:
+def test_the_hole_is_made_of_what_they_were_to_do() -> None:
     left = hole(PLAN, "P02", TENSION, LINEAGE)
     assert left is not None
     tension = left.tension
@@ -51,7 +50,7 @@ def test_the_hole_is_made_of_what_they_were_to_do_and_to_gain() -> None:
     assert "Paint the sign" not in tension.initial_state, "what does not"
     assert "12 boats" in tension.initial_state
     assert "the valley on Tuesdays" in tension.barriers[0]
-    assert tension.exchange == "fish at the price of the quay", "whoever fills it is offered the same"
+    assert tension.exchange == "a share of the catch", "as in the process"
     assert left.sources == ("R1/P02/1", "R1/P02/2"), "each source once"
     assert tension.lineage == LINEAGE
 

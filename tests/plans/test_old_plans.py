@@ -36,7 +36,7 @@ OLD = {
 
 def test_a_plan_of_the_old_shape_keeps_its_claims_tasks_and_conditions() -> None:
     plan = read_plan(json.dumps(OLD))
-    assert [claim.text for claim in plan.possible] == ["Bread is late.", "A bus goes up.", "By May."]
+    assert [claim.text for claim in plan.possible] == ["Bread is late.", "A bus goes up.", "By May.", "Bread."]
     assert [(task.id, task.title) for task in plan.tasks] == [("t1", "Load"), ("t2", "Lends a shed.")]
     assert [claim.text for claim in plan.roles[0].conditions] == ["No Sundays.", "Crates with lids."]
     assert plan.remarks == ("Who pays?",)

@@ -108,7 +108,7 @@ def test_control_characters_break_no_picture_and_turn_no_line_around() -> None:
 def test_no_string_of_a_planner_s_answer_reaches_others_as_it_is() -> None:
     mail = "ann@bell.example <b>"
     claims = [ClaimDraft(text=f"Write to {mail}", sources=[mail])]
-    roles = [RoleDraft(alias=alias, role=mail, benefits=claims, conditions=claims) for alias in ("P01", mail)]
+    roles = [RoleDraft(alias=alias, role=mail, conditions=claims) for alias in ("P01", mail)]
     tasks = [
         TaskDraft(id=mail, title=f"Ask {mail}", assignee="P01", outside=mail, when=mail, sources=[mail]),
         TaskDraft(id="t9", title="Mend the wheel", assignee=mail, outside=mail, prerequisites=[mail, "t9"]),

@@ -113,12 +113,12 @@ def plan(request: PlannerRequest, residuals: int) -> PlanDraft:
         possible=[
             ClaimDraft(text=cut(request.tension.transition, 40), sources=["T/T"]),
             *(
-                ClaimDraft(text=f"from {child.title}", sources=list(child.plan.roles[0].benefits[0].sources))
+                ClaimDraft(text=f"from {child.title}", sources=list(child.plan.roles[0].conditions[0].sources))
                 for child in request.children
             ),
         ],
         roles=[
-            RoleDraft(alias=alias, role="gives", benefits=[ClaimDraft(text="what they said", sources=[source])])
+            RoleDraft(alias=alias, role="gives", conditions=[ClaimDraft(text="what they said", sources=[source])])
             for alias, source in sorted(first.items())
         ],
         tasks=[

@@ -15,7 +15,6 @@ def plan_text(plan: Plan, language: Language) -> str:
     lines = _claims("date", (plan.date,) if plan.date else (), language) + _claims("possible", plan.possible, language)
     for role in plan.roles:
         lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}")
-        lines += _claims("benefits", role.benefits, language, before=f"  {role.alias} ")
         lines += _claims("conditions", role.conditions, language, before=f"  {role.alias} ")
     lines += [_task_of_plan(task, language) for task in plan.tasks]
     lines += _claims("against", plan.offsets, language)

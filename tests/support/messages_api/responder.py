@@ -142,10 +142,7 @@ class Responder:
         return {
             "date": {"text": "", "sources": [], "concluded": False},
             "possible": [whole, *(entry for alias in aliases[:3] for entry in claim(alias, 0))],
-            "roles": [
-                {"alias": alias, "role": f"{alias}", "benefits": claim(alias, 0), "conditions": claim(alias, 1)}
-                for alias in aliases
-            ],
+            "roles": [{"alias": alias, "role": f"{alias}", "conditions": claim(alias, 0)} for alias in aliases],
             "tasks": [
                 {
                     "id": f"t{number}",

@@ -101,7 +101,7 @@ class _Layout:
             remarks.append(words["reduced"])
         lead = self._lead()
         sections = [
-            self._section("possible", (Group(entries=self._people()), *self._claims(plan.possible))),
+            self._section("possible", (Group(entries=self._people()), *self._claims(plan.possible), *self._date())),
             self._section("roles", self._roles()),
             self._section("first", self._first()),
             self._section("open", self._open()),
@@ -129,16 +129,16 @@ class _Layout:
         return PageSection(kind=kind, heading=self._words[kind], lead=lead, groups=tuple(groups))
 
     def _lead(self) -> PageEntry | None:
-        """Return the first line: who has agreed, and the decisive date. None for an empty plan that asks nobody."""
+        """Return the first line: who has agreed. None for an empty plan that asks nobody."""
         if not (self._plan.claims() or self._plan.tasks or self._answers):
             return None
         agreed = [alias for alias, decision in self._decisions.items() if decision == "commit"]
         who = self._words["and"].join(agreed)
-        said = self._words["some"].format(who=who) if agreed else self._words["nobody"]
-        if (date := self._plan.date) is None:
-            return PageEntry(text=said)
-        between = "" if self._language == "zh" else " "
-        return PageEntry(text=f"{said}{between}{date.text}", note=self._notes.of_claim(date))
+        return PageEntry(text=self._words["some"].format(who=who) if agreed else self._words["nobody"])
+
+    def _date(self) -> tuple[Group, ...]:
+        date = self._plan.date
+        return () if date is None else (Group(entries=(self._entry(date, self._words["date"]),)),)
 
     def _people(self) -> tuple[PageEntry, ...]:
         known = {role.alias: role.role or self._words["bare"] for role in self._plan.roles}
@@ -165,8 +165,7 @@ class _Layout:
 
     def _role(self, role: Role) -> Group:
         entries = [self._task(task, self._state(task)) for task in self._tasks_of(role.alias)]
-        for name in ("conditions", "benefits"):
-            entries += [self._entry(claim, self._words[name]) for claim in getattr(role, name)]
+        entries += [self._entry(claim, self._words["conditions"]) for claim in role.conditions]
         if not entries and all(task.assignee != role.alias for task in self._plan.tasks):
             entries = [PageEntry(text=self._words["silent"])]
         heading = words_of_people({role.alias: role.role}, self._language)
@@ -225,9 +224,11 @@ class _Layout:
         said: dict[str, list[PageEntry]] = {}
         for source in self._plan.unused:
             said.setdefault(speaker_of(source.id), []).append(PageEntry(text=source.text))
-        return tuple(
-            Group(heading=alias, alias=alias, entries=tuple(entries)) for alias, entries in sorted(said.items())
-        )
+        gaps = said.pop("", [])
+        groups = [Group(heading=alias, alias=alias, entries=tuple(entries)) for alias, entries in sorted(said.items())]
+        if gaps:
+            groups.append(Group(heading=self._words["unasked_gaps"], entries=tuple(gaps)))
+        return tuple(groups)
 
 
 def residual_group(residual: Residual, notes: Footnotes) -> Group:

@@ -55,7 +55,6 @@ def _completed(delivery: Delivery, plan: Plan) -> Delivery:
     return delivery.model_copy(
         update={
             "asked": (*delivery.asked, *tasks),
-            "gains": (*delivery.gains, *missing(role.benefits)),
             "conditions": (*delivery.conditions, *missing(role.conditions)),
             "open": (*delivery.open, *missing([claim for claim in plan.offsets if delivery.alias in claim.text])),
         }

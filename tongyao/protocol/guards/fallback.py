@@ -36,7 +36,7 @@ def block_in_text(text: str) -> PlanDraft | None:
 def says_nothing(draft: PlanDraft) -> bool:
     """Whether a readable answer has no claim and no task with text. It then counts as unreadable."""
     texts = [claim.text for claim in draft.possible]
-    texts += [claim.text for role in draft.roles for claim in (*role.benefits, *role.conditions)]
+    texts += [claim.text for role in draft.roles for claim in role.conditions]
     return not any(text.strip() for text in (*texts, *(task.title for task in draft.tasks)))
 
 
@@ -45,7 +45,7 @@ def minimal_plan(request: PlannerRequest) -> PlanDraft:
 
     Capabilities become tasks. Boundaries and people's own words become conditions. Complementary and aligned relations
     of two participants become claims of `possible`. Offsetting relations become claims of `offsets`. Every barrier
-    without a complementary relation becomes a residual tension. `settle_plan` adds the open gaps.
+    without a complementary relation becomes a residual tension. `settle_plan` lists the open gaps at the end.
     """
     state = standing(request.exchange)
     items = {alias: [item for item in state.valid_items if speaker_of(item.id) == alias] for alias in request.aliases}

@@ -12,7 +12,6 @@ from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
 from tongyao.protocol.guards.support import claim_of
 from tongyao.protocol.model.ids import residual_id, speaker_of
-from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import (
     NOBODY,
     OUTSIDE,
@@ -32,7 +31,7 @@ from tongyao.protocol.model.plan import (
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.requests import PlannerRequest
 from tongyao.protocol.model.sizes import cut, units
-from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension, TensionDraft, from_draft, within_limits
+from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, TensionDraft, from_draft, within_limits
 from tongyao.protocol.rules.standing import Standing, standing
 
 _QUESTION = re.compile(
@@ -42,7 +41,6 @@ _QUESTION = re.compile(
 """Matches a task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
 """Most residuals of an answer. Each is compared with the tensions of its lineage."""
-_FIRST_CLAUSE = re.compile(r"[:：。;；]|\.\s")
 _TITLE_UNITS = 20
 """Units of the transition that become the title of a residual without a title."""
 
@@ -63,7 +61,7 @@ def settle_plan(
     - Tasks are numbered. Tasks of unknown assignees have no assignee. Prerequisites that are unknown or would close a
       cycle are dropped. `agreed` needs sources of the assignee and of another speaker.
     - Residuals without a transition are dropped.
-    - An open gap that no task and no residual cites becomes a question to the person whom it asks, or a residual.
+    - Valid items and open gaps that nothing cites are listed as unused.
 
     Args:
         lineage: of the residual tensions, without their ids.
@@ -76,13 +74,6 @@ def settle_plan(
     wanted = _unique(draft.tasks, claims)
     tasks = _tasks(wanted, people, claims)
     residuals = [residual for residual in draft.residuals if residual.transition.strip()][:MOST_RESIDUALS]
-    cited = {source for task in tasks for source in task.sources}
-    cited |= {source for residual in residuals for source in claims.sources(residual.sources)}
-    for gap in state.open_gaps:
-        if gap.id not in cited and gap.asks in people:
-            tasks = (*tasks, _question(gap, len(tasks) + 1))
-        elif gap.id not in cited:
-            residuals.append(_residual_of(gap, request.tension))
     claims.steps = {draft_id: number for number, draft_id in enumerate(wanted, 1)}
     roles = {named_alias(role.alias): claims.role(role) for role in draft.roles}
     plan = Plan(
@@ -170,7 +161,6 @@ class _Claims:
         return Role(
             alias=named_alias(draft.alias),
             role=self.words(draft.role),
-            benefits=self.all(draft.benefits),
             conditions=self.all(draft.conditions),
         )
 
@@ -240,24 +230,6 @@ def _without_cycles(wanted: Mapping[str, Sequence[str]]) -> dict[str, list[str]]
     return kept
 
 
-def _question(gap: Note, number: int) -> Task:
-    return Task(id=f"t{number}", title=gap.text, assignee=gap.asks, sources=(gap.id,), question=True)
-
-
-def _residual_of(gap: Note, tension: Tension) -> ResidualDraft:
-    """Return a residual for a gap that nobody here can close, with the other lines of the process's tension."""
-    lines = tension.targets()
-    barriers = [lines[line] for line in gap.about if line.startswith("B") and line in lines]
-    return ResidualDraft(
-        title=_FIRST_CLAUSE.split(gap.text.strip(), maxsplit=1)[0],
-        transition=gap.text,
-        initial_state=lines.get("I", ""),
-        barriers=barriers or [gap.text],
-        exchange=lines.get("E", ""),
-        sources=[gap.id, *(f"T/{line}" for line in gap.about if line in lines)],
-    )
-
-
 def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: Lineage | None) -> Residual:
     """Return the residual. Its tension is shortened in proportion only if it exceeds the limits of a tension."""
     words = TensionDraft(
@@ -277,10 +249,12 @@ def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: 
 
 
 def _unused(state: Standing, people: Collection[str], cited: Collection[str]) -> tuple[Source, ...]:
-    """Return the valid, not inferred items of `people` that nothing cites; of several with one text the first."""
+    """Return the valid, not inferred items of `people` that nothing cites, of several with one text the first. The open
+    gaps that nothing cites follow."""
     told = {state.items[id].text for id in cited if id in state.items}
     found: dict[str, Source] = {}
     for item in state.valid_items:
         if speaker_of(item.id) in people and not item.inferred and item.text not in told:
             found.setdefault(item.text, Source(id=item.id, text=item.text))
-    return tuple(found.values())
+    gaps = (Source(id=gap.id, text=gap.text) for gap in state.open_gaps if gap.id not in cited)
+    return (*found.values(), *gaps)

@@ -46,13 +46,9 @@ class Role(Value):
 
     alias: str
     role: str = Field(description="A few words that tell this person from all others here.")
-    benefits: tuple[Claim, ...] = Field(default=(), description="What they would get.")
     conditions: tuple[Claim, ...] = Field(
-        default=(), description="What must be there first, what it costs them, what they do not do."
+        default=(), description="What holds for them whatever is done: when they are there, what they do not do."
     )
-
-    def claims(self) -> tuple[Claim, ...]:
-        return (*self.conditions, *self.benefits)
 
 
 class Task(Value):
@@ -115,7 +111,7 @@ class Plan(Value):
     references: tuple[Source, ...] = Field(
         default=(), description="All cited ids and the lines of the tension, with their words."
     )
-    unused: tuple[Source, ...] = Field(default=(), description="Items that hold and that nothing above cites.")
+    unused: tuple[Source, ...] = Field(default=(), description="Valid items and open gaps that nothing above cites.")
     remarks: tuple[str, ...] = Field(default=(), description="The planner's notes on how the plan was made.")
     reduced: bool = Field(
         default=False, description="True when it was assembled from the record: no answer could be read."
@@ -125,13 +121,13 @@ class Plan(Value):
 
     def has_part(self, alias: str) -> bool:
         """Whether it has a claim or a task for `alias`."""
-        claims = any(role.alias == alias and role.claims() for role in self.roles)
+        claims = any(role.alias == alias and role.conditions for role in self.roles)
         return claims or any(task.assignee == alias for task in self.tasks)
 
     def claims(self) -> tuple[Claim, ...]:
         """Return every claim of the plan, in reading order."""
         dates = () if self.date is None else (self.date,)
-        return (*dates, *self.possible, *(claim for role in self.roles for claim in role.claims()), *self.offsets)
+        return (*dates, *self.possible, *(claim for role in self.roles for claim in role.conditions), *self.offsets)
 
     def cited(self) -> tuple[str, ...]:
         """Return every id that a claim, a task or a residual cites, each once, in reading order."""
@@ -168,7 +164,6 @@ class ClaimDraft(Draft):
 class RoleDraft(Draft):
     alias: str
     role: str = ""
-    benefits: list[ClaimDraft] = Field(default_factory=list)
     conditions: list[ClaimDraft] = Field(default_factory=list)
 
 

@@ -104,13 +104,13 @@ def _plan(old: Stored) -> Stored:
             if not told.intersection(sources):
                 task = {"id": f"t{len(tasks) + 1}", "title": claim["text"], "assignee": role["alias"]}
                 tasks.append(task | {"sources": sources})
+    gains = [claim for role in old.get("roles", []) for claim in role.get("benefits", [])]
     return {name: old[name] for name in kept if name in old} | {
-        "possible": [*old.get("about", []), *old["panorama"], *old.get("order", [])],
+        "possible": [*old.get("about", []), *old["panorama"], *old.get("order", []), *gains],
         "roles": [
             {
                 "alias": role["alias"],
                 "role": role["role"],
-                "benefits": role.get("benefits", []),
                 "conditions": [*role.get("costs", []), *role.get("dependencies", [])],
             }
             for role in old.get("roles", [])

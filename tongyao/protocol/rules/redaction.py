@@ -169,8 +169,7 @@ class Erasure:
         )
 
     def _role(self, role: Role) -> Role:
-        told = {"benefits": self._claims(role.benefits), "conditions": self._claims(role.conditions)}
-        return role.model_copy(update={"role": self._text(role.role), **told})
+        return role.model_copy(update={"role": self._text(role.role), "conditions": self._claims(role.conditions)})
 
     def _task(self, task: Task, left: Mapping[str, Task]) -> Task:
         return task.model_copy(

@@ -108,8 +108,7 @@ def hole_title(alias: str, language: str) -> str:
 def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual | None:
     """Return the part of `alias`, who declines `plan`, as a residual (docs/protocol.md §7.7); None without a task.
 
-    T and B are their tasks, I the tasks that wait for theirs, E the benefits that they would have had. `tension`: of
-    the process, for parts that the plan does not state.
+    T and B are their tasks, I the tasks that wait for theirs, E the exchange of `tension`, the process's own.
     """
     words = _HOLE[known_language(plan.language)]
     mine = [task for task in plan.tasks if task.assignee == alias and not task.question]
@@ -119,12 +118,11 @@ def hole(plan: Plan, alias: str, tension: Tension, lineage: Lineage) -> Residual
     waiting = [task.title for task in plan.tasks if task.assignee != alias and ids & set(task.prerequisites)]
     stands = [words["stands"]] + ([words["waits"].format(tasks=words["between"].join(waiting))] if waiting else [])
     stands += [tension.initial_state] if tension.initial_state != MISSING else []
-    gains = [claim.text for role in plan.roles if role.alias == alias for claim in role.benefits]
     draft = TensionDraft(
         transition=words["change"].format(what=words["between"].join(task.title for task in mine)),
         initial_state=" ".join(stands),
         barriers=[words["gone"].format(what=task.title) for task in mine[:2]],
-        exchange=words["between"].join(gains) or tension.exchange,
+        exchange=tension.exchange,
     )
     left = from_draft(within_limits(draft), language=tension.language)
     return Residual(

@@ -128,6 +128,5 @@ def _placed(plan: Plan) -> list[tuple[str, Claim]]:
     for name in ("possible", "offsets"):
         found += [(f"{name}/{at}", claim) for at, claim in enumerate(getattr(plan, name))]
     for number, role in enumerate(plan.roles):
-        for name in ("benefits", "conditions"):
-            found += [(f"roles/{number}/{name}/{at}", claim) for at, claim in enumerate(getattr(role, name))]
+        found += [(f"roles/{number}/conditions/{at}", claim) for at, claim in enumerate(role.conditions)]
     return found
