@@ -28,7 +28,7 @@ from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED, SignalSignature, message_bytes, signal_bytes
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
+from tongyao.protocol.life.machine import KINDS, Kind, open_now
 from tongyao.protocol.life.state import State
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m

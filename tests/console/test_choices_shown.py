@@ -10,9 +10,9 @@ import pytest
 from tongyao.app.choosing.choices import Choices
 from tongyao.app.choosing.findings import engine_of
 from tongyao.app.messaging.messages import in_detail
-from tongyao.app.messaging.wire import DecideBody, SelectParticipantsBody
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language, say
+from tongyao.protocol.model.messages import DecideBody, SelectParticipantsBody
 from tongyao.protocol.rules.refusals import Refusal, Verdict
 
 TAKEN_UP = {

@@ -11,7 +11,7 @@ import pytest
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.clock import ask_until
-from tongyao.protocol.life.message_kinds import refuse
+from tongyao.protocol.life.machine import refuse
 from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, InvitedPerson, ResidualOutcome, State, Turn
 from tongyao.protocol.model.messages import KINDS, MESSAGE

@@ -16,7 +16,6 @@ from tests.llm.requests import catalyst
 from tests.security.growth import hold_linear
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
 from tongyao.field import chunks, facets, profile_import
@@ -31,6 +30,7 @@ from tongyao.protocol.identity.listed import problem_with_listed
 from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.model.markup import for_others
+from tongyao.protocol.model.messages import MAX_TEXT
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units

@@ -24,11 +24,17 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.app.messaging.message_relay import MessageRelay
 from tongyao.app.messaging.messages import build_message
-from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
-from tongyao.protocol.model.messages import MESSAGE, Author
+from tongyao.protocol.model.messages import (
+    MESSAGE,
+    Author,
+    MessageBody,
+    ReviseTensionBody,
+    SubmitProjectionBody,
+    TensionBody,
+)
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece

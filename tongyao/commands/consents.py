@@ -38,11 +38,11 @@ async def consent(
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
     from tongyao.app.messaging.messages import send_message
-    from tongyao.app.messaging.wire import MessageBody
     from tongyao.app.people.acting import tell_spoken_for
     from tongyao.commands.next_steps import next_step
     from tongyao.commands.references import find_person
     from tongyao.commands.sending import report
+    from tongyao.protocol.model.messages import MessageBody
 
     if allow is None:
         await _show_question(process, person)

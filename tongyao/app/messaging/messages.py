@@ -23,33 +23,35 @@ from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.given_names import check_names, names_in
-from tongyao.app.messaging.wire import (
-    AnswerPlanBody,
-    ApproveResidualBody,
-    ConsentBody,
-    DecideBody,
-    ExtendDeadlineBody,
-    LeaveBody,
-    MessageBody,
-    ReplanBody,
-    ReviseTensionBody,
-    SelectParticipantsBody,
-    SubmitProjectionBody,
-    SwitchEndpointBody,
-    checked_key,
-    chosen,
-    stored_key,
-    with_endpoints,
-)
+from tongyao.app.messaging.wire import checked_key, chosen, stored_key, tension_of, with_endpoints
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
 from tongyao.protocol.life import asks
 from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
-from tongyao.protocol.model.messages import MESSAGE, AnswerToAsk, ApproveResidual, ExtendDeadline, Message
+from tongyao.protocol.model.messages import (
+    MAX_TEXT,
+    MESSAGE,
+    AnswerPlanBody,
+    AnswerToAsk,
+    ApproveResidual,
+    ApproveResidualBody,
+    ConsentBody,
+    DecideBody,
+    ExtendDeadline,
+    ExtendDeadlineBody,
+    LeaveBody,
+    Message,
+    MessageBody,
+    ReplanBody,
+    ReviseTensionBody,
+    SelectParticipantsBody,
+    SubmitProjectionBody,
+    SwitchEndpointBody,
+)
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.projection import AgentSubmission, EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
@@ -246,7 +248,7 @@ async def _with_checked_names(
     if body.tension.names is None:
         return body.model_copy(update={"tension": body.tension.model_copy(update={"names": found})}), lineage
     shown = before.lines() if before is not None else ()
-    await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=body.tension.tension())
+    await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=tension_of(body.tension))
     return body, lineage
 
 
@@ -265,12 +267,12 @@ def build_message(
     text = ""
     match body:
         case ReviseTensionBody():
-            tension = body.tension.tension().model_copy(update={"lineage": lineage})
+            tension = tension_of(body.tension).model_copy(update={"lineage": lineage})
             reference = TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))
             fields = {"tension": reference, "ask": body.ask}
             text = tension.model_dump_json()
         case SubmitProjectionBody():
-            text = body.whole_text()
+            text = _whole_text(body)
             fields = {"alias": access.alias, "round": body.round, "nothing_new": body.nothing_new}
             fields["text_id"] = text_id if text.strip() else ""
         case AnswerPlanBody():
@@ -303,6 +305,21 @@ def build_message(
         return message, None
     kind = "tension" if isinstance(body, ReviseTensionBody) else "words"
     return message, MessageText(owner=access.person, kind=kind, text=text)
+
+
+def _whole_text(body: SubmitProjectionBody) -> str:
+    """Return `text`, or `items` as an agent's submission. Raises `BadInput` if both are given, or if too long."""
+    if not body.items:
+        if body.shown.strip():
+            raise BadInput("items_missing", "`shown` is allowed only with `items`", field="items")
+        return body.text
+    if body.text.strip() or body.nothing_new:
+        raise BadInput("two_answers", "send either `text`, `items` or `nothing_new`", field="items")
+    whole = AgentSubmission(shown=body.shown, items=list(body.items)).model_dump_json()
+    if len(whole) > MAX_TEXT:
+        long = f"the items and `shown` have {len(whole):,} characters; at most {MAX_TEXT:,}"
+        raise BadInput("too_long", long, field="items")
+    return whole
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:

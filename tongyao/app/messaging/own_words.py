@@ -12,8 +12,8 @@ from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.given_names import names_in
-from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide, seat
+from tongyao.protocol.model.messages import MAX_TEXT
 from tongyao.protocol.model.value import Value
 
 

@@ -12,12 +12,11 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unavailable, validated
-from tongyao.app.messaging.wire import Body
 from tongyao.app.notifications import notification_texts
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
 from tongyao.app.notifications.webhook_signing import new_secret
 from tongyao.app.writing import writing
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
 from tongyao.records.privacy.texts import text_id
 

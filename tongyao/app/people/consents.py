@@ -7,11 +7,10 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
-from tongyao.app.messaging.wire import Body
 from tongyao.app.people.invitation import InvitationText, invitation_to
 from tongyao.app.writing import writing
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
 from tongyao.records.process.inbox import InboxRow

@@ -15,19 +15,20 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import Body, Id, checked_key
+from tongyao.app.messaging.wire import checked_key
 from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.quotas import check_profile, check_storage
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Origin
 from tongyao.records.people.profiles import ProfileVersion

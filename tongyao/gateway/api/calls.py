@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from tongyao.app import calls
-from tongyao.app.messaging.wire import Alias, Id
 from tongyao.gateway.api.common import Caller, Context
+from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.steps import StepName
 
 router = APIRouter(tags=["calls"])

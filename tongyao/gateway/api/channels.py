@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Request
 
-from tongyao.app.messaging.wire import Id
 from tongyao.app.notifications import channels
 from tongyao.gateway.api.common import Caller, Context, address_of, rate_limits_of
+from tongyao.protocol.model.ids import Id
 
 router = APIRouter(prefix="/profiles/{profile_id}/channels", tags=["channels"])
 Kind = Annotated[

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from tongyao.app.messaging import inbox, messages
-from tongyao.app.messaging.wire import Id, MessageBody
 from tongyao.gateway.api.common import Caller, Context, Key
+from tongyao.protocol.model.ids import Id
+from tongyao.protocol.model.messages import MessageBody
 
 router = APIRouter(tags=["messages"])
 

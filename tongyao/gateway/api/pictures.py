@@ -11,10 +11,10 @@ from tongyao.app import processes
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
 from tongyao.app.errors import NotFound
-from tongyao.app.messaging.wire import Id
 from tongyao.app.pictures.files import NAMES, pictures
 from tongyao.gateway.api.common import Caller, Context
 from tongyao.protocol.documents.plan_machine import Machine, machine_of
+from tongyao.protocol.model.ids import Id
 
 router = APIRouter(prefix="/processes/{process_id}", tags=["pictures"])
 _TYPES: Final = {"svg": "image/svg+xml", "mmd": "text/vnd.mermaid"}

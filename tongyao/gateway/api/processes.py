@@ -11,9 +11,9 @@ from tongyao.app import forks, processes, start
 from tongyao.app.choosing.candidates import FoundCandidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import FeedbackGiven, FeedbackReceipt, give_own_feedback
-from tongyao.app.messaging.wire import Id
 from tongyao.app.why import Why, read_why
 from tongyao.gateway.api.common import Caller, Context, Key
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.plan import Delivery, Plan
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.value import Value

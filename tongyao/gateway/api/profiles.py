@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from tongyao.app.messaging.wire import Id
 from tongyao.app.people import agents, consents, erasure, profiles
 from tongyao.gateway.api.common import Caller, Context, Key, address_of, rate_limits_of
 from tongyao.gateway.long_json import long_json
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.rules.consent import Origin
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.messaging.wire import Id
 from tongyao.app.people import scenes, search
 from tongyao.gateway.api.common import Caller, Context, rate_limits_of
+from tongyao.protocol.model.ids import Id
 
 router = APIRouter(prefix="/scenes", tags=["scenes"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from tongyao.app import standing
-from tongyao.app.messaging.wire import Id
 from tongyao.gateway.api.common import Caller, Context, rate_limits_of
+from tongyao.protocol.model.ids import Id
 
 router = APIRouter(tags=["standing tensions"])
 

@@ -6,9 +6,10 @@ from fastapi import APIRouter
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import permit
-from tongyao.app.messaging.wire import Id, checked_key
+from tongyao.app.messaging.wire import checked_key
 from tongyao.app.people import tokens
 from tongyao.gateway.api.common import Caller, Context, Key
+from tongyao.protocol.model.ids import Id
 from tongyao.records.people.tokens import Issued, Token
 
 router = APIRouter(tags=["tokens"])

@@ -16,7 +16,6 @@ from tongyao.app.authorization import authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Refused, not_valid, problem_of
 from tongyao.app.messaging import inbox, messages
-from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people import profiles
 from tongyao.app.people import search as people_search
 from tongyao.app.people.scenes import list_scenes
@@ -26,6 +25,7 @@ from tongyao.gateway.mcp import account, calls
 from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, all_as_json, as_json
 from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.protocol.life.asks import Body, helps
+from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.protocol.rules.consent import Origin
 
 P = ParamSpec("P")

@@ -20,11 +20,11 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Refused
 from tongyao.app.messaging.messages import send_as
-from tongyao.app.messaging.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.processes import party_view
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
+from tongyao.protocol.model.messages import MAX_TEXT, SubmitProjectionBody
 from tongyao.protocol.rules.read_access import PartyView, Stands
 from tongyao.protocol.rules.refusals import Refusal
 from tongyao.records.people.sources import SourceTurn

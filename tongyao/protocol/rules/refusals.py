@@ -1,5 +1,5 @@
 """All refusals of messages (docs/protocol.md §8). Their texts are in `tongyao/texts/protocol/refusals.toml`, their
-conditions in `life/message_kinds.py`."""
+conditions in `life/machine.py`."""
 
 from __future__ import annotations
 

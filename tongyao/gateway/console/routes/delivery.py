@@ -9,13 +9,14 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Action
 from tongyao.app.errors import BadInput, Problem, Refused
 from tongyao.app.feedback import read_feedback
-from tongyao.app.messaging.wire import MAX_CONTACT, Id
 from tongyao.app.processes import party_view, read_delivery
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.afterwards import answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import own_answer_in_words
+from tongyao.protocol.model.ids import Id
+from tongyao.protocol.model.messages import MAX_CONTACT
 
 router = APIRouter(prefix="/processes/{process_id}/delivery")
 

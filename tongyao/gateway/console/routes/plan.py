@@ -10,14 +10,15 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput, NotFound, Problem, Refused, validated
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
-from tongyao.app.messaging.wire import MESSAGE_BODY, Id, checked_key
+from tongyao.app.messaging.wire import checked_key
 from tongyao.app.processes import party_view
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.afterwards import afterwards, answered_until, say_what_came, tell_those_who_commit
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.report import report_html
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
-from tongyao.protocol.model.ids import child_id, hole_of
+from tongyao.protocol.model.ids import Id, child_id, hole_of
+from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.protocol.model.plan import Plan
 from tongyao.protocol.rules.read_access import PartyView
 
