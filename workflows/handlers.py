@@ -37,7 +37,7 @@ from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
+from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 
 SIGNALS_KEPT: Final = 200
 """Number of recent signals with a key that are remembered, so that a repeated signal is applied once."""
@@ -73,10 +73,10 @@ class MessageHandlers:
         if machine.repeated(self.state, message):
             return
         if (code := machine.refuse(self.state, message)) is not None:
-            verdict = Verdict.refused(code, open_now(self.state, message))
+            verdict = MessageVerdict.refused(code, open_now(self.state, message))
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
-    def _apply(self, message: m.Message) -> Verdict:
+    def _apply(self, message: m.Message) -> MessageVerdict:
         """Apply a message that its validator accepted. The rules are not checked again, so that replays agree."""
         self.updates += 1
         self.heard_at = workflow.info().get_current_history_length()
@@ -206,13 +206,13 @@ def _is_by(public_key: str, signature: str, data: bytes) -> bool:
 def _add_update(name: str, kind: Kind) -> None:
     """Add the update of one kind, with its validator, to `MessageHandlers`."""
 
-    def handle(self: MessageHandlers, message: m.Message) -> Verdict:
+    def handle(self: MessageHandlers, message: m.Message) -> MessageVerdict:
         return self._apply(message)
 
     def validate(self: MessageHandlers, message: m.Message) -> None:
         self._refuse(message)
 
-    handle.__annotations__ = {"message": kind.type, "return": Verdict}
+    handle.__annotations__ = {"message": kind.type, "return": MessageVerdict}
     validate.__annotations__ = {"message": kind.type, "return": None}
     update = workflow.update(name=name, description=kind.description)(handle)
     update.validator(validate)

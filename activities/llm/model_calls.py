@@ -44,7 +44,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import TAKEN, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.announcements import FORK_ENGINES, START
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
@@ -303,7 +303,7 @@ class ModelCalls:
             return None  # the budget is overdrawn, so nothing can be claimed
         if isinstance(claim, SettledCall):
             return claim
-        if not isinstance(claim, Claim):
+        if not isinstance(claim, CallClaim):
             return None
         return await self._ledger.settle(
             key,
@@ -326,7 +326,7 @@ class ModelCalls:
     @asynccontextmanager
     async def _claimed(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
-    ) -> AsyncIterator[Claim | SettledCall | WaitingCall | RepliedCall]:
+    ) -> AsyncIterator[CallClaim | SettledCall | WaitingCall | RepliedCall]:
         """Yield a claim within the limits while holding a slot, or the answer that is already settled.
 
         If only reservations of calls in flight fill the budget, waits for them without a slot, at most for the timeout

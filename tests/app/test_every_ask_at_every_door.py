@@ -33,8 +33,7 @@ from tongyao.protocol.life import machine
 from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Ask as AskName
-from tongyao.protocol.model.events import Waiting
+from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.records.process.inbox import InboxRow

@@ -19,7 +19,7 @@ from tongyao.protocol.model.process import Choice, DecidingCause, Phase, Profile
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.texts.catalogue import table
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -143,7 +143,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
         elif kind == "resume":
             assert (verdict is None) == suspended
         if verdict is not None:
-            told = Verdict.refused(verdict)
+            told = MessageVerdict.refused(verdict)
             assert told.en
             assert told.zh
             continue

@@ -95,7 +95,7 @@ def highway(settings: Settings, records: Repositories) -> Highway:
     from crystalline_highway.highway import Highway
 
     chosen, model = settings.highway, model_of(settings)
-    most = numbers.Settings(most_passes=chosen.most_passes)
+    most = numbers.MemorySettings(most_passes=chosen.most_passes)
     if chosen.encoder == "none" or model is None:
         return Highway(records.pool, settings=most)
     from tongyao.field.encoders.encoder import EncoderUnusable

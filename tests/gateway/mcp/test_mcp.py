@@ -19,7 +19,7 @@ from tongyao.gateway.mcp.server import make_server, with_answers
 from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.protocol.life.asks import KINDS, answers
-from tongyao.protocol.model.events import Ask as AskName
+from tongyao.protocol.model.events import AskName
 from tongyao.protocol.model.messages import MESSAGE_BODY
 
 

@@ -56,7 +56,7 @@ from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.records.database import BadValue
 from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
@@ -167,7 +167,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         message = message.model_copy(update={"ask": await _shown_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
-            no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
+            no = MessageVerdict.refused(Refusal.NOTHING_TO_REFUSE)
             raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
     names: Sequence[NameFound] = ()
@@ -425,7 +425,7 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
     return in_both("app", f"receipt.{key}", **values) if f"receipt.{key}" in catalogue("app") else ("", "")
 
 
-def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdict:
+def in_detail(verdict: MessageVerdict, body: MessageBody, process: ProcessRow) -> MessageVerdict:
     """Return the verdict with details of this message, or unchanged if there are none."""
     match body:
         case SubmitProjectionBody() if verdict.code == Refusal.TURN_OVER:
@@ -439,10 +439,10 @@ def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdi
     return verdict
 
 
-def _too_few(verdict: Verdict, named: int, needed: int) -> Verdict:
+def _too_few(verdict: MessageVerdict, named: int, needed: int) -> MessageVerdict:
     missing = needed - named
     return _worded(verdict, *in_both("app", "refusal.too_few", named=named, needed=needed, missing=missing))
 
 
-def _worded(verdict: Verdict, en: str, zh: str) -> Verdict:
+def _worded(verdict: MessageVerdict, en: str, zh: str) -> MessageVerdict:
     return verdict.model_copy(update={"en": en, "zh": zh})

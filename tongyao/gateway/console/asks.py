@@ -19,8 +19,7 @@ from tongyao.app.writing import writing
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.life.asks import does
-from tongyao.protocol.model.events import Ask as AskName
-from tongyao.protocol.model.events import EventKind, Waiting
+from tongyao.protocol.model.events import AskName, EventKind, Waiting
 from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.messages import MAX_TEXT, MESSAGE_BODY
 from tongyao.protocol.model.projection import Projection

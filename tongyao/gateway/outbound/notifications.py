@@ -24,7 +24,7 @@ from tongyao.app.people.invitation import invitation_to
 from tongyao.app.people.sessions import LINK_IN_MAIL, link_address, new_link
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
-from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.events import AskName, EventKind
 from tongyao.records.people.notifications import ATTEMPTS, Channel, Notification
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.repositories import Repositories
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 SECONDS: Final = 20.0
 """Limit of one delivery, from its first to its last byte."""
-ASKS: Final = frozenset(Ask)
+ASKS: Final = frozenset(AskName)
 
 
 class NotificationSender(Deliveries[Notification]):
@@ -99,7 +99,7 @@ class NotificationSender(Deliveries[Notification]):
             return None
         language = await self._language(notification)
         first: tuple[str, ...] = ()
-        if what == Ask.CONSENT and notification.process_id:
+        if what == AskName.CONSENT and notification.process_id:
             process = await self._library.processes.get(notification.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
         sentence = notification_texts.said(what, notification.about, waiting, language)

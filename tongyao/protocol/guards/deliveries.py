@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.guards.support import claim_of
-from tongyao.protocol.model.plan import Claim, ClaimDraft, Delivery, DeliveryDraft, Plan, Role
+from tongyao.protocol.model.plan import Claim, ClaimDraft, Delivery, DeliveryDraft, Plan, PlanRole
 from tongyao.protocol.model.requests import Language
 
 
@@ -51,7 +51,7 @@ def _completed(delivery: Delivery, plan: Plan) -> Delivery:
         for task in plan.tasks
         if task.assignee == delivery.alias and not asked & set(task.sources)
     )
-    role = next((role for role in plan.roles if role.alias == delivery.alias), Role(alias=delivery.alias, role=""))
+    role = next((role for role in plan.roles if role.alias == delivery.alias), PlanRole(alias=delivery.alias, role=""))
     return delivery.model_copy(
         update={
             "asked": (*delivery.asked, *tasks),

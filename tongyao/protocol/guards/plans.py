@@ -20,9 +20,9 @@ from tongyao.protocol.model.plan import (
     ClaimDraft,
     Plan,
     PlanDraft,
+    PlanRole,
     Residual,
     ResidualDraft,
-    Role,
     RoleDraft,
     Source,
     Task,
@@ -90,7 +90,7 @@ def settle_plan(
         language=request.language,
         date=next(iter(claims.all([draft.date])), None),
         possible=claims.all(draft.possible),
-        roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(request.aliases)),
+        roles=tuple(roles.get(alias, PlanRole(alias=alias, role="")) for alias in sorted(request.aliases)),
         tasks=tasks,
         residuals=tuple(
             _residual(residual, residual_id(request.revision, number), claims, lineage)
@@ -166,8 +166,8 @@ class _Claims:
         made = (claim_of(draft, self.known, self.language, steps=self.steps) for draft in drafts)
         return tuple(claim for claim in made if claim.text)
 
-    def role(self, draft: RoleDraft) -> Role:
-        return Role(
+    def role(self, draft: RoleDraft) -> PlanRole:
+        return PlanRole(
             alias=named_alias(draft.alias),
             role=self.words(draft.role),
             benefits=self.all(draft.benefits),
