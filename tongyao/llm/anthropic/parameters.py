@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from anthropic import omit
 
+from tongyao.llm.dialogue import Question
 from tongyao.llm.errors import Failure
 from tongyao.llm.structured_output.schema import schema_of
-from tongyao.protocol.model.value import Draft
 
 log = logging.getLogger(__name__)
 
@@ -35,26 +35,18 @@ class Parameters:
         self._unknown: set[tuple[str, str]] = set()
         self._longest: dict[str, int] = {}
 
-    def body(
-        self,
-        model: str,
-        *,
-        limit: int,
-        effort: str,
-        system: str,
-        messages: list[dict[str, Any]],
-        draft: type[Draft],
-    ) -> dict[str, Any]:
+    def body(self, question: Question, limit: int) -> dict[str, Any]:
+        model = question.model
         output: dict[str, Any] = {}
         if self._knows(model, "format"):
-            output["format"] = {"type": "json_schema", "schema": schema_of(draft)}
-        if effort and self._knows(model, "effort"):
-            output["effort"] = effort
+            output["format"] = {"type": "json_schema", "schema": schema_of(question.draft)}
+        if question.effort and self._knows(model, "effort"):
+            output["effort"] = question.effort
         body: dict[str, Any] = {
             "model": model,
             "max_tokens": min(limit, self._longest.get(model, limit)),
-            "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
-            "messages": messages,
+            "system": [{"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}],
+            "messages": question.messages,
         }
         if output:
             body["output_config"] = output
