@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tongyao.app.choosing.choices import Choices
-from tongyao.app.choosing.findings import engine_of
+from tongyao.app.choosing.choices import Choices, engine_of
 from tongyao.app.messaging.messages import in_detail
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language, say

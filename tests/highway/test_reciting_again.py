@@ -20,7 +20,7 @@ from tests.highway.test_weak_forces import Compass
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
-from tongyao.protocol.contracts.recitation import RecitationInput
+from tongyao.protocol.contracts.maintenance import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring

@@ -24,7 +24,7 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.model_calls import CallClaim
 from tongyao.records.process.processes import NewProcess
 

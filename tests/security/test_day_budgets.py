@@ -12,7 +12,7 @@ from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import AppContext
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.llm.errors import DayBudgetUsed
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.model_calls import CallClaim
 
 MANY = 10**15

@@ -21,7 +21,7 @@ from tongyao.app.pictures import svg
 from tongyao.field import chunks, facets, profile_import
 from tongyao.field.encoders.features import runs
 from tongyao.llm import rendering
-from tongyao.llm.extractive import sentences
+from tongyao.llm.extractive import steps
 from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import advice, fallback, naming, quoting, support
@@ -110,7 +110,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "escape in a picture": (svg.escape, LONG),
     "split a profile": (facets.split, PROFILE),
     "split into sentences": (lambda text: list(chunks.windows(text, 0, len(text), chars=400)), PROFILE),
-    "split for the engine without a model": (sentences.sentences, PROFILE),
+    "split for the engine without a model": (steps.sentences, PROFILE),
     "find runs": (runs, PROFILE),
     "stem": (stem, LONG),
     "strip HTML of an import": (profile_import._without_scripts, PROFILE),

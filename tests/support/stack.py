@@ -41,8 +41,8 @@ from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.consent import Origin
 from tongyao.protocol.rules.refusals import MessageVerdict
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.database import open_pool
-from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.messages import StoredMessage

@@ -17,7 +17,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.privacy.texts import NewText
-from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
+from tongyao.records.process.plans import FeedbackRow, NothingToJudge, Result
 
 MOST_CHARS: Final = 100_000
 

@@ -18,7 +18,7 @@ from tongyao.field.index.store import Index
 from tongyao.field.own_words import Passage, TensionLines, own_words
 from tongyao.field.perspectives import PERSPECTIVES, Match, union
 from tongyao.heavy_work import SCENES, one_at_a_time
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Pool

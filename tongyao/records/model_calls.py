@@ -20,9 +20,8 @@ from pydantic import Field
 
 from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
-from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
+from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation, UsedToday
 from tongyao.records.database import Connection, RecordsError, Repository, rows_of, session, transaction
-from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import (
     GONE,
     SEALED,

@@ -8,8 +8,8 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from tongyao.protocol.contracts.maintenance import RECITATION, RECITATION_QUEUE, RecitationInput
 from tongyao.protocol.contracts.process import Readable
-from tongyao.protocol.contracts.recitation import RECITATION, RECITATION_QUEUE, RecitationInput
 
 
 class Recite(Protocol):

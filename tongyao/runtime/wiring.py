@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.steps import FORMULATE, STEPS
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from activities.dependencies import Deps, ProfileMemory, Retriever
-    from activities.maintain import RunDuty
-    from activities.recite import ReciteLevel
+    from activities.maintain import ReciteLevel, RunDuty
     from crystalline_highway.highway import Highway
     from tongyao.app.context import AppContext, IntentReader, PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge

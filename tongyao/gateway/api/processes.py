@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from tongyao.app import forks, processes, start
-from tongyao.app.choosing.candidates import FoundCandidate, candidates
+from tongyao.app.choosing.candidate_sentences import FoundCandidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.feedback import FeedbackGiven, FeedbackReceipt, give_own_feedback
 from tongyao.app.why import Why, read_why

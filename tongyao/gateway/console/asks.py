@@ -8,7 +8,7 @@ from typing import Any, Final
 from starlette.datastructures import FormData
 
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.open_residuals import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, validated
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state, send_message

@@ -13,8 +13,8 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.choosing.child_cost import child_cost
-from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.app.choosing.choices import nearest_first
+from tongyao.app.choosing.open_residuals import child_cost
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
 from tongyao.app.messaging.inbox import Ask

@@ -14,7 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.findings import engine_of
+from tongyao.app.choosing.choices import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable, validated
 from tongyao.app.forks import ForkBody, fork_process
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
