@@ -20,19 +20,7 @@ from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api import (
-    calls,
-    channels,
-    events,
-    messages,
-    operations,
-    pictures,
-    processes,
-    profiles,
-    scenes,
-    standing,
-    tokens,
-)
+from tongyao.gateway.api import calls, events, processes, profiles
 from tongyao.gateway.api.common import known_query
 from tongyao.gateway.api.openapi_document import add_reference, document
 from tongyao.gateway.problems import HttpProblem, log_failure, problem_response
@@ -49,21 +37,21 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
     add_reference(app)
     app.state.context = context
     app.state.rate_limits = limits or RateLimits(context.options)
-    for resource in (
-        scenes,
-        profiles,
-        channels,
-        processes,
-        standing,
-        pictures,
-        messages,
-        events,
-        tokens,
-        calls,
-        operations,
+    for routes in (
+        profiles.scene_routes,
+        profiles.router,
+        profiles.channel_routes,
+        processes.router,
+        processes.standing_routes,
+        processes.picture_routes,
+        processes.message_routes,
+        events.router,
+        profiles.token_routes,
+        calls.router,
+        calls.operation_routes,
     ):
-        app.include_router(resource.router, dependencies=[Depends(known_query)])
-    app.include_router(operations.codec)
+        app.include_router(routes, dependencies=[Depends(known_query)])
+    app.include_router(calls.codec)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
