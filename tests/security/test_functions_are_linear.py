@@ -29,13 +29,12 @@ from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.identity.listed import problem_with_listed
 from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.identity.proposer import proposed_names
-from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.messages import MAX_TEXT
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
 from tongyao.protocol.model.tension import NameFound
-from tongyao.protocol.model.unicode_text import folded, normalized
+from tongyao.protocol.model.unicode_text import folded, for_others, normalized
 from tongyao.protocol.rules.profile_grade import grade_profile
 
 LONG: Final = MAX_TEXT

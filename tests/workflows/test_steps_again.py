@@ -17,7 +17,7 @@ from tests.workflows.test_declines import planned
 from tongyao.protocol.contracts.process import ModelOutput
 from tongyao.protocol.model.messages import AnswerPlanBody
 from tongyao.protocol.model.process import Spent
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 
 class EachStepTwice(client_side.Interceptor, worker_side.Interceptor):

@@ -250,7 +250,7 @@ def _print(comparison: Comparison) -> None:
 async def page_of(repositories: Repositories, comparison: Comparison) -> str:
     """Return the comparison as one self-contained HTML page."""
     from tongyao.app.pictures.relations import relation_svg
-    from tongyao.evals.pages import rendered
+    from tongyao.evals.experiment import rendered
     from tongyao.protocol.rules.standing import rounds_of, standing
 
     pictures = []

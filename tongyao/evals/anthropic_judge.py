@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 from tongyao.llm.anthropic.engine import AnthropicEngine
-from tongyao.llm.dialogue import Dialogue, Question, messages_of
+from tongyao.llm.dialogue import Dialogue, ModelPrompt, messages_of
 from tongyao.llm.engine import Answer
 from tongyao.llm.prices import PriceTable, shipped
 from tongyao.llm.rendering import Block
@@ -27,7 +27,7 @@ class AnthropicJudge:
         self._prices = prices or shipped()
 
     async def ask(self, system: str, text: str, draft: type[DraftT]) -> Answer[DraftT]:
-        question = Question("judge", self.model, "high", system, messages_of((Block(text),), "", None), draft)
+        question = ModelPrompt("judge", self.model, "high", system, messages_of((Block(text),), "", None), draft)
         dialogue = Dialogue(question, self._prices, SECONDS)
         reply = await dialogue.whole_answer(LIMIT, self._engine.request)
         return Answer(

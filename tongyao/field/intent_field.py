@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import Field, ValidationError
 
 from tongyao.field.encoders.encoder import Encoder, EncoderUnusable
-from tongyao.field.index.in_memory_scene import InMemoryScene
+from tongyao.field.index.fitted_scene import InMemoryScene
 from tongyao.field.index.indexed_scene import IndexedScene
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.index.store import Index

@@ -48,7 +48,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Question:
+class ModelPrompt:
     """What a call asks. `messages` have the form of the Messages API. `hear`: as in `Call`."""
 
     step: str
@@ -68,7 +68,7 @@ class Question:
 class Dialogue:
     """All requests of one call, within one time-out. `usage`, `cost` and `labels` are totals of all requests so far."""
 
-    def __init__(self, question: Question, prices: PriceTable, seconds: float) -> None:
+    def __init__(self, question: ModelPrompt, prices: PriceTable, seconds: float) -> None:
         self.usage, self.cost, self.labels = Usage(), Decimal(0), list[str]()
         self.question, self._prices = question, prices
         self._ends = asyncio.get_running_loop().time() + seconds
@@ -157,7 +157,7 @@ class ModelEngine(ABC):
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         repair = prompts.reask(step.name, request.language, folder=self._folder)
         said = messages_of(rendering.blocks(request, prompt.parts), repair, call.reask)
-        question = Question(step.name, settings.model, settings.effort, prompt.text, said, step.draft, call.hear)
+        question = ModelPrompt(step.name, settings.model, settings.effort, prompt.text, said, step.draft, call.hear)
         seconds = step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds
         dialogue = Dialogue(question, self._prices, SHARE_OF_TIME * seconds)
         try:

@@ -21,7 +21,7 @@ from pydantic_ai.usage import RequestUsage
 
 from tongyao.llm import errors
 from tongyao.llm.anthropic.step_settings import DEFAULTS
-from tongyao.llm.dialogue import Dialogue, ModelEngine, Question, Reply, safe_words
+from tongyao.llm.dialogue import Dialogue, ModelEngine, ModelPrompt, Reply, safe_words
 from tongyao.llm.engine import Usage
 from tongyao.llm.prices import PriceTable
 from tongyao.llm.structured_output.schema import schema_of
@@ -80,7 +80,7 @@ class PydanticAIEngine(ModelEngine):
                 stop = _STOPS.get(response.finish_reason or "", response.finish_reason or "")
                 return Reply(response.text or "", stop, _usage(response.usage), question.model, _cost(response))
 
-    async def _response(self, question: Question, limit: int) -> parts.ModelResponse:
+    async def _response(self, question: ModelPrompt, limit: int) -> parts.ModelResponse:
         """One streamed request, with the schema of the answer if the model accepts one."""
         name, draft, heard, shape = question.model, question.draft, list[str](), ModelRequestParameters()
         model = self._models[name]
@@ -133,7 +133,7 @@ def _cost(response: parts.ModelResponse) -> Decimal | None:
         return None
 
 
-def _messages(question: Question) -> list[parts.ModelMessage]:
+def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
     """Convert the messages of a Messages API request for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
     made: list[parts.ModelMessage] = []
     for message in question.messages:

@@ -19,7 +19,18 @@ from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import SharedPage, environment, told, words
-from tongyao.gateway.console.routes import enter, history, inbox, me, operators, plan, preparing, process, standing, start
+from tongyao.gateway.console.routes import (
+    enter,
+    history,
+    inbox,
+    me,
+    operators,
+    plan,
+    preparing,
+    process,
+    standing,
+    start,
+)
 from tongyao.gateway.console.texts import Language, known, preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem

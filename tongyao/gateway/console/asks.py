@@ -10,9 +10,9 @@ from starlette.datastructures import FormData
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.open_residuals import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, validated
+from tongyao.app.messaging.given_names import Preview
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state, send_message
-from tongyao.app.messaging.own_words import Preview
 from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
 from tongyao.app.writing import writing

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
 
-from mcp.server.mcpserver import Context
-from pydantic import BaseModel, Field
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from pydantic import BaseModel, Field, ValidationError
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
-from tongyao.app.errors import Unauthenticated
+from tongyao.app.errors import Unauthenticated, location, reason
 from tongyao.gateway.access.authentication import authenticate, bearer_token
+from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.access.rate_limits import RateLimits
+from tongyao.gateway.problems import log_failure
 
 Token = Annotated[
     str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
@@ -69,3 +72,61 @@ def address_of(ctx: Context) -> str:
 
 def _state(ctx: Context) -> Any:
     return getattr(ctx.request_context.request, "state", None)
+
+
+_SHOWN: Final = 3
+
+
+class ToolServer(MCPServer):
+    """An MCP server that describes the faults in the arguments of a call in sentences."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        known = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        takes: Mapping[str, Mapping[str, Any]] = known.get(name, {}).get("properties", {})
+        if name in known and (strange := [argument for argument in arguments if argument not in takes]):
+            raise ToolError(_refusal(name, [_unknown(argument, takes) for argument in strange[:_SHOWN]]))
+        if long := [
+            argument for argument, given in arguments.items() if _has_too_many_parts(given, takes.get(argument, {}))
+        ]:
+            raise ToolError(_refusal(name, [_too_long(argument) for argument in long[:_SHOWN]]))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            said = log_failure("tool failed", error.__cause__ or error, tool=name)
+            raise ToolError(f"Error executing tool {name}: failed: {said}") from None
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            raise ToolError(_refusal(name, _wrong(error.__cause__, takes))) from error.__cause__
+
+
+def _refusal(tool: str, sentences: list[str]) -> str:
+    return f"Error executing tool {tool}: bad_arguments: {' '.join(sentences)}"
+
+
+def _unknown(argument: str, takes: Mapping[str, object]) -> str:
+    return f"`{argument[:40]}` is not an argument of this tool: leave it out, or use an argument of the tool ({', '.join(takes)})."
+
+
+def _has_too_many_parts(given: object, takes: Mapping[str, Any]) -> bool:
+    """Return whether the SDK would parse `given` as JSON with too many values. `takes`: the schema of the argument."""
+    if not isinstance(given, str) or (takes.get("type") == "string" and not {"enum", "const"} & set(takes)):
+        return False
+    structure = Structure()
+    structure.read(given.encode("utf-8", "replace"))
+    return structure.parts > MOST_PARTS
+
+
+def _too_long(argument: str) -> str:
+    return f"`{argument}`: too many values; send at most {MOST_PARTS:,} characters outside of its texts."
+
+
+def _wrong(error: ValidationError, takes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each of the first wrong arguments. The sentences do not repeat the given values."""
+    sentences = []
+    for fault in error.errors(include_url=False)[:_SHOWN]:
+        where = location(fault)
+        about = str(takes.get(where.partition(".")[0], {}).get("description", "")).rstrip(".")
+        meaning = f" It is: {about}." if about else ""
+        sentences.append(f"`{where}`: {reason(fault)}; correct this and send the call again.{meaning}")
+    return sentences

@@ -22,8 +22,7 @@ from tongyao.app.people.scenes import list_scenes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account, calls
-from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, all_as_json, as_json
-from tongyao.gateway.mcp.tool_arguments import ToolServer
+from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, ToolServer, all_as_json, as_json
 from tongyao.protocol.life.asks import Body, helps
 from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.protocol.rules.consent import Origin

@@ -17,10 +17,10 @@ from pydantic import SecretStr
 
 from tongyao.app.authorization import Caller
 from tongyao.app.errors import Gone, Unauthenticated
-from tongyao.app.notifications import notification_texts
+from tongyao.app.notifications import notices
 from tongyao.app.notifications.notices import STALE, create_notices
 from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.people.invitation import invitation_to
+from tongyao.app.people.consents import invitation_to
 from tongyao.app.people.sessions import LINK_IN_MAIL, link_address, new_link
 from tongyao.app.writing import writing
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
@@ -102,15 +102,15 @@ class NotificationSender(Deliveries[Notification]):
         if what == AskName.CONSENT and notification.process_id:
             process = await self._library.processes.get(notification.process_id)
             first = (await invitation_to(self._library, process, language)).paragraphs
-        sentence = notification_texts.said(what, notification.about, waiting, language)
+        sentence = notices.said(what, notification.about, waiting, language)
         where = await self._where(notification, channel, links)
         data = {**notification.about, "process": notification.process_id or "", "due": due.isoformat() if due else None}
         return Outgoing(
             id=notification.id,
             address=channel.address,
             secret=SecretStr(channel.secret),
-            subject=notification_texts.subject(sentence),
-            text=notification_texts.text(
+            subject=notices.subject(sentence),
+            text=notices.text(
                 sentence,
                 process=notification.process_id or "",
                 due=due,

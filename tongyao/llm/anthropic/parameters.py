@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from anthropic import omit
 
-from tongyao.llm.dialogue import Question
+from tongyao.llm.dialogue import ModelPrompt
 from tongyao.llm.errors import Failure
 from tongyao.llm.structured_output.schema import schema_of
 
@@ -35,7 +35,7 @@ class Parameters:
         self._unknown: set[tuple[str, str]] = set()
         self._longest: dict[str, int] = {}
 
-    def body(self, question: Question, limit: int) -> dict[str, Any]:
+    def body(self, question: ModelPrompt, limit: int) -> dict[str, Any]:
         model = question.model
         output: dict[str, Any] = {}
         if self._knows(model, "format"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tongyao.protocol.guards.deliveries import settle_delivery
+from tongyao.protocol.guards.plans import settle_delivery
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.plan import DeliveryDraft, Plan
 from tongyao.protocol.model.requests import known_language

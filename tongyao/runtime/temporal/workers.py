@@ -25,7 +25,7 @@ from tongyao.records.maintenance import DutyLog
 from tongyao.runtime.errors import NotReady
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.namespaces import missing_search_attributes
 from workflows.crystallization import Crystallization
 from workflows.maintenance import Maintenance, Recitation, Reindex
 

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.errors import BadInput, Problem, Refused
-from tongyao.app.messaging.own_words import preview
+from tongyao.app.messaging.given_names import preview
 from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import asks, reading
