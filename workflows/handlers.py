@@ -27,9 +27,8 @@ with workflow.unsafe.imports_passed_through():  # compiled code, which the sandb
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED, SignalSignature, message_bytes, signal_bytes
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.machine import KINDS, Kind, open_now
-from tongyao.protocol.life.state import State
+from tongyao.protocol.life.state import State, note
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind, SignalledText

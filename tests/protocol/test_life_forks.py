@@ -17,8 +17,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.phases import open_asks
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import Success
+from tongyao.protocol.life.state import State, Success
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import MESSAGE
 from tongyao.protocol.model.observation import Verdict

@@ -18,7 +18,7 @@ from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
-from tongyao.field import chunks, facets, profile_import
+from tongyao.field import facets, profile_import
 from tongyao.field.encoders.features import runs
 from tongyao.llm import rendering
 from tongyao.llm.extractive import steps
@@ -108,7 +108,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "wrap in a picture": (lambda text: svg.wrapped(text, 14.6, 3), LONG),
     "escape in a picture": (svg.escape, LONG),
     "split a profile": (facets.split, PROFILE),
-    "split into sentences": (lambda text: list(chunks.windows(text, 0, len(text), chars=400)), PROFILE),
+    "split into sentences": (lambda text: list(facets.windows(text, 0, len(text), chars=400)), PROFILE),
     "split for the engine without a model": (steps.sentences, PROFILE),
     "find runs": (runs, PROFILE),
     "stem": (stem, LONG),

@@ -12,8 +12,7 @@ from tests.simulation.in_process import Activity, InProcess, Task
 from tests.simulation.oracles.base import check
 from tests.simulation.world import Row, Running, World
 from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.life.state import LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
+from tongyao.protocol.life.state import LOGIC, RECORD_KEY, State, WantedStep
 from tongyao.protocol.rules.refusals import MessageVerdict
 from workflows.crystallization import MAX_HISTORY
 

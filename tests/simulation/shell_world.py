@@ -26,8 +26,7 @@ from tests.simulation.world import Checkpoint, Running
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import suspended_codes
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.life.state import RECORD_KEY, State
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.rules.refusals import MessageVerdict
 

@@ -1,4 +1,5 @@
-"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3)."""
+"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3), and
+the preview of their words as others will read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes notifications of processes from their events and from the inbox."""
+"""Makes notifications of processes from their events and from the inbox, and their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One task queue as Temporal describes it: its pollers and its backlog."""
+"""Task queues as Temporal describes them: pollers and backlog; and the roles of workers that poll them."""
 
 from __future__ import annotations
 

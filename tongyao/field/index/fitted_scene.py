@@ -1,4 +1,5 @@
-"""The result of fitting on a scene: the lexical encoder and document frequencies of words (docs/field.md §6)."""
+"""The result of fitting on a scene: the lexical encoder and document frequencies of words (docs/field.md §6). Small
+scenes are kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Common parts of the MCP tools: types of arguments, authentication, and conversion of answers to JSON."""
+"""Common parts of the MCP tools: types of arguments, authentication, conversion of answers to JSON,
+and the server that refuses wrong arguments with a sentence: the argument, the fault and the remedy.
+
+If an argument should be a list, a number or an object and is a string, the SDK parses the string as JSON. `BodyLimit`
+counts such a string as one text, so its parts are counted here.
+"""
 
 from __future__ import annotations
 

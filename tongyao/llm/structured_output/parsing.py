@@ -1,7 +1,7 @@
 """Parses text into a draft: bare JSON, JSON in a fenced block, or JSON between words. Otherwise the answer is
 unreadable.
 
-Near misses are corrected first (`tongyao.llm.structured_output.parsing`). JSON with a slip (an unescaped quotation
+Near misses are corrected first (`fitted`). JSON with a slip (an unescaped quotation
 mark, a comma too many) is repaired if the object still has its end. A text that breaks off is never completed.
 """
 

@@ -17,10 +17,19 @@ from typing import Any, Final
 
 from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
 from tongyao.protocol.life import after_rounds, asks, before_rounds, clock, deadline_checks, parking, rounds, turns
-from tongyao.protocol.life.journal import note, urgent, written
 from tongyao.protocol.life.phases import PHASES, enter, open_asks
-from tongyao.protocol.life.state import LOGIC, Cause, State
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
+from tongyao.protocol.life.state import (
+    LOGIC,
+    RECORD_KEY,
+    Cause,
+    State,
+    StepFailure,
+    Success,
+    WantedStep,
+    note,
+    urgent,
+    written,
+)
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invited_alias

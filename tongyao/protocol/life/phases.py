@@ -16,9 +16,7 @@ from typing import Final
 
 from tongyao.protocol.life import after_rounds, asks, before_rounds, rounds
 from tongyao.protocol.life.clock import ask_until
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import State, WantedStep, note
 from tongyao.protocol.model.events import AskName, EventKind
 from tongyao.protocol.model.process import Phase
 

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue
 
 from tongyao.protocol.life.clock import ask_until, process_time, wall_time
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import State, Turn, Words
+from tongyao.protocol.life.state import State, Turn, Words, note
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import (
     MAX_SAID,

@@ -17,8 +17,7 @@ from tongyao.protocol.life.asks import does, whom, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.phases import open_asks
-from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
+from tongyao.protocol.life.state import RECORD_KEY, Deadline, State, WantedStep
 from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.process import DEMANDER, ENDED, Phase
 from tongyao.protocol.model.requests import Language

@@ -1,4 +1,5 @@
-"""Unicode normalisation in linear time, a folded form to recognise names and addresses, and file detection. Pure."""
+"""Unicode normalisation in linear time, a folded form to recognise names and addresses, file detection,
+and texts without markup. Pure."""
 
 from __future__ import annotations
 

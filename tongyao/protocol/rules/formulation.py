@@ -1,4 +1,5 @@
-"""Sources of a formulated tension: spans of intent and profile, unquoted sentences. Pure (docs/protocol.md §2.3)."""
+"""Sources of a formulated tension: spans of intent and profile, unquoted sentences (docs/protocol.md §2.3); and the
+tension with which people are sought for open points. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Registers the namespace of an installation. A new server has no namespace, not even `default`."""
+"""Registers the namespace of an installation and its search attributes. A new server has no namespace, not even
+`default`."""
 
 from __future__ import annotations
 
