@@ -65,7 +65,7 @@ class MessageHandlers:
     def _refuse(self, message: m.Message) -> None:
         """Raise the refusal of a message, with its verdict, unless it may be applied or was applied before."""
         key = self.state.start.signal_key
-        if key and not _message_is_signed(key, self.state.process_id, message):
+        if key and not _is_by(key, message.signature, message_bytes(self.state.process_id, message)):
             raise ApplicationError(
                 "the message is not signed by this installation", type=NOT_SIGNED, non_retryable=True
             )
@@ -176,11 +176,6 @@ def _only(payloads: Sequence[RawValue]) -> Payload:
     if not isinstance(payload, dict):
         raise ValueError("the payload of a signal is a JSON object")
     return payload
-
-
-def _message_is_signed(public_key: str, process_id: str, message: m.Message) -> bool:
-    """`public_key`: base64, from the start input of the process."""
-    return _is_by(public_key, message.signature, message_bytes(process_id, message))
 
 
 def _signature_of_signal(public_key: str, process_id: str, kind: str, payload: Payload) -> SignalSignature | None:

@@ -221,7 +221,7 @@ class ModelCalls:
     ) -> tuple[Settled[DraftT], bool]:
         """Like `call`, but also accepts a stored answer to `repair`. The second value: whether it is that repair."""
         step, seconds = question.step, question.seconds
-        key = _key(question, reask)
+        key = question.key if reask is None else replace(question.key, reask=1)
         engine = question.engine or self.engine(step.name)
         if question.takes and (taken := await self._taken(question, key, reask, repair)) is not None:
             return _read(question, taken), taken.reask > key.reask
@@ -488,10 +488,6 @@ _OF_THE_TABLE: Final = frozenset({steps.OBSERVE.name, steps.PLAN.name, steps.DEL
 def _pending(question: Question[RequestT, DraftT], call_id: str) -> AnswerPending:
     question.waiting.append(call_id)
     return AnswerPending(calls=(call_id,))
-
-
-def _key(question: Question[RequestT, DraftT], reask: Reask | None) -> CallKey:
-    return question.key if reask is None else replace(question.key, reask=1)
 
 
 def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[DraftT]:

@@ -94,7 +94,7 @@ class AgentCaller(Deliveries[SourceTurn]):
         if not await repositories.sources.still_waits(turn):
             await repositories.sources.ended(turn, "refused", "answered_otherwise")
             return
-        nothing_new = _is_nothing_new(answer)
+        nothing_new = answer.strip().strip(".。!！*\"'`").upper() == NOTHING_NEW
         body = SubmitProjectionBody(
             kind="submit_projection", round=turn.round, text="" if nothing_new else answer, nothing_new=nothing_new
         )
@@ -115,7 +115,3 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
         ChatMessage(role="system", content=task),
         ChatMessage(role="user", content=json.dumps(seen, ensure_ascii=False)),
     ]
-
-
-def _is_nothing_new(answer: str) -> bool:
-    return answer.strip().strip(".。!！*\"'`").upper() == NOTHING_NEW

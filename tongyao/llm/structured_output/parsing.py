@@ -85,7 +85,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
     among = max(_objects_among(bare), key=lambda entry: entry[1], default=None)
     if among is not None:
         return among[0]
-    return _repaired(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
+    return _repaired(bare[start : end + 1]) if -1 < start < end and bare.rstrip("`\n ").endswith("}") else None
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
@@ -110,10 +110,6 @@ def _objects_among(text: str) -> Iterator[tuple[dict[str, Any], int]]:
             continue
         if isinstance(value, dict):
             yield value, at - match.start(1)
-
-
-def _ends(text: str) -> bool:
-    return text.rstrip("`\n ").endswith("}")
 
 
 def _repaired(text: str) -> dict[str, Any] | None:

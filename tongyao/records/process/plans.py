@@ -247,7 +247,9 @@ class Feedback(Repository):
                 [process_id, row.alias, found["person"], row.revision, row.usefulness, row.outcome, text_id],
             )
             await remove_texts(connection, [*replaced, *map(shared_text_id, replaced)])
-        return next(one for one in await self.of_process(process_id) if (one.alias, one.revision) == _key(row))
+        return next(
+            one for one in await self.of_process(process_id) if (one.alias, one.revision) == (row.alias, row.revision)
+        )
 
     async def of_process(self, process_id: str) -> list[FeedbackRow]:
         """The feedback of a process, by revision, then alias."""
@@ -267,7 +269,3 @@ class Feedback(Repository):
         async with transaction(self._pool) as connection:
             wanted = shared_text_id(text_id) if shared else text_id
             return (await get_texts(connection, [], known=[wanted])).get(wanted, "")
-
-
-def _key(row: FeedbackRow) -> tuple[str, int]:
-    return row.alias, row.revision
