@@ -46,10 +46,14 @@ Line = Annotated[str, Field(max_length=500)]
 class RegisterBody(Body):
     """A registration: a person in their own words. With a mail address, they are notified of open asks."""
 
-    scene: Id
-    name: str = Field(min_length=1, max_length=200)
-    text: str = Field(min_length=1, max_length=MAX_PROFILE)
-    email: Email | None = None
+    scene: Id = Field(description="The id of a scene, as `scenes` lists it.")
+    name: str = Field(min_length=1, max_length=200, description="The name that you go by.")
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_PROFILE,
+        description="Your profile: who you are, what you can do, have and look for.",
+    )
+    email: Email | None = Field(default=None, description="For notifications; a code is sent there first.")
 
 
 class Registered(Value):

@@ -7,12 +7,18 @@ counts such a string as one text, so its parts are counted here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from enum import Enum
+from functools import reduce, wraps
+from inspect import Parameter, Signature, signature
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from tongyao.app.authorization import ANONYMOUS, Caller
 from tongyao.app.context import AppContext
@@ -22,6 +28,7 @@ from tongyao.gateway.access.body_limit import MOST_PARTS, Structure
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.problems import log_failure
 
+Tool = Callable[..., Coroutine[Any, Any, Any]]
 Token = Annotated[
     str, Field(description="Your token, as `join` gave it; leave it out when the client is configured with one.")
 ]
@@ -60,6 +67,48 @@ class Callers:
     async def count_search(self, caller: Caller) -> None:
         """Raises `Problem` above the limit."""
         await self._limits.count_search(caller)
+
+
+def takes(body: type[BaseModel], *, without: Collection[str] = (), **told: str) -> Callable[[Tool], Tool]:
+    """Give a tool the fields of a request body as arguments, with the names, types and defaults of the body.
+
+    The tool gets them as its `**` argument; what is null is left out. `without`: fields that are no arguments. `told`:
+    descriptions for readers of tools, in place of those of the body. Limits of values are checked with the body.
+    """
+    fields = [
+        _argument(name, field, told) for name, field in body.model_fields.items() if name not in ("kind", *without)
+    ]
+
+    def add(tool: Tool) -> Tool:
+        @wraps(tool)
+        async def call(**given: Any) -> Any:
+            return await tool(**{name: value for name, value in given.items() if value is not None})
+
+        own = [one for one in signature(tool, eval_str=True).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        call.__signature__ = Signature([*own, *fields])  # type: ignore[attr-defined]  # a function has one
+        return call
+
+    return add
+
+
+def _argument(name: str, field: FieldInfo, told: Mapping[str, str]) -> Parameter:
+    kind, default = _shown(field.annotation), field.get_default(call_default_factory=True)
+    if not field.is_required() and not default and default not in ("", False):
+        kind, default = kind | None, None
+    annotation = Annotated[kind, Field(description=told.get(name) or field.description)]
+    given = Parameter.empty if field.is_required() else default.value if isinstance(default, Enum) else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
+
+
+def _shown(kind: Any) -> Any:
+    """Return the type of a field as tools show it: values in place of an enum, objects in place of models."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return Literal[tuple(one.value for one in kind)]
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return dict[str, Any]
+    if get_origin(kind) is tuple:
+        return list[Any]
+    return reduce(or_, map(_shown, get_args(kind))) if get_origin(kind) in (Union, UnionType) else kind
 
 
 def as_json(model: BaseModel) -> dict[str, Any]:
