@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tongyao.app.contacts import ContactGiven
-from tongyao.app.pictures.tasks import task_mermaid, task_svg
+from tongyao.app.pictures.files import task_mermaid, task_svg
 from tongyao.llm.rendering import data
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.quoting import find_quote

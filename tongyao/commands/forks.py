@@ -249,7 +249,7 @@ def _print(comparison: Comparison) -> None:
 
 async def page_of(repositories: Repositories, comparison: Comparison) -> str:
     """Return the comparison as one self-contained HTML page."""
-    from tongyao.app.pictures.relations import relation_svg
+    from tongyao.app.pictures.files import relation_svg
     from tongyao.evals.experiment import rendered
     from tongyao.protocol.rules.standing import rounds_of, standing
 

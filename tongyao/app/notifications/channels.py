@@ -13,8 +13,7 @@ from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unavailable, validated
 from tongyao.app.notifications import notices
-from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.notifications.webhook_signing import new_secret
+from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing, new_secret
 from tongyao.app.writing import writing
 from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode

@@ -7,8 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from tongyao.app import calls
-from tongyao.app.operators.operations import Operations, read_operations
-from tongyao.app.operators.payloads import decode_payloads, encode_payloads
+from tongyao.app.operators.operations import Operations, decode_payloads, encode_payloads, read_operations
 from tongyao.gateway.api.common import Caller, Context
 from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.protocol.model.ids import Alias, Id

@@ -19,18 +19,7 @@ from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import SharedPage, environment, told, words
-from tongyao.gateway.console.routes import (
-    enter,
-    history,
-    inbox,
-    me,
-    operators,
-    plan,
-    preparing,
-    process,
-    standing,
-    start,
-)
+from tongyao.gateway.console.routes import enter, history, inbox, me, operators, plan, preparing, process, start
 from tongyao.gateway.console.texts import Language, known, preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
@@ -51,7 +40,7 @@ HEADERS: Final = {
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (
     process.router, operators.call_routes, operators.codec_routes, plan.delivery_routes, enter.router, history.router, inbox.router, me.router,
-    enter.openid_routes, operators.router, plan.router, preparing.router, standing.router, start.router,
+    enter.openid_routes, operators.router, plan.router, preparing.router, me.router, start.router,
 )  # fmt: skip
 """The most visited page is first, because routes are compared one after the other."""
 

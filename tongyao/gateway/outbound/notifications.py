@@ -23,8 +23,7 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import Gone, Unauthenticated
 from tongyao.app.notifications import notices
 from tongyao.app.notifications.notices import STALE, create_notices
-from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.notifications.webhook_signing import sign
+from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing, sign
 from tongyao.app.people.consents import invitation_to
 from tongyao.app.people.sessions import LINK_IN_MAIL, link_address, new_link
 from tongyao.app.writing import writing

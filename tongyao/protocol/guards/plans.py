@@ -9,9 +9,8 @@ from typing import Final
 from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.documents.plan_page import body_limit, body_units, length_remark
 from tongyao.protocol.guards.checks import Checks, Complaint, complaint
-from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
-from tongyao.protocol.guards.support import claim_of
+from tongyao.protocol.guards.support import claim_of, without_ids
 from tongyao.protocol.model.ids import residual_id, speaker_of
 from tongyao.protocol.model.observation import Note
 from tongyao.protocol.model.plan import (

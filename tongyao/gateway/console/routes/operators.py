@@ -20,8 +20,7 @@ from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.in_bulk import resume_all
-from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
-from tongyao.app.operators.payloads import decode_payloads, encode_payloads
+from tongyao.app.operators.operations import HOURS, decode_payloads, encode_payloads, read_operations, read_processes_in
 from tongyao.gateway.access.codec_cors import origin_of
 from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.gateway.console.dates import duration
