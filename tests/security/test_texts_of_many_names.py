@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.security.growth import hold_linear
 from tests.support.marking import hiding
 from tongyao.app.choosing.candidate_sentences import whole_sentences
-from tongyao.protocol.identity.names import MOST_FOUND, MOST_READ
-from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.identity.proposer import MOST_FOUND, MOST_READ, proposed_names
 from tongyao.protocol.model.tension import MOST_NAME_CHARS
 
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"

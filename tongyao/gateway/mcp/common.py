@@ -95,9 +95,10 @@ def _argument(name: str, field: FieldInfo, told: Mapping[str, str]) -> Parameter
     kind, default = _shown(field.annotation), field.get_default(call_default_factory=True)
     if not field.is_required() and not default and default not in ("", False):
         kind, default = kind | None, None
-    annotation = Annotated[kind, Field(description=told.get(name) or field.description)]
+    description = Field(description=told.get(name) or field.description)
+    described: Any = Annotated[kind, description]  # type: ignore[valid-type]  # the type of a field
     given = Parameter.empty if field.is_required() else default.value if isinstance(default, Enum) else default
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=described)
 
 
 def _shown(kind: Any) -> Any:
