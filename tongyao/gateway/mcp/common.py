@@ -96,7 +96,7 @@ def _argument(name: str, field: FieldInfo, told: Mapping[str, str]) -> Parameter
     if not field.is_required() and not default and default not in ("", False):
         kind, default = kind | None, None
     description = Field(description=told.get(name) or field.description)
-    described: Any = Annotated[kind, description]  # type: ignore[valid-type]  # the type of a field
+    described: Any = Annotated[kind, description]
     given = Parameter.empty if field.is_required() else default.value if isinstance(default, Enum) else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=described)
 
