@@ -40,7 +40,7 @@ HEADERS: Final = {
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (
     process.router, operators.call_routes, operators.codec_routes, plan.delivery_routes, enter.router, history.router, inbox.router, me.router,
-    enter.openid_routes, operators.router, plan.router, preparing.router, me.router, start.router,
+    enter.openid_routes, operators.router, plan.router, preparing.router, me.standing_routes, start.router,
 )  # fmt: skip
 """The most visited page is first, because routes are compared one after the other."""
 
