@@ -15,7 +15,7 @@ from tests.llm import requests
 from tests.support.messages_api.faults import Fault, always, planned
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tongyao.llm.anthropic.parameters import Parameters
+from tongyao.llm.anthropic.engine import Parameters
 from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSettings
 from tongyao.llm.dialogue import ModelPrompt
 from tongyao.llm.engine import Answer, Reask
