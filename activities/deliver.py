@@ -11,7 +11,7 @@ from activities.dependencies import Deps
 from activities.llm.model_calls import StepRun, model_step, parks
 from tongyao.llm.errors import OutOfBudget, StepFailed, Unreadable
 from tongyao.protocol.contracts.process import DELIVER, DeliverInput, DeliverOutput
-from tongyao.protocol.guards.deliveries import settle_delivery
+from tongyao.protocol.guards.plans import settle_delivery
 from tongyao.protocol.model.plan import Delivery, DeliveryDraft, Plan
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import DeliveryRequest

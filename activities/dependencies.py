@@ -8,9 +8,7 @@ from dataclasses import field as default
 from typing import Protocol
 
 from activities.llm.model_calls import ModelCalls
-from activities.maintain import RunDuty
-from activities.recite import ReciteLevel
-from activities.reindex import Indexing
+from activities.maintain import Indexing, ReciteLevel, RunDuty
 from tongyao.protocol.contracts.maintenance import Duty
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material

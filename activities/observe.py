@@ -11,7 +11,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import model_step, parks
-from activities.origin import observation_of_origin
+from activities.record import observation_of_origin
 from tongyao.llm.errors import ModelRefused, OutOfBudget, Unreadable
 from tongyao.protocol.contracts.process import OBSERVE, ObserveInput, ObserveOutput
 from tongyao.protocol.guards.observations import OBSERVATION_CHECKS, observation_of

@@ -14,7 +14,7 @@ from temporalio import activity
 
 from activities.dependencies import Deps
 from activities.llm.model_calls import TIMED_OUT, StepRun, model_step, parks
-from activities.origin import speaks_for_themselves, turns_of_origin
+from activities.record import speaks_for_themselves, turns_of_origin
 from tongyao.llm.errors import AnswerPending, DayBudgetUsed, EngineError, OperatorNeeded, OutOfBudget, Transient
 from tongyao.protocol.contracts.process import NO_WORDS, PROJECT, ProjectInput, ProjectOutput, TurnInput, TurnOutput
 from tongyao.protocol.guards.checks import complaints_of, strike

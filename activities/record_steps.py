@@ -28,7 +28,7 @@ from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.rules.consent import consents_of
 from tongyao.records.process.announcements import NotAnnounced, announce_child
-from tongyao.records.process.children import cancel_children
+from tongyao.records.process.lineage import cancel_children
 
 
 class RecordSteps:

@@ -34,7 +34,7 @@ from crystalline_highway.recite.segments import Level
 from crystalline_highway.recite.staging import recite
 from crystalline_highway.seek.direction import give_direction
 from crystalline_highway.seek.seeking import seek
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 from tongyao.field.encoders.lexical import LexicalEncoder
 
@@ -42,7 +42,7 @@ from tongyao.field.encoders.lexical import LexicalEncoder
 class Lines:
     """A recited corpus with one paragraph per line, and the map from places back to lines."""
 
-    def __init__(self, collection: Collection, settings: Settings) -> None:
+    def __init__(self, collection: Collection, settings: MemorySettings) -> None:
         lines = [" ".join(text.split()) for text in collection.texts]
         groups = np.asarray(collection.groups)
         edges = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(lines)] if lines else [0, 0]
@@ -62,7 +62,11 @@ class HighwayMethod:
     """The Highway as a method that scores lines. With `history`, the results of earlier queries have been written back."""
 
     def __init__(
-        self, lines: Lines, settings: Settings, history: Sequence[Query] = (), encoder: base.Direction | None = None
+        self,
+        lines: Lines,
+        settings: MemorySettings,
+        history: Sequence[Query] = (),
+        encoder: base.Direction | None = None,
     ) -> None:
         self._lines, self._settings, self._encoder = lines, settings, encoder
         self._bound: BoundStrengths | None = None
@@ -84,7 +88,7 @@ class HighwayMethod:
         return base.top(self.scores(query))
 
 
-def methods(collection: Collection, settings: Settings, only: Sequence[str]) -> dict[str, Method]:
+def methods(collection: Collection, settings: MemorySettings, only: Sequence[str]) -> dict[str, Method]:
     """All methods for a collection. If it has a history, the methods that learn from it are included."""
     texts, history = collection.texts, collection.history
     asked = [query.text for query in collection.queries]
@@ -148,7 +152,7 @@ def note(text: str) -> None:
 def run(collection: Collection, only: Sequence[str]) -> dict[str, Any]:
     """Measure every method."""
     results: dict[str, Any] = {}
-    for name, method in methods(collection, Settings(), only).items():
+    for name, method in methods(collection, MemorySettings(), only).items():
         results[name] = measure(method, collection)
         note(f"{name}: R@1 {results[name].get('recall@1')}, {results[name]['latency_ms']} ms")
     return results

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from tongyao.field.encoders.transformer import TransformerEncoder
 from tongyao.field.retriever import BUDGET_CHARS, Fitted, choose, fit, queries_of
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection

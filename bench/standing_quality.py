@@ -27,7 +27,7 @@ from tongyao.app.standing_look import look
 from tongyao.field.encoders.transformer import TransformerEncoder
 from tongyao.field.intent_field import IntentField
 from tongyao.field.profile_import import profile_text
-from tongyao.protocol.contracts.reindex import Kind, ModelSpec
+from tongyao.protocol.contracts.maintenance import Kind, ModelSpec
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import open_pool

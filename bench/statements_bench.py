@@ -16,7 +16,7 @@ from temporalio.client import Client
 
 from tests.support.statements import count_process, counting_postgres
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 
 async def main() -> None:

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from crystalline_highway.deletion import Pool, StoredMemories
 from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level
-from crystalline_highway.recite.staging import Recitation
-from crystalline_highway.seek.direction import Encoder, give_direction, label
+from crystalline_highway.recite.staging import StagedRecitation
+from crystalline_highway.seek.direction import TextEncoder, give_direction, label
 from crystalline_highway.seek.explanation import Explanation
 from crystalline_highway.seek.explanation import explain as explain_piece
-from crystalline_highway.seek.output import Piece, SeekResult, select_output
+from crystalline_highway.seek.output import Excerpt, SeekResult, select_output
 from crystalline_highway.seek.seeking import Session
 from crystalline_highway.seek.seeking import seek as seek_memory
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.store import Store
 from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 
@@ -82,8 +82,8 @@ class Highway:
         self,
         pool: Pool,
         *,
-        settings: Settings | None = None,
-        encoder: Encoder | None = None,
+        settings: MemorySettings | None = None,
+        encoder: TextEncoder | None = None,
         cache_bytes: int = 512 << 20,
     ) -> None:
         """`encoder`: makes the vectors of the category field; None means no vectors. `cache_bytes`: size of the cache
@@ -91,7 +91,7 @@ class Highway:
         """
         self._encoder = encoder
         self._store, self._stored = Store(pool), StoredMemories(pool)
-        self._settings = settings or Settings()
+        self._settings = settings or MemorySettings()
         self._limit = cache_bytes
         self._cache: OrderedDict[tuple[str, int], _Cached] = OrderedDict()
 
@@ -126,7 +126,7 @@ class Highway:
             return Progress(None, True)
         making = fingerprint + settings.passes.to_bytes(4)
         stages = await self._store.stages(owner, version, making)
-        recitation = await asyncio.to_thread(Recitation, texts, settings, stages)
+        recitation = await asyncio.to_thread(StagedRecitation, texts, settings, stages)
         if recitation.next is not None:
             level, state = await asyncio.to_thread(recitation.step)
             await self._store.put_stage(owner, version, making, level, state)
@@ -166,7 +166,7 @@ class Highway:
     def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
         """The recitation that a result requires, or None.
 
-        It has one pass more if the query found too little, unless the memory has settled or has `Settings.most_passes`
+        It has one pass more if the query found too little, unless the memory has settled or has `MemorySettings.most_passes`
         passes. It has the same number of passes if the vectors were not made by this encoder.
         """
         memory, settings = session.memory, self._settings
@@ -174,7 +174,7 @@ class Highway:
         undirected = self._encoder is not None and memory.encoder != label(self._encoder)
         return ReciteRequest(memory.passes + more, label(self._encoder)) if more or undirected else None
 
-    def explain(self, session: Session, piece: Piece) -> Explanation:
+    def explain(self, session: Session, piece: Excerpt) -> Explanation:
         """Explain a piece: the query terms that matched it, and the index paths of each match."""
         return explain_piece(session, piece)
 
@@ -258,7 +258,7 @@ class Highway:
             held -= self._cache.popitem(last=False)[1].nbytes()
 
 
-def _fingerprint(texts: Sequence[str], settings: Settings, encoder: Encoder | None) -> bytes:
+def _fingerprint(texts: Sequence[str], settings: MemorySettings, encoder: TextEncoder | None) -> bytes:
     """A digest of the texts and of the settings that the index depends on, except the number of passes."""
     digest = hashlib.blake2b(repr((_FORMAT, settings.scaffolding, label(encoder))).encode(), digest_size=16)
     for text in texts:

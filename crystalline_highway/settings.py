@@ -7,7 +7,7 @@ from math import log
 
 
 @dataclass(frozen=True)
-class Touch:
+class TermWeighting:
     """Parameters of the term weight (BM25: Robertson and Zaragoza 2009).
 
     `k`: saturation. `b`: length normalisation. `rarity`: the power of the inverse document frequency. They depend on
@@ -38,7 +38,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class Settings:
+class MemorySettings:
     """Parameters of indexing, querying and feedback."""
 
     passes: int = 3
@@ -49,9 +49,9 @@ class Settings:
     """Whether the lookup trie keeps units that occur once and were never merged (`recite/pruning.py`)."""
     ttl: int = 8
     """The most hops from a unit to a segment (seed 004, TTL)."""
-    short: Touch = Touch(k=0.3, b=0.4, rarity=0.85)
+    short: TermWeighting = TermWeighting(k=0.3, b=0.4, rarity=0.85)
     """The term weight for short segments."""
-    long: Touch = Touch(k=1.2, b=0.75, rarity=2.0)
+    long: TermWeighting = TermWeighting(k=1.2, b=0.75, rarity=2.0)
     """The term weight for long segments. Between short and long it is interpolated by the logarithm of the mean length."""
     characters: Script = Script(short=48, long=384, fade=0.5)
     """Parameters for scripts without spaces."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from crystalline_highway.memory import Memory, starts_of
 from crystalline_highway.recite.segments import Level
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.tables import Table
 
 _TARGETS = (Level.SHORT, Level.LONG, Level.PARAGRAPH)
@@ -84,7 +84,7 @@ def _units_in(memory: Memory, level: Level, row: int) -> NDArray[np.int32]:
 class BoundStrengths:
     """Strengths resolved to the unit ids and rows of one memory, for queries."""
 
-    def __init__(self, memory: Memory, strengths: Strengths, settings: Settings) -> None:
+    def __init__(self, memory: Memory, strengths: Strengths, settings: MemorySettings) -> None:
         self._settings = settings
         self._factor = self._factors(memory, strengths)
         by_key = memory.key_order()
@@ -146,7 +146,7 @@ class BoundStrengths:
 
         Both are multiplied by convergence. Otherwise a row that covers little of the query would take over the queries
         of similar rows. Earlier uses are also multiplied by the share of this query's starts that led to the row
-        before, to the power `Settings.alike`.
+        before, to the power `MemorySettings.alike`.
         """
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)

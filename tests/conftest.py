@@ -24,7 +24,7 @@ from tests.support.time_skipping import TimeSkippingUnavailable, ensure_wrapper,
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 hypothesis.settings.load_profile("ci")  # everywhere the same examples, and no example has to be quick
 pytest_plugins = ["tests.support.messages_api.fixtures"]

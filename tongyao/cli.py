@@ -25,12 +25,10 @@ MODULES: Final = {
         "confirm", "revise", "select", "decide", "conclude", "replan", "branch", "resume", "cancel", "say", "answer",
         "switch", "extend", "leave",
     ),
-    "consents": ("consent", "consents"),
+    "consents": ("consent", "consents", "standing"),
     "export": ("export",),
-    "erase": ("erase",),
-    "operators": ("log", "project-again", "signal"),
+    "operators": ("log", "project-again", "signal", "schedules", "note-backup"),
     "builds": ("versions", "replay", "upgrade"),
-    "maintenance": ("schedules", "note-backup"),
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),
     "evaluate": ("eval",),
@@ -39,8 +37,7 @@ MODULES: Final = {
     "calls": ("calls",),
     "gateway": ("gateway", "mcp", "token"),
     "field": ("field",),
-    "standing": ("standing",),
-    "keys": ("keys",),
+    "keys": ("erase", "keys"),
 }  # fmt: skip
 """Module → its commands, in the order of the help. A test compares them with the commands that the modules add."""
 

@@ -31,8 +31,7 @@ from tongyao.protocol.contracts.process import (
 from tongyao.protocol.documents.process_details import details
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot, suspended_codes, waiting
-from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
+from tongyao.protocol.life.state import CARRIED_LOGIC, LOGIC, RECORD_KEY, State, StepFailure, Success, WantedStep
 from tongyao.protocol.model.events import Outbox
 from tongyao.protocol.model.messages import Author, Cancel
 from workflows.handlers import MessageHandlers

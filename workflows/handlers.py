@@ -27,9 +27,8 @@ with workflow.unsafe.imports_passed_through():  # compiled code, which the sandb
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.contracts.signatures import NOT_SIGNED, SIGNED, SignalSignature, message_bytes, signal_bytes
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.message_kinds import KINDS, Kind, open_now
-from tongyao.protocol.life.state import State
+from tongyao.protocol.life.machine import KINDS, Kind, open_now
+from tongyao.protocol.life.state import State, note
 from tongyao.protocol.life.turns import counts_in
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind, SignalledText
@@ -37,7 +36,7 @@ from tongyao.protocol.model.ids import process_text_id
 from tongyao.protocol.model.process import DEMANDER, TensionRef
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
+from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 
 SIGNALS_KEPT: Final = 200
 """Number of recent signals with a key that are remembered, so that a repeated signal is applied once."""
@@ -66,17 +65,17 @@ class MessageHandlers:
     def _refuse(self, message: m.Message) -> None:
         """Raise the refusal of a message, with its verdict, unless it may be applied or was applied before."""
         key = self.state.start.signal_key
-        if key and not _message_is_signed(key, self.state.process_id, message):
+        if key and not _is_by(key, message.signature, message_bytes(self.state.process_id, message)):
             raise ApplicationError(
                 "the message is not signed by this installation", type=NOT_SIGNED, non_retryable=True
             )
         if machine.repeated(self.state, message):
             return
         if (code := machine.refuse(self.state, message)) is not None:
-            verdict = Verdict.refused(code, open_now(self.state, message))
+            verdict = MessageVerdict.refused(code, open_now(self.state, message))
             raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
-    def _apply(self, message: m.Message) -> Verdict:
+    def _apply(self, message: m.Message) -> MessageVerdict:
         """Apply a message that its validator accepted. The rules are not checked again, so that replays agree."""
         self.updates += 1
         self.heard_at = workflow.info().get_current_history_length()
@@ -179,11 +178,6 @@ def _only(payloads: Sequence[RawValue]) -> Payload:
     return payload
 
 
-def _message_is_signed(public_key: str, process_id: str, message: m.Message) -> bool:
-    """`public_key`: base64, from the start input of the process."""
-    return _is_by(public_key, message.signature, message_bytes(process_id, message))
-
-
 def _signature_of_signal(public_key: str, process_id: str, kind: str, payload: Payload) -> SignalSignature | None:
     """Return the signature of a signal if it is valid for process, kind and payload, or None. Ignores expiry."""
     try:
@@ -206,13 +200,13 @@ def _is_by(public_key: str, signature: str, data: bytes) -> bool:
 def _add_update(name: str, kind: Kind) -> None:
     """Add the update of one kind, with its validator, to `MessageHandlers`."""
 
-    def handle(self: MessageHandlers, message: m.Message) -> Verdict:
+    def handle(self: MessageHandlers, message: m.Message) -> MessageVerdict:
         return self._apply(message)
 
     def validate(self: MessageHandlers, message: m.Message) -> None:
         self._refuse(message)
 
-    handle.__annotations__ = {"message": kind.type, "return": Verdict}
+    handle.__annotations__ = {"message": kind.type, "return": MessageVerdict}
     validate.__annotations__ = {"message": kind.type, "return": None}
     update = workflow.update(name=name, description=kind.description)(handle)
     update.validator(validate)

@@ -49,7 +49,7 @@ from tongyao.protocol.contracts.process import (
     queue_of,
     start_worker,
 )
-from tongyao.protocol.life.steps import StepFailure, WantedStep
+from tongyao.protocol.life.state import StepFailure, WantedStep
 from tongyao.protocol.model.settings import ProcessSettings
 
 HEARTBEAT: Final = timedelta(seconds=15)

@@ -9,8 +9,7 @@ import time
 
 from tongyao.llm.errors import DayBudgetUsed
 from tongyao.protocol.contracts.process import ActivityInput
-from tongyao.records.budgets import Budgets
-from tongyao.records.day_budgets import DayBudgets, UsedToday
+from tongyao.records.budgets import Budgets, DayBudgets, UsedToday
 from tongyao.records.model_calls import Ledger
 from tongyao.records.process.processes import StepRow
 

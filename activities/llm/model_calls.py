@@ -44,7 +44,7 @@ from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import TAKEN, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.announcements import FORK_ENGINES, START
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
@@ -221,7 +221,7 @@ class ModelCalls:
     ) -> tuple[Settled[DraftT], bool]:
         """Like `call`, but also accepts a stored answer to `repair`. The second value: whether it is that repair."""
         step, seconds = question.step, question.seconds
-        key = _key(question, reask)
+        key = question.key if reask is None else replace(question.key, reask=1)
         engine = question.engine or self.engine(step.name)
         if question.takes and (taken := await self._taken(question, key, reask, repair)) is not None:
             return _read(question, taken), taken.reask > key.reask
@@ -303,7 +303,7 @@ class ModelCalls:
             return None  # the budget is overdrawn, so nothing can be claimed
         if isinstance(claim, SettledCall):
             return claim
-        if not isinstance(claim, Claim):
+        if not isinstance(claim, CallClaim):
             return None
         return await self._ledger.settle(
             key,
@@ -326,7 +326,7 @@ class ModelCalls:
     @asynccontextmanager
     async def _claimed(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
-    ) -> AsyncIterator[Claim | SettledCall | WaitingCall | RepliedCall]:
+    ) -> AsyncIterator[CallClaim | SettledCall | WaitingCall | RepliedCall]:
         """Yield a claim within the limits while holding a slot, or the answer that is already settled.
 
         If only reservations of calls in flight fill the budget, waits for them without a slot, at most for the timeout
@@ -488,10 +488,6 @@ _OF_THE_TABLE: Final = frozenset({steps.OBSERVE.name, steps.PLAN.name, steps.DEL
 def _pending(question: Question[RequestT, DraftT], call_id: str) -> AnswerPending:
     question.waiting.append(call_id)
     return AnswerPending(calls=(call_id,))
-
-
-def _key(question: Question[RequestT, DraftT], reask: Reask | None) -> CallKey:
-    return question.key if reask is None else replace(question.key, reask=1)
 
 
 def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[DraftT]:

@@ -12,13 +12,15 @@ import numpy as np
 from crystalline_highway.memory import RECITED, Memory, assemble
 from crystalline_highway.recite.recitation import Paths, Recited, Reciter, Trie, Units
 from crystalline_highway.recite.segments import Level, lay_out
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 
 
-class Recitation:
+class StagedRecitation:
     """One recitation of source texts. It is deterministic: the same texts and settings give the same bytes, also after interruptions."""
 
-    def __init__(self, texts: Sequence[str], settings: Settings, stages: Mapping[Level, bytes] | None = None) -> None:
+    def __init__(
+        self, texts: Sequence[str], settings: MemorySettings, stages: Mapping[Level, bytes] | None = None
+    ) -> None:
         """`stages`: the states that `step` returned for the finished levels. Raises ValueError if one of them is damaged."""
         self._texts = texts
         self._passes, self._scaffolding = settings.passes, settings.scaffolding
@@ -56,13 +58,13 @@ class Recitation:
 
 
 def recite(
-    texts: Sequence[str], settings: Settings | None = None, progress: Callable[[Level], None] | None = None
+    texts: Sequence[str], settings: MemorySettings | None = None, progress: Callable[[Level], None] | None = None
 ) -> Memory:
     """Recite source texts into a memory. It is deterministic, and the time is linear in the texts.
 
     `progress` is called after each level. Any strings are accepted. Texts without base units give an empty memory.
     """
-    recitation = Recitation(texts, settings or Settings())
+    recitation = StagedRecitation(texts, settings or MemorySettings())
     while recitation.next is not None:
         level, _ = recitation.step()
         if progress is not None:

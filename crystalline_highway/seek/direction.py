@@ -17,7 +17,7 @@ from crystalline_highway.recite.segments import Level
 DIRECTED = (Level.LONG, Level.PARAGRAPH)
 
 
-class Encoder(Protocol):
+class TextEncoder(Protocol):
     """Converts texts into vectors of length 1. The encoders of the intent field satisfy this interface."""
 
     @property
@@ -29,12 +29,14 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], *, query: bool = False) -> NDArray[Any]: ...
 
 
-def label(encoder: Encoder | None) -> str:
+def label(encoder: TextEncoder | None) -> str:
     """Name and version of the encoder, stored with a memory's vectors. Vectors of different encoders are never compared."""
     return f"{encoder.name} {encoder.version}" if encoder is not None else ""
 
 
-def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, levels: Sequence[Level] = DIRECTED) -> None:
+def give_direction(
+    memory: Memory, texts: Sequence[str], encoder: TextEncoder, levels: Sequence[Level] = DIRECTED
+) -> None:
     """Add to `memory` the vectors of all segments of these levels. Blocking: call it in a thread."""
     whole = "\n".join(texts)
     for level in levels:
@@ -45,7 +47,7 @@ def give_direction(memory: Memory, texts: Sequence[str], encoder: Encoder, level
     memory.encoder = label(encoder)
 
 
-def query_similarity(memory: Memory, query: str, encoder: Encoder | None) -> dict[Level, NDArray[np.float32]]:
+def query_similarity(memory: Memory, query: str, encoder: TextEncoder | None) -> dict[Level, NDArray[np.float32]]:
     """By level, the cosine of each row with the query, at least 0: float32[R]. Empty if the memory has no vectors of this encoder."""
     if encoder is None or memory.encoder != label(encoder):
         return {}

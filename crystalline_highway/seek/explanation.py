@@ -8,7 +8,7 @@ import numpy as np
 
 from crystalline_highway.recite.segments import Level, lay_out
 from crystalline_highway.recite.walking import LONGEST
-from crystalline_highway.seek.output import Piece
+from crystalline_highway.seek.output import Excerpt
 from crystalline_highway.seek.seeking import Session
 from crystalline_highway.tables import climb, matches
 
@@ -43,7 +43,7 @@ class Explanation:
     surroundings: dict[str, float]
 
 
-def explain(session: Session, piece: Piece) -> Explanation:
+def explain(session: Session, piece: Excerpt) -> Explanation:
     """Explain one piece of a session. Raises IndexError if the piece does not belong to this session's memory."""
     memory, level = session.memory, piece.level
     table = memory.tables[level]
@@ -71,7 +71,7 @@ def explain(session: Session, piece: Piece) -> Explanation:
     return Explanation(tuple(touches), converged, activation, surroundings)
 
 
-def _ways(session: Session, piece: Piece) -> dict[int, tuple[tuple[str, ...], int]]:
+def _ways(session: Session, piece: Excerpt) -> dict[int, tuple[tuple[str, ...], int]]:
     """By unit: the surfaces on its shortest path up to the piece, starting with the unit, and its number of occurrences."""
     memory, text = session.memory, piece.text
     layout = lay_out([text])

@@ -21,7 +21,7 @@ UNKNOWN = 0.5
 
 
 @dataclass(frozen=True)
-class Piece:
+class Excerpt:
     """A piece of text with a score above 0.
 
     `start`, `end`: characters of its source text. `source`: index of the source text. `labels`: the queries that
@@ -47,12 +47,12 @@ class SeekResult:
     base units that are not in the memory. `recite_more`: too little was found (see `Highway.due`).
     """
 
-    short: tuple[Piece, ...]
-    long: tuple[Piece, ...]
-    paragraphs: tuple[Piece, ...]
-    memory: Piece | None
-    related: tuple[Piece, ...]
-    fitted: tuple[Piece, ...]
+    short: tuple[Excerpt, ...]
+    long: tuple[Excerpt, ...]
+    paragraphs: tuple[Excerpt, ...]
+    memory: Excerpt | None
+    related: tuple[Excerpt, ...]
+    fitted: tuple[Excerpt, ...]
     unknown: dict[str, float]
     recite_more: bool
 
@@ -98,9 +98,9 @@ def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
 _AT_ONCE = 128
 
 
-def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen: set[int]) -> list[Piece]:
+def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen: set[int]) -> list[Excerpt]:
     table, glow = session.memory.tables[level], session.glow(level)
-    best: list[Piece] = []
+    best: list[Excerpt] = []
     for place in ranked(glow):
         unit = int(table.units[table.places[place]])
         if unit in seen:
@@ -112,23 +112,23 @@ def _best(session: Session, texts: Sequence[str], level: Level, count: int, seen
     return best
 
 
-def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, score: float) -> Piece:
+def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, score: float) -> Excerpt:
     """The piece at one place, with its source span and the labels of the queries that matched it."""
     memory = session.memory
     source = int(memory.text_of(level)[place])
     start, end = (memory.spans[level][place] - memory.sources[source]).tolist()
     lights = [(float(by_level[level].glow[place]), label) for label, by_level in session.lit]
     labels = dict.fromkeys(label for light, label in sorted(lights, key=lambda x: -x[0]) if light > 0)
-    return Piece(level, place, source, start, end, score, tuple(labels), texts[source][start:end])
+    return Excerpt(level, place, source, start, end, score, tuple(labels), texts[source][start:end])
 
 
-def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Piece]:
+def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Excerpt]:
     """Select long sentences by score until the budget is used. If one no longer fits, its best short sentence replaces
     it.
 
     No text is selected twice, and nothing overlaps. The best come first. The total is at most `budget` characters.
     """
-    chosen: list[Piece] = []
+    chosen: list[Excerpt] = []
     seen: set[int] = set()
     left, memory = budget, session.memory
     long, short = memory.tables[Level.LONG], memory.tables[Level.SHORT]

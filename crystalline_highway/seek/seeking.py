@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from crystalline_highway.compiled import compiled
 from crystalline_highway.memory import SOUGHT, Memory, starts_of
 from crystalline_highway.recite.segments import Level
-from crystalline_highway.seek.direction import Encoder, query_similarity
+from crystalline_highway.seek.direction import TextEncoder, query_similarity
 from crystalline_highway.seek.term_order import order_scores, pairs_of
-from crystalline_highway.settings import Script, Settings, Touch
+from crystalline_highway.settings import MemorySettings, Script, TermWeighting
 from crystalline_highway.strengths import BoundStrengths
 from crystalline_highway.tables import Table
 
@@ -26,7 +26,7 @@ class LevelScores:
     `starts` int32[Q]: unit ids of the query terms. `weights` float32[Q]. Per row: `activation` (relative to the query's
     weight, with term order and feedback) and `convergence` (share of the weight that matched there, in [0, 1]). Per
     place: `glow`, the activation plus the effect of neighbours and vectors. `everywhere` bool[Q]: whether the start
-    scores every row that it leads to; otherwise it scores only rows in `open` cells (bool, one per `Settings.cell`
+    scores every row that it leads to; otherwise it scores only rows in `open` cells (bool, one per `MemorySettings.cell`
     rows).
     """
 
@@ -44,7 +44,7 @@ class Session:
     """The scores of all labelled queries of one search, by level."""
 
     memory: Memory
-    settings: Settings
+    settings: MemorySettings
     lit: list[tuple[str, dict[Level, LevelScores]]] = field(default_factory=list)
     unknown: dict[str, float] = field(default_factory=dict)
     """By label: the share of the query's base units that this memory does not know."""
@@ -57,14 +57,14 @@ class Session:
         return total
 
 
-def touch_in(table: Table, script: Script, settings: Settings) -> Touch:
+def touch_in(table: Table, script: Script, settings: MemorySettings) -> TermWeighting:
     """The term weight parameters for segments of this table's mean length."""
     t, short, long = script.blend(table.mean_length), settings.short, settings.long
-    return Touch(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
+    return TermWeighting(*(x + t * (y - x) for x, y in zip(astuple(short), astuple(long), strict=True)))
 
 
 def weights_of(
-    memory: Memory, level: Level, starts: NDArray[np.int32], settings: Settings, strengths: BoundStrengths | None
+    memory: Memory, level: Level, starts: NDArray[np.int32], settings: MemorySettings, strengths: BoundStrengths | None
 ) -> NDArray[np.float32]:
     """The weight of each start, multiplied by the factor of feedback.
 
@@ -139,7 +139,7 @@ def light(
     memory: Memory,
     level: Level,
     starts: NDArray[np.int32],
-    settings: Settings,
+    settings: MemorySettings,
     strengths: BoundStrengths | None = None,
     direction: NDArray[np.float32] | None = None,
     pairs: NDArray[np.int64] | None = None,
@@ -191,17 +191,17 @@ def light(
 def seek(
     memory: Memory,
     queries: Sequence[tuple[str, str]],
-    settings: Settings | None = None,
+    settings: MemorySettings | None = None,
     strengths: BoundStrengths | None = None,
     levels: Sequence[Level] = SOUGHT,
-    encoder: Encoder | None = None,
+    encoder: TextEncoder | None = None,
 ) -> Session:
     """Query a memory with (label, text) pairs.
 
     A query without a matching unit has no scores. `Session.unknown` is the share of its base units that the memory does
     not know.
     """
-    settings = settings or Settings()
+    settings = settings or MemorySettings()
     session = Session(memory, settings)
     for label, text in queries:
         starts, unknown = starts_of(memory, text)

@@ -9,7 +9,7 @@ from temporalio.exceptions import ApplicationError
 
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
+from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 
 NAME = "Answering"
 
@@ -27,7 +27,7 @@ class _Answers:
     next_run = False
     over = False
 
-    def apply(self, message: m.Message) -> Verdict:
+    def apply(self, message: m.Message) -> MessageVerdict:
         if message.number <= self.heard.lanes.get(message.lane, 0):
             return ACCEPTED.model_copy(update={"repeated": True})
         self.heard.lanes[message.lane] = message.number
@@ -44,20 +44,20 @@ class _Answers:
         return self.heard.keys
 
     @workflow.update
-    def confirm_tension(self, message: m.ConfirmTension) -> Verdict:
+    def confirm_tension(self, message: m.ConfirmTension) -> MessageVerdict:
         return self.apply(message)
 
     @workflow.update
-    def conclude(self, message: m.Conclude) -> Verdict:
+    def conclude(self, message: m.Conclude) -> MessageVerdict:
         return self.apply(message)
 
     @conclude.validator
     def refuse_to_conclude(self, message: m.Conclude) -> None:
-        verdict = Verdict.refused(Refusal.NOT_NOW)
+        verdict = MessageVerdict.refused(Refusal.NOT_NOW)
         raise ApplicationError(verdict.en, verdict.model_dump(), type=REFUSED, non_retryable=True)
 
     @workflow.update(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
-    async def upgrade(self, message: m.Upgrade) -> Verdict:
+    async def upgrade(self, message: m.Upgrade) -> MessageVerdict:
         """The first run accepts it and continues as new before it has answered."""
         if not workflow.info().continued_run_id:
             self.next_run = True
@@ -65,7 +65,7 @@ class _Answers:
         return self.apply(message)
 
     @workflow.update
-    def set_mandate(self, message: int) -> Verdict:
+    def set_mandate(self, message: int) -> MessageVerdict:
         """Cannot read what it gets."""
         return ACCEPTED
 
@@ -87,7 +87,7 @@ class Answering(_Answers):
         await self.until_closed()
 
     @workflow.update
-    def replan(self, message: m.Replan) -> Verdict:
+    def replan(self, message: m.Replan) -> MessageVerdict:
         return self.apply(message)
 
     @replan.validator
@@ -108,9 +108,9 @@ class Repaired(_Answers):
         await self.until_closed()
 
     @workflow.update
-    def replan(self, message: m.Replan) -> Verdict:
+    def replan(self, message: m.Replan) -> MessageVerdict:
         return self.apply(message)
 
     @workflow.update
-    def extend_deadline(self, message: m.ExtendDeadline) -> Verdict:
+    def extend_deadline(self, message: m.ExtendDeadline) -> MessageVerdict:
         return self.apply(message)

@@ -24,19 +24,18 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.errors import BadInput
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.messages import build_message
-from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.cli import app
 from tongyao.commands import next_steps
 from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.routes import inbox as inbox_page
 from tongyao.gateway.mcp.server import with_answers
-from tongyao.protocol.life import machine, message_kinds
+from tongyao.protocol.life import machine
 from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Ask as AskName
-from tongyao.protocol.model.events import Waiting
+from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.ids import invitation_of
+from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.records.process.inbox import InboxRow
 from workflows.handlers import read_signal
 
@@ -285,7 +284,7 @@ def test_what_a_door_shows_answers_the_ask(
     message, _ = build_message(made, access, "k")
     message = message.model_copy(update={"lane": alias or "operator", "number": 900})
     if isinstance(message, m.AnswerToAsk) and door is not by_command:
-        assert message.ask == message_kinds.open_ask(life.state, message), "the message names what it answers"
+        assert message.ask == machine.open_ask(life.state, message), "the message names what it answers"
     assert machine.refuse(life.state, message) is None, message
     machine.hear(life.state, message, life.world.now)
     left = {one.id for one, _ in open_asks(life.state)}
@@ -324,7 +323,7 @@ def test_what_answers_another_ask_is_refused_and_told_what_is_open(kind: AskName
         else {**_typed(body), "author": {"role": "demander", "alias": "P00"}}
     )
     assert machine.refuse(life.state, message) == "ask_over"
-    assert ask.id in message_kinds.open_now(life.state, message).split(", ")
+    assert ask.id in machine.open_now(life.state, message).split(", ")
 
 
 def _typed(body: Body) -> Body:

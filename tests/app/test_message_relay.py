@@ -30,9 +30,9 @@ from tongyao.records.repositories import Repositories
 from tongyao.runtime.errors import NamespaceUnknown
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.worker_plugin import plugin
 
 AUTHOR = m.Author(role="demander", alias=DEMANDER)
 

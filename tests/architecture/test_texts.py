@@ -28,7 +28,7 @@ LEXICONS = {
     "tongyao/field/facets.py",
     "tongyao/field/profile_import.py",
     "tongyao/app/messaging/given_names.py",
-    "tongyao/llm/structured_output/coercion.py",
+    "tongyao/llm/structured_output/parsing.py",
     *(f"tongyao/protocol/{name}.py" for name in ("guards/items", "guards/support", "rules/profile_grade")),
     *(f"tongyao/protocol/identity/{name}.py" for name in ("chinese_names", "contacts", "listed")),
 }

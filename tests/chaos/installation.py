@@ -32,7 +32,7 @@ from tongyao.runtime.local.supervise import die_with_parent
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
+from tongyao.runtime.temporal.namespaces import register_search_attributes
 
 BACK_SECONDS: Final = 240
 """How long a part may take to come back before that is a finding."""

@@ -13,8 +13,8 @@ from temporalio.client import Client
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tongyao.records.privacy.keys import Keyring
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption
-from tongyao.runtime.temporal.worker_plugin import plugin
 
 MASTER_KEY = base64.b64encode(b"k" * 32).decode()
 

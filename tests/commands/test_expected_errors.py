@@ -11,7 +11,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tongyao.app.errors import Refused
 from tongyao.commands.expected_errors import exit_code_of, message_of
 from tongyao.commands.terminal import EXIT_FAILED, EXIT_UNREACHABLE
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_an_error_that_nobody_expects_keeps_its_traceback() -> None:
 
 @pytest.mark.parametrize(("language", "said"), [("en", "this process has ended"), ("zh", "这个过程已经结束")])
 def test_a_refusal_is_told_in_the_language_of_the_process_alone(language: str, said: str) -> None:
-    told = message_of(Refused(Verdict.refused(Refusal.ENDED), "", language=language))
+    told = message_of(Refused(MessageVerdict.refused(Refusal.ENDED), "", language=language))
     assert told.startswith(f"refused: {said}")
     assert told.isascii() == (language == "en")
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tongyao.app.choosing.choices import Choices
-from tongyao.app.choosing.findings import engine_of
+from tongyao.app.choosing.choices import Choices, engine_of
 from tongyao.app.messaging.messages import in_detail
-from tongyao.app.messaging.wire import DecideBody, SelectParticipantsBody
 from tongyao.gateway.console.pages import environment, words
 from tongyao.gateway.console.texts import Language, say
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.model.messages import DecideBody, SelectParticipantsBody
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 
 TAKEN_UP = {
     "en": ("proposed are included", "cannot be included"),
@@ -41,7 +40,7 @@ async def test_the_engine_of_a_step_is_that_of_the_process_and_not_that_of_today
 
 def test_too_few_participants_are_told_how_many_are_needed_and_what_to_do() -> None:
     process: Any = SimpleNamespace(settings={"quorum": 3})
-    few = Verdict.refused(Refusal.NO_PARTICIPANTS)
+    few = MessageVerdict.refused(Refusal.NO_PARTICIPANTS)
     selected = SelectParticipantsBody(kind="select_participants", participants=("p-1",))
     told = in_detail(few, selected, process)
     assert told.code == few.code

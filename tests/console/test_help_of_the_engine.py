@@ -21,7 +21,7 @@ from tongyao.app.context import AppContext
 from tongyao.llm.engine import Answer, Bound, Call, Usage
 from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.runtime.intent_reader import EngineIntentReader
 
 CHANGE, GIFT = "I want the whole street to keep honey.", "I can give two hives and my weekends."

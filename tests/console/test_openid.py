@@ -33,7 +33,7 @@ from tongyao.app.errors import BadInput, NotAllowed, Unavailable
 from tongyao.app.people.erasure import erase
 from tongyao.app.people.openid import connect_account
 from tongyao.app.people.sessions import issue_link
-from tongyao.gateway.console.routes import openid as routes
+from tongyao.gateway.console.routes import enter as routes
 from tongyao.gateway.outbound import openid as outbound
 from tongyao.gateway.outbound.openid import OpenIDConnect
 from tongyao.records.people.tokens import Token

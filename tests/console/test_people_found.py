@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tongyao.gateway.console.people import Person, people_found, ticked
-from tongyao.gateway.console.shared_words import telling_words_in_common
+from tongyao.gateway.console.people import Person, people_found, telling_words_in_common, ticked
 from tongyao.records.process.seats import CandidateRow
 
 PARTS = {

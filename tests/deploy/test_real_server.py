@@ -33,8 +33,8 @@ from tongyao.records.privacy.keys import Keyring
 from tongyao.records.repositories import Repositories
 from tongyao.runtime.local.postgres import binaries
 from tongyao.runtime.local.processes import free_port
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption
-from tongyao.runtime.temporal.worker_plugin import plugin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

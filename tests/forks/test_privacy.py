@@ -18,8 +18,8 @@ from tongyao.app.authorization import Caller
 from tongyao.app.errors import BadInput
 from tongyao.app.forks import LocalChanges
 from tongyao.app.messaging.messages import send_message
-from tongyao.app.messaging.wire import SubmitProjectionBody
 from tongyao.app.people.erasure import erase
+from tongyao.protocol.model.messages import SubmitProjectionBody
 from tongyao.protocol.model.process import DEMANDER, Choice
 from tongyao.protocol.model.projection import EndpointKind
 

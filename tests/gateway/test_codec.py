@@ -14,8 +14,8 @@ from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption
-from tongyao.runtime.temporal.worker_plugin import plugin
 
 CANARY = "the lighthouse keeper's daughter"
 UI = "http://temporal.example:8080"

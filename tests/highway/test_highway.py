@@ -17,7 +17,7 @@ from crystalline_highway.highway import Highway, NotRecited, UsedSpans
 from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level
 from crystalline_highway.seek.output import SeekResult
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.store import Store
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material
@@ -145,7 +145,7 @@ async def test_direct_paths_are_bounded_and_the_most_walked_stay(pool: Pool, own
     for occasion in ("first", "second"):
         await Highway(pool).write_back(owner, 1, occasion, [often])
     walked_often = await paths()
-    bounded = Highway(pool, settings=Settings(most_directs=len(walked_often)))
+    bounded = Highway(pool, settings=MemorySettings(most_directs=len(walked_often)))
     assert await bounded.write_back(owner, 1, "third", [once])
     assert await paths() == walked_often
 

@@ -11,7 +11,7 @@ from temporalio.client import Client
 from crystalline_highway.highway import Highway
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
-from tongyao.protocol.contracts.recitation import RecitationInput
+from tongyao.protocol.contracts.maintenance import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.requests import EndpointRequest

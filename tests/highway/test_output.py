@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crystalline_highway.recite.staging import recite
-from crystalline_highway.seek.output import Piece, SeekResult, select_output
+from crystalline_highway.seek.output import Excerpt, SeekResult, select_output
 from crystalline_highway.seek.seeking import seek
 
 PLACES = ("东村", "西村", "南村", "北村", "上村", "下村")
@@ -26,7 +26,7 @@ def found() -> SeekResult:
     return select_output(seek(memory, [("T", "东村 打井"), ("B1", "水渠"), ("E", "织布")]), TEXTS, budget=200)
 
 
-def everything(found: SeekResult) -> list[Piece]:
+def everything(found: SeekResult) -> list[Excerpt]:
     whole = [found.memory] if found.memory else []
     return [*found.short, *found.long, *found.paragraphs, *whole, *found.related]
 

@@ -11,11 +11,11 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.worker import Worker
 
-from activities.recite import Reciting
+from activities.maintain import Reciting
 from crystalline_highway.highway import Highway, Progress
-from tongyao.protocol.contracts.recitation import RECITATION_PROGRESS, RecitationInput, RecitationProgress
+from tongyao.protocol.contracts.maintenance import RECITATION_PROGRESS, RecitationInput, RecitationProgress
 from tongyao.protocol.model.process import ProfileRef
-from workflows.recitation import Recitation
+from workflows.maintenance import Recitation
 
 PROFILE = "我在城南管一片果园。\n去年学会了用无人机拍树冠，能看出哪几棵缺水。"
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from crystalline_highway.memory import RECITED, Memory
 from crystalline_highway.recite.segments import Level
-from crystalline_highway.recite.staging import Recitation, recite
+from crystalline_highway.recite.staging import StagedRecitation, recite
 from crystalline_highway.recite.walking import threshold
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from tests.highway.named import unit_named
 
-ONCE = Settings(passes=1)
+ONCE = MemorySettings(passes=1)
 lines = st.lists(st.text("甲乙丙丁，。 ab", max_size=12), max_size=12)
 
 
@@ -138,9 +138,9 @@ def test_no_walk_is_lost(seeks: list[str]) -> None:
 @given(lines, st.integers(1, 5))
 def test_a_recitation_taken_up_again_is_the_same_to_the_byte(seeks: list[str], stop: int) -> None:
     texts = ["\n".join(seeks), "甲乙丙。甲乙。"]
-    first = Recitation(texts, ONCE)
+    first = StagedRecitation(texts, ONCE)
     stages = dict(first.step() for _ in range(stop))
-    second = Recitation(texts, ONCE, stages)
+    second = StagedRecitation(texts, ONCE, stages)
     while second.next is not None:
         second.step()
     assert second.memory().dump() == recite(texts, ONCE).dump()
@@ -148,7 +148,7 @@ def test_a_recitation_taken_up_again_is_the_same_to_the_byte(seeks: list[str], s
 
 def test_a_pass_in_which_nothing_could_consolidate_settles_a_memory() -> None:
     seeks = "甲乙丙丁\n甲乙丙戊\n己庚"
-    made = [recite([seeks], Settings(passes=passes)) for passes in range(1, 12)]
+    made = [recite([seeks], MemorySettings(passes=passes)) for passes in range(1, 12)]
     settled = [memory.settled for memory in made]
     assert settled == sorted(settled), "and it stays so"
     assert not settled[0]
@@ -160,13 +160,13 @@ def test_a_pass_in_which_nothing_could_consolidate_settles_a_memory() -> None:
 @settings(max_examples=40)
 @given(lines, st.integers(1, 12))
 def test_more_passes_over_a_settled_memory_make_no_other_unit(seeks: list[str], passes: int) -> None:
-    memory = recite(["\n".join(seeks)], Settings(passes=passes))
+    memory = recite(["\n".join(seeks)], MemorySettings(passes=passes))
     if memory.settled:
-        again = recite(["\n".join(seeks)], Settings(passes=passes + 8))
+        again = recite(["\n".join(seeks)], MemorySettings(passes=passes + 8))
         assert again.settled
         assert np.array_equal(memory.units.keys, again.units.keys)
 
 
 def test_a_damaged_stage_is_refused() -> None:
     with pytest.raises(ValueError, match="recite from the start"):
-        Recitation(["甲乙"], ONCE, {Level.PHRASE: b"PK\x05\x06" + bytes(18)})
+        StagedRecitation(["甲乙"], ONCE, {Level.PHRASE: b"PK\x05\x06" + bytes(18)})

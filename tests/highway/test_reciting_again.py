@@ -14,13 +14,13 @@ from temporalio.service import RPCError, RPCStatusCode
 from crystalline_highway.highway import Highway, ReciteRequest
 from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.store import Store
 from tests.highway.test_weak_forces import Compass
 from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
-from tongyao.protocol.contracts.recitation import RecitationInput
+from tongyao.protocol.contracts.maintenance import RecitationInput
 from tongyao.protocol.model.observation import Verdict
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
@@ -145,7 +145,7 @@ async def test_weights_that_cannot_be_loaded_stop_a_worker_at_its_start(
 
 
 async def test_what_is_called_for_is_one_pass_more_within_the_bound(pool: Pool, owner: str) -> None:
-    highway = Highway(pool, settings=Settings(passes=1, most_passes=2))
+    highway = Highway(pool, settings=MemorySettings(passes=1, most_passes=2))
     await highway.recite(owner, 1, [GARDEN])
 
     async def due(query: str) -> ReciteRequest | None:
@@ -159,7 +159,7 @@ async def test_what_is_called_for_is_one_pass_more_within_the_bound(pool: Pool, 
 
 async def test_other_vectors_are_called_for_when_the_encoder_is_another(pool: Pool, owner: str) -> None:
     await Highway(pool).recite(owner, 1, [GARDEN])
-    compass = Highway(pool, settings=Settings(most_passes=3), encoder=Compass())
+    compass = Highway(pool, settings=MemorySettings(most_passes=3), encoder=Compass())
     query = [("T", "水边修")]
     found, session = await compass.seek(owner, 1, [GARDEN], query, budget=100)
     assert found.fitted[0].text == "老木匠修门。", "sought without direction meanwhile"

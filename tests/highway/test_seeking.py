@@ -16,10 +16,10 @@ from crystalline_highway.recite.staging import recite
 from crystalline_highway.seek.explanation import explain
 from crystalline_highway.seek.output import fill_budget, select_output
 from crystalline_highway.seek.seeking import seek
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from tests.highway.named import unit_named
 
-ALONE = Settings(surroundings=0)
+ALONE = MemorySettings(surroundings=0)
 GARDEN = (
     "我在城南管一片果园，种了四十亩梨树。春天剪枝，夏天疏果，秋天采收。\n"
     "去年学会了用无人机拍树冠，能看出哪几棵缺水。邻村的人来问过，我教了三户。\n"

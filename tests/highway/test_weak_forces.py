@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level
 from crystalline_highway.recite.staging import recite
-from crystalline_highway.seek.direction import Encoder, give_direction
+from crystalline_highway.seek.direction import TextEncoder, give_direction
 from crystalline_highway.seek.explanation import explain
 from crystalline_highway.seek.output import select_output
 from crystalline_highway.seek.seeking import Session, seek
-from crystalline_highway.settings import Settings
+from crystalline_highway.settings import MemorySettings
 from crystalline_highway.strengths import BoundStrengths, Strengths, strengths_of
 from tests.highway.named import unit_named
 
-ALONE = Settings(surroundings=0)
+ALONE = MemorySettings(surroundings=0)
 
 
 def brightest(session: Session, text: str, level: Level = Level.PARAGRAPH) -> str:
@@ -38,7 +38,7 @@ def test_what_stands_in_a_line_that_is_said_a_hundred_times_is_frequent() -> Non
 
 
 def test_long_segments_are_weighed_as_long_ones_and_short_ones_as_short() -> None:
-    settings = Settings()
+    settings = MemorySettings()
     for script in (settings.characters, settings.words):
         assert script.blend(script.short / 2) == script.blend(script.short) == 0
         assert script.blend(script.long) == script.blend(10 * script.long) == 1
@@ -83,7 +83,7 @@ def test_an_explanation_names_only_the_instances_that_were_lit() -> None:
 
 def test_scaffolding_taken_down_leaves_every_way_of_its_parts() -> None:
     text = "甲乙丙丁。甲乙戊己。庚辛壬癸。"
-    kept, bare = recite([text]), recite([text], Settings(scaffolding=False))
+    kept, bare = recite([text]), recite([text], MemorySettings(scaffolding=False))
     assert len(bare.trie.keys) <= len(kept.trie.keys)
     lost = set(kept.trie.unit.tolist()) - set(bare.trie.unit.tolist())
     assert {unit_named(kept, "甲乙丙丁"), unit_named(kept, "庚辛壬癸")} <= lost
@@ -104,7 +104,7 @@ class Compass:
         return np.array([[1.0, 0.0] if set("河水舟") & set(text) else [0.0, 1.0] for text in texts])
 
 
-def directed(text: str, encoder: Encoder) -> Memory:
+def directed(text: str, encoder: TextEncoder) -> Memory:
     memory = recite([text])
     give_direction(memory, [text], encoder)
     return memory
@@ -144,7 +144,7 @@ def test_a_start_that_led_everywhere_points_nowhere() -> None:
             left.add(strengths_of(memory, [query], [(at[line], at[line] + len(lines[line]))]))
         starts = np.array([unit_named(memory, "帆")], np.int32)
         everything = np.ones(len(memory.tables[Level.PARAGRAPH].units), np.float32)
-        bound = BoundStrengths(memory, left, replace(Settings(), trodden=0))
+        bound = BoundStrengths(memory, left, replace(MemorySettings(), trodden=0))
         return float(bound.lend(Level.PARAGRAPH, starts, np.ones(1, np.float32), everything)[0])
 
     once = lent(("帆", 0))
@@ -198,7 +198,7 @@ def test_order_lights_nothing_that_no_start_has_reached_and_is_explained() -> No
 
 def written_back(memory: Memory, text: str, query: str, *lines: str) -> BoundStrengths:
     spans = [(text.index(line), text.index(line) + len(line)) for line in lines]
-    return BoundStrengths(memory, strengths_of(memory, [query], spans), Settings())
+    return BoundStrengths(memory, strengths_of(memory, [query], spans), MemorySettings())
 
 
 def test_what_was_found_before_is_brighter_for_those_who_seek_alike() -> None:

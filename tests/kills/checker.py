@@ -20,7 +20,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from tongyao.protocol.contracts.process import STATE_QUERY
 from tongyao.protocol.life.snapshot import snapshot
 from tongyao.protocol.life.state import State
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 
 Row = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Applied:
 
     update: str
     run: int
-    verdict: Verdict
+    verdict: MessageVerdict
 
 
 class Checker:
@@ -114,7 +114,7 @@ class Checker:
                     continue
                 completed = event.workflow_execution_update_completed_event_attributes
                 (verdict,) = await self._client.data_converter.decode(
-                    completed.outcome.success.payloads, type_hints=[Verdict]
+                    completed.outcome.success.payloads, type_hints=[MessageVerdict]
                 )
                 found.append(Applied(completed.meta.update_id, number, verdict))
         return found
@@ -211,7 +211,7 @@ def _messages(messages: Iterable[Row], applied: Iterable[Applied]) -> list[str]:
         if row["state"] != "decided":
             wrong.append(f"{name} has no verdict ({row['attempts']} tries, {row['trouble']})")
             continue
-        accepted = Verdict.model_validate(row["verdict"]).accepted
+        accepted = MessageVerdict.model_validate(row["verdict"]).accepted
         if times[str(row["id"])] != accepted:
             wrong.append(f"{name} was applied {times[str(row['id'])]} times; its verdict: {row['verdict']}")
     unknown = set(times) - {str(row["id"]) for row in messages}
@@ -228,7 +228,7 @@ def _acknowledged(messages: Iterable[Row], acknowledged: Iterable[Acknowledged])
             if one.said in ("applied", "waiting"):
                 wrong.append(f"{one} was acknowledged and is not stored")
         elif row["verdict"] is not None and one.said != "waiting":
-            verdict = Verdict.model_validate(row["verdict"])
+            verdict = MessageVerdict.model_validate(row["verdict"])
             if (one.said == "applied") != verdict.accepted:
                 wrong.append(f"{one}, and its verdict is {verdict.code}")
     return wrong

@@ -119,7 +119,8 @@ async def _answer(
         assert answer.status_code in codes, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer
 
-    return await _until(given, f"an answer to {method} {path}")
+    answer: httpx.Response = await _until(given, f"an answer to {method} {path}")
+    return answer
 
 
 async def _ended(demander: Person, pid: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tongyao.llm.engine import Call, CallKey, Reask
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
-from tongyao.protocol.model.plan import Claim, Plan, Role
+from tongyao.protocol.model.plan import Claim, Plan, PlanRole
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection
 from tongyao.protocol.model.requests import (
     CatalystRequest,
@@ -140,6 +140,6 @@ def planner(aliases: tuple[str, ...] = ("P01", "P02", "P03")) -> PlannerRequest:
 def delivery() -> DeliveryRequest:
     plan = Plan(
         possible=(Claim(text="one register", sources=("R1/P01/1",)),),
-        roles=(Role(alias="P01", role="keeper"), Role(alias="P02", role="reader")),
+        roles=(PlanRole(alias="P01", role="keeper"), PlanRole(alias="P02", role="reader")),
     )
     return DeliveryRequest(language="en", alias="P01", plan=plan)

@@ -15,8 +15,9 @@ from tests.llm import requests
 from tests.support.messages_api.faults import Fault, always, planned
 from tests.support.messages_api.fixtures import Engines, Serve
 from tests.support.messages_api.responder import Responder
-from tongyao.llm.anthropic.parameters import Parameters
+from tongyao.llm.anthropic.engine import Parameters
 from tongyao.llm.anthropic.step_settings import DEFAULTS, MIDDLE, STRONG, StepSettings
+from tongyao.llm.dialogue import ModelPrompt
 from tongyao.llm.engine import Answer, Reask
 from tongyao.llm.errors import Cut, Failure, ModelRefused, OperatorNeeded, Unreadable
 from tongyao.protocol.model import steps
@@ -254,9 +255,8 @@ def test_what_a_refusal_named_stays_left_out_when_a_trial_without_more_is_undone
     parameters = Parameters()
 
     def sent() -> dict[str, Any]:
-        return parameters.body(
-            "m", limit=1_000, effort="low", system="s", messages=[{"role": "user", "content": "?"}], draft=DeliveryDraft
-        )
+        said = [{"role": "user", "content": "?"}]
+        return parameters.body(ModelPrompt("deliver", "m", "low", "s", said, DeliveryDraft), 1_000)
 
     assert parameters.learn(sent(), Failure(400, message="effort: unknown"))
     body = sent()

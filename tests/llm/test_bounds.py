@@ -24,8 +24,8 @@ from tongyao.protocol.model import steps
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
-from tongyao.records.day_budgets import DayBudgets
-from tongyao.records.model_calls import Claim
+from tongyao.records.budgets import DayBudgets
+from tongyao.records.model_calls import CallClaim
 from tongyao.records.process.processes import NewProcess
 
 
@@ -187,7 +187,7 @@ async def test_a_process_beyond_the_day_budget_is_suspended_and_needs_no_operato
         await stack.repositories.processes.create(earlier)
         key = CallKey("earlier", "observe", round=1)
         attempt = await ledger.claim(key, input_hash="-", engine="test", model="", worker="test")
-        assert isinstance(attempt, Claim)
+        assert isinstance(attempt, CallClaim)
         await ledger.fail(key, attempt, "cut", usage=Usage(input_tokens=1))
         pid = await three(stack)
         await stack.until_suspended(pid)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.raw_server import raw_server
 from tongyao.llm.anthropic.client import client_of
-from tongyao.llm.anthropic.stream import ANSWER_BYTES, CHARS_PER_TOKEN, Reply, converse
+from tongyao.llm.anthropic.stream import ANSWER_BYTES, CHARS_PER_TOKEN, converse
+from tongyao.llm.dialogue import Reply
 from tongyao.llm.errors import Transient
 
 BODY: dict[str, Any] = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Say something."}]}

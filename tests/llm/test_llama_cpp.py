@@ -20,7 +20,7 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.settings import load_settings
 
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed here")
-pytest.importorskip("gguf")
+pytest.importorskip("gguf", reason="gguf, which writes the test model, is not installed here")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 

@@ -26,7 +26,7 @@ from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.records.budgets import BudgetExceeded, Reservation
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
-from tongyao.records.model_calls import Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.repositories import Repositories
 
@@ -122,7 +122,7 @@ async def test_a_call_that_waits_for_its_budget_holds_no_slot(
     waiting = asyncio.Event()
 
     class Waits(Ledger):
-        async def claim(self, *values: Any, **named: Any) -> Claim | SettledCall | WaitingCall | RepliedCall:
+        async def claim(self, *values: Any, **named: Any) -> CallClaim | SettledCall | WaitingCall | RepliedCall:
             try:
                 return await super().claim(*values, **named)
             except BudgetExceeded:

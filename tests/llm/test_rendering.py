@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tests.llm import requests
+from tongyao.commands.engine_check import example_blocks, render_example
 from tongyao.llm import rendering
-from tongyao.llm.example import example_blocks, render_example
 from tongyao.llm.rendering import Block
 from tongyao.protocol.model.observation import Ended, Observation, Relation, RelationKind
 from tongyao.protocol.model.projection import Item, ItemKind

@@ -6,7 +6,7 @@ import pytest
 
 from tests.plans.test_documents import DRAFT, claim, sentences, settled
 from tongyao.protocol.documents.delivery_page import delivery_page
-from tongyao.protocol.guards.deliveries import settle_delivery
+from tongyao.protocol.guards.plans import settle_delivery
 from tongyao.protocol.model.plan import DeliveryDraft, PlanDraft
 from tongyao.protocol.model.requests import Language
 

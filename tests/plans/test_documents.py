@@ -11,8 +11,8 @@ from tongyao.protocol.documents.markdown import observation_markdown, projection
 from tongyao.protocol.documents.page import Page, markdown
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answered_by
 from tongyao.protocol.documents.plan_page import body_limit, body_units, plan_markdown, plan_page
-from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_plan
+from tongyao.protocol.guards.support import without_ids
 from tongyao.protocol.model.observation import Ended, Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, TaskDraft
 from tongyao.protocol.model.projection import Item, ItemKind, Outcome, Projection

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from tongyao.protocol.model.ids import child_id, hole_id, hole_of
-from tongyao.protocol.model.plan import Claim, Plan, Role, Task
+from tongyao.protocol.model.plan import Claim, Plan, PlanRole, Task
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, Tension
 from tongyao.protocol.rules.plans.residuals import duplicate_of, hole
 
@@ -21,11 +21,11 @@ LINEAGE = Lineage(root="c-1", parent="c-1", residual="plan/1/hole/P02", depth=1)
 PLAN = Plan(
     possible=(Claim(text="Fish goes up the valley.", sources=("T/T",)),),
     roles=(
-        Role(
+        PlanRole(
             alias="P02",
             role="driver",
         ),
-        Role(alias="P03", role=""),
+        PlanRole(alias="P03", role=""),
     ),
     tasks=(
         Task(

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 from hypothesis import given
 
 from tests.guards.test_plans import DRAFTS, settle
-from tongyao.app.pictures.relations import relation_mermaid, relation_svg
+from tongyao.app.pictures.files import relation_mermaid, relation_svg, task_mermaid, task_svg
 from tongyao.app.pictures.svg import wrapped
-from tongyao.app.pictures.tasks import task_mermaid, task_svg
 from tongyao.protocol.model.observation import Relation, RelationKind
 from tongyao.protocol.model.plan import NOBODY, Plan, PlanDraft, Task
 

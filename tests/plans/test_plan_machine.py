@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.guards.test_plans import DRAFTS, settle
 from tongyao.protocol.documents.plan_machine import END, START, Machine, machine_of, machine_schema
-from tongyao.protocol.model.plan import NOBODY, Claim, Plan, PlanDraft, Role, Task
+from tongyao.protocol.model.plan import NOBODY, Claim, Plan, PlanDraft, PlanRole, Task
 from tongyao.protocol.model.process import DEMANDER
 
 PLAN = Plan(
     possible=(Claim(text="a cold room and a van meet", sources=("R1/P01/1",)),),
-    roles=(Role(alias="P01", role="host"), Role(alias="P02", role="driver")),
+    roles=(PlanRole(alias="P01", role="host"), PlanRole(alias="P02", role="driver")),
     tasks=(
         Task(id="a", title="clear the room", assignee="P01", agreed=True, sources=("R1/P01/1",)),
         Task(id="b", title="buy crates", assignee=NOBODY),

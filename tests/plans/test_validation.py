@@ -9,12 +9,11 @@ import jsonschema
 import pytest
 
 from tongyao.llm.errors import Unreadable
-from tongyao.llm.plan_rendering import plan_text
+from tongyao.llm.rendering import plan_text
 from tongyao.llm.structured_output.parsing import read
 from tongyao.protocol.documents.plan_page import plan_page
-from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.guards.fallback import block_in_text, minimal_plan, says_nothing
-from tongyao.protocol.guards.plans import MOST_RESIDUALS, settle_plan
+from tongyao.protocol.guards.plans import MOST_RESIDUALS, settle_delivery, settle_plan
 from tongyao.protocol.guards.support import doubt
 from tongyao.protocol.model.observation import Note, NoteKind, Observation, Relation, RelationKind
 from tongyao.protocol.model.plan import ClaimDraft, DeliveryDraft, Plan, PlanDraft

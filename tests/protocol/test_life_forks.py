@@ -15,10 +15,9 @@ from tongyao.protocol.contracts.process import (
     ProjectOutput,
     TurnOutput,
 )
-from tongyao.protocol.life import machine, message_kinds
+from tongyao.protocol.life import machine
 from tongyao.protocol.life.phases import open_asks
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import Success
+from tongyao.protocol.life.state import State, Success
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import MESSAGE
 from tongyao.protocol.model.observation import Verdict
@@ -79,7 +78,7 @@ class ForkLife:
     def refused(self, kind: str, **fields: Any) -> Refusal | None:
         author = {"role": "demander", "alias": "P00"}
         message = MESSAGE.validate_python({"kind": kind, "key": "k", "author": author, **fields})
-        return message_kinds.refuse(self.state, message)
+        return machine.refuse(self.state, message)
 
 
 def test_people_are_not_asked_and_the_plan_is_delivered_to_nobody() -> None:

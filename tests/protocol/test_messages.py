@@ -11,7 +11,7 @@ import pytest
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.clock import ask_until
-from tongyao.protocol.life.message_kinds import refuse
+from tongyao.protocol.life.machine import refuse
 from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, InvitedPerson, ResidualOutcome, State, Turn
 from tongyao.protocol.model.messages import KINDS, MESSAGE
@@ -19,7 +19,7 @@ from tongyao.protocol.model.process import Choice, DecidingCause, Phase, Profile
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.texts.catalogue import table
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -143,7 +143,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
         elif kind == "resume":
             assert (verdict is None) == suspended
         if verdict is not None:
-            told = Verdict.refused(verdict)
+            told = MessageVerdict.refused(verdict)
             assert told.en
             assert told.zh
             continue

@@ -20,8 +20,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import RECORD_KEY, Success
+from tongyao.protocol.life.state import RECORD_KEY, State, Success
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.messages import Author, CallAnswered, Resume
 from tongyao.protocol.model.observation import Verdict

@@ -14,8 +14,8 @@ from tongyao.protocol.model.events import Event, EventKind, Outbox, Snapshot
 from tongyao.protocol.model.messages import Cancel, ChildEnded
 from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool, transaction
-from tongyao.records.process.children import cancel_children
 from tongyao.records.process.journal import Journal
+from tongyao.records.process.lineage import cancel_children
 from tongyao.records.process.processes import BranchCancelled, NewProcess, Processes, ProcessUnknown
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.records.conftest import Announce
 from tests.records.told import K, Person, event, told
-from tongyao.protocol.model.events import Ask, Event, Waiting
+from tongyao.protocol.model.events import AskName, Event, Waiting
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
@@ -122,7 +122,7 @@ async def test_causes_of_a_suspension_stand_beside_the_phase(
     pool: Pool, announce: Announce, suspended: tuple[str, ...]
 ) -> None:
     process, processes = await announce(), Processes(pool)
-    ask = Waiting(id="decide/1", ask=Ask.DECISION, alias=DEMANDER, remaining_seconds=90 if suspended else None)
+    ask = Waiting(id="decide/1", ask=AskName.DECISION, alias=DEMANDER, remaining_seconds=90 if suspended else None)
     box = told(process, event(1), phase=Phase.DECIDING, suspended=suspended, suspended_reason="why", inbox=(ask,))
     await Journal(pool).write(box, "run")
     row = await processes.get(process)
@@ -140,7 +140,7 @@ async def test_causes_of_a_suspension_stand_beside_the_phase(
 async def test_who_is_invited_finds_the_question_in_their_inbox(pool: Pool, announce: Announce) -> None:
     process, inbox = await announce(), Inbox(pool)
     asks = tuple(
-        Waiting(id=f"consent/{n}", ask=Ask.CONSENT, alias=f"invited/{n}", round=n, subject=f"{process}-{n}")
+        Waiting(id=f"consent/{n}", ask=AskName.CONSENT, alias=f"invited/{n}", round=n, subject=f"{process}-{n}")
         for n in (1, 2)
     )
     await Journal(pool).write(told(process, event(1), phase=Phase.CONSENTING, inbox=asks), "run")

@@ -14,7 +14,7 @@ from tests.support.erasing import destroy_key
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.records.budgets import NOTHING_RESERVED, BudgetExceeded, Budgets, Reservation
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import AttemptUnknown, Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import AttemptUnknown, CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.privacy.texts import TextErased
 from tongyao.records.process.processes import Processes
 from tongyao.records.repositories import Repositories
@@ -24,17 +24,17 @@ USAGE = Usage(input_tokens=100, cache_write_tokens=20, cache_read_tokens=3, outp
 
 async def claim(
     ledger: Ledger, key: CallKey, worker: str = "w1", *, input_hash: str = "h1", reserve: Reservation = NOTHING_RESERVED
-) -> Claim:
+) -> CallClaim:
     claimed = await ledger.claim(
         key, input_hash=input_hash, prompt_hash="p1", engine="scripted", model="m-1", worker=worker,
         owner=f"process:{key.process}", reserve=reserve,
     )  # fmt: skip
-    assert isinstance(claimed, Claim), "an answer is settled already"
+    assert isinstance(claimed, CallClaim), "an answer is settled already"
     return claimed
 
 
 async def settle(
-    ledger: Ledger, key: CallKey, claimed: Claim, text: str = "an answer", cost: Decimal | None = Decimal("0.0125")
+    ledger: Ledger, key: CallKey, claimed: CallClaim, text: str = "an answer", cost: Decimal | None = Decimal("0.0125")
 ) -> SettledCall:
     return await ledger.settle(
         key, claimed, owner=f"process:{key.process}", text=text, draft_json=f'{{"said": "{text}"}}',
@@ -114,7 +114,7 @@ async def test_a_claim_beside_a_settling_is_an_attempt_of_its_own_or_finds_the_a
         claimed = await ledger.claim(key, input_hash="h1", engine="e", model="m", worker=f"w{number}")
         if isinstance(claimed, SettledCall):
             return claimed
-        assert isinstance(claimed, Claim)
+        assert isinstance(claimed, CallClaim)
         return await settle(ledger, key, claimed, f"answer {number}")
 
     answers = await asyncio.gather(*(call(number) for number in range(6)))
@@ -155,7 +155,7 @@ async def test_the_database_itself_holds_one_settled_answer_per_key(pool: Pool, 
 async def test_what_was_not_claimed_or_has_failed_cannot_be_settled(pool: Pool, announce: Announce) -> None:
     ledger, key = Ledger(pool), CallKey(await announce(), "deliver", alias="P02")
     with pytest.raises(AttemptUnknown, match="attempt 1"):
-        await settle(ledger, key, Claim(1))
+        await settle(ledger, key, CallClaim(1))
     attempt = await claim(ledger, key)
     await ledger.fail(key, attempt, "refused")
     with pytest.raises(AttemptUnknown):
@@ -238,24 +238,24 @@ async def test_a_claim_finds_a_settled_answer_or_the_repair_of_it(pool: Pool, an
     repair = replace(key, reask=1)
     mended = await settle(ledger, repair, await claim(ledger, repair, input_hash="unreadable"), "mended")
 
-    async def again(input_hash: str, repair_hash: str = "") -> Claim | SettledCall | WaitingCall | RepliedCall:
+    async def again(input_hash: str, repair_hash: str = "") -> CallClaim | SettledCall | WaitingCall | RepliedCall:
         return await ledger.claim(
             key, input_hash=input_hash, repair_hash=repair_hash, engine="e", model="m", worker="w2"
         )
 
     assert await again("h1", "unreadable") == mended
     claimed = await again("h1")
-    assert isinstance(claimed, Claim)
+    assert isinstance(claimed, CallClaim)
     given = await settle(ledger, key, claimed)
     assert await again("h1", "unreadable") == given, "the first answer goes before its repair"
-    assert isinstance(await again("h2"), Claim), "another input is another question"
+    assert isinstance(await again("h2"), CallClaim), "another input is another question"
 
 
 async def test_concurrent_claims_never_reserve_more_than_the_budget_has(pool: Pool, announce: Announce) -> None:
     ledger, budgets, process = Ledger(pool), Budgets(pool), await announce()
     await budgets.open(process, tokens=1_000)
 
-    async def ask(number: int) -> Claim | SettledCall | WaitingCall | RepliedCall:
+    async def ask(number: int) -> CallClaim | SettledCall | WaitingCall | RepliedCall:
         key = CallKey(process, "project", round=1, alias=f"P{number:02}")
         most = Reservation(tokens=300, keep=(50, Decimal(0)))
         return await ledger.claim(key, input_hash="h", engine="e", model="m", worker="w", reserve=most)

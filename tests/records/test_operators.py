@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.records.conftest import Announce, NewId
 from tongyao.protocol.model.messages import Author, Cancel, ExtendDeadline, Message, Resume
-from tongyao.protocol.rules.refusals import ACCEPTED, Refusal, Verdict
+from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 from tongyao.records.database import Pool
 from tongyao.records.process.messages import Messages
 from tongyao.records.process.operators import OperatorLog
@@ -16,11 +16,11 @@ async def test_what_operators_did_is_listed_with_who_did_it(pool: Pool, announce
     process, messages, log = await announce(), Messages(pool), OperatorLog(pool)
     kim, lee = new_id("kim"), new_id("lee")
 
-    async def send(message: Message, login: str, verdict: Verdict) -> None:
+    async def send(message: Message, login: str, verdict: MessageVerdict) -> None:
         stored = await messages.put(process, message, author_id=f"operator:{login}", via="api", login=login)
         await messages.verdict(stored.id, verdict)
 
-    await send(Resume(key="k", author=OPERATOR), kim, Verdict.refused(Refusal.NOT_SUSPENDED))
+    await send(Resume(key="k", author=OPERATOR), kim, MessageVerdict.refused(Refusal.NOT_SUSPENDED))
     await send(ExtendDeadline(key="k", author=OPERATOR, alias="P01", seconds=60), lee, ACCEPTED)
     await log.note(process, "project_again", login=kim, via="cli")
     demander = Cancel(key="k", author=Author(role="demander", alias="P00"))

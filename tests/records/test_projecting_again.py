@@ -5,12 +5,11 @@ from __future__ import annotations
 from tests.records.conftest import Announce
 from tests.records.told import Person, event, standing, stated, told
 from tests.support.kept import pending_messages
-from tongyao.protocol.model.events import Ask, Waiting
+from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.messages import Author, ChildEnded, ConfirmTension, Message
 from tongyao.protocol.model.process import DEMANDER, Phase, ProfileRef, Seat
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.rules.refusals import ACCEPTED, Refusal
-from tongyao.protocol.rules.refusals import Verdict as MessageVerdict
+from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 from tongyao.records.database import Pool
 from tongyao.records.process.events import START, EventCursor, Events
 from tongyao.records.process.inbox import Inbox
@@ -24,7 +23,7 @@ from tongyao.records.reconcile import Reconciliation
 async def test_projected_again_the_records_follow_the_state(pool: Pool, announce: Announce, person: Person) -> None:
     process, journal, someone = await announce(), Journal(pool), await person()
     await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="agent", fallback="leave")])
-    before = Waiting(id="decide/1", ask=Ask.DECISION, alias=DEMANDER)
+    before = Waiting(id="decide/1", ask=AskName.DECISION, alias=DEMANDER)
     await journal.write(
         told(process, *(event(seq) for seq in range(1, 9)), phase=Phase.DECIDING, inbox=(before,)), "run"
     )

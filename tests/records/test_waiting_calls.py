@@ -8,7 +8,7 @@ from tests.records.conftest import Announce
 from tests.records.test_ledger import claim, settle
 from tongyao.llm.engine import CallKey
 from tongyao.records.database import Pool, session
-from tongyao.records.model_calls import Claim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.waiting_calls import CallFilter, CallOver, CallUnknown, WaitingCalls
 
 ANY = CallFilter()
@@ -57,7 +57,7 @@ async def test_a_call_waits_is_leased_answered_once_and_settled(pool: Pool, anno
         await calls.answer("ann", call, '{"a": 2}')
 
     replied = await ledger.claim(key, input_hash="h1", engine="scripted", model="", worker="w2")
-    assert replied == RepliedCall(Claim(1), '{"a": 1}', "ann")
+    assert replied == RepliedCall(CallClaim(1), '{"a": 1}', "ann")
     settled = await settle(ledger, key, replied.claim, "read")
     assert (settled.state, settled.attempt) == ("settled", 1)
     assert isinstance(await ledger.claim(key, input_hash="h1", engine="x", model="", worker="w"), SettledCall)

@@ -20,7 +20,7 @@ from tests.support.stack import open_stack
 from tongyao.records.migrate import migrate
 from tongyao.runtime.local.postgres import LocalPostgres
 from tongyao.runtime.local.temporal import LocalTemporal
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 HISTORIES = Path(__file__).with_name("histories")
 

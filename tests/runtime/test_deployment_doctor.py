@@ -25,12 +25,11 @@ from tongyao.records.database import session
 from tongyao.records.maintenance import DutyLog
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.master_keys import register_master_key
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.settings import MaintenanceSettings, Settings
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.namespaces import ensure_namespace
+from tongyao.runtime.temporal.namespaces import ensure_namespace, register_search_attributes
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
-from tongyao.runtime.temporal.worker_plugin import plugin
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.support.until import until
-from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.namespaces import missing_search_attributes
 
 WEEK = timedelta(days=7)
 

@@ -29,7 +29,7 @@ from tongyao.runtime.local.processes import ServerProcess
 from tongyao.runtime.local.service import LocalService
 from tongyao.runtime.local.temporal import LocalTemporal
 from tongyao.runtime.settings import Settings
-from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.namespaces import missing_search_attributes
 
 STOP_SECONDS = 25  # the supervisor's grace before SIGKILL, and a little
 

@@ -12,8 +12,8 @@ from tests.gateway.conftest import GatewayHarness
 from tongyao.app.context import AppContext
 from tongyao.llm.engine import CallKey, Usage
 from tongyao.llm.errors import DayBudgetUsed
-from tongyao.records.day_budgets import DayBudgets
-from tongyao.records.model_calls import Claim
+from tongyao.records.budgets import DayBudgets
+from tongyao.records.model_calls import CallClaim
 
 MANY = 10**15
 
@@ -27,7 +27,7 @@ async def use(context: AppContext, process_id: str, *, tokens: int = 0, cost: st
     """A call of this process, as it stands in the ledger when it has failed."""
     key = CallKey(process_id, "observe", round=1, alias=uuid.uuid4().hex)
     attempt = await context.repositories.ledger.claim(key, input_hash="-", engine="test", model="", worker="test")
-    assert isinstance(attempt, Claim)
+    assert isinstance(attempt, CallClaim)
     usage = Usage(input_tokens=tokens)
     await context.repositories.ledger.fail(key, attempt, "cut", usage=usage, cost=Decimal(cost))
 

@@ -32,9 +32,9 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.temporal import LocalTemporal
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 from tongyao.runtime.temporal.payload_converter import Unsealed
-from tongyao.runtime.temporal.worker_plugin import plugin
 from tongyao.runtime.temporal.workers import Role
 
 TEXT = "I restore wooden boats and can lend a workshop. I want to learn how timetables are made."

@@ -16,13 +16,12 @@ from tests.llm.requests import catalyst
 from tests.security.growth import hold_linear
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import MAX_TEXT
 from tongyao.app.people.registration import checked_name, checked_text
 from tongyao.app.pictures import svg
-from tongyao.field import chunks, facets, profile_import
+from tongyao.field import facets, profile_import
 from tongyao.field.encoders.features import runs
 from tongyao.llm import rendering
-from tongyao.llm.extractive import sentences
+from tongyao.llm.extractive import steps
 from tongyao.llm.labels import line
 from tongyao.llm.structured_output.parsing import salvage
 from tongyao.protocol.guards import advice, fallback, naming, quoting, support
@@ -30,12 +29,12 @@ from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.identity.listed import problem_with_listed
 from tongyao.protocol.identity.names import name_in_heading, problem_with
 from tongyao.protocol.identity.proposer import proposed_names
-from tongyao.protocol.model.markup import for_others
+from tongyao.protocol.model.messages import MAX_TEXT
 from tongyao.protocol.model.observation import ObservationDraft
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.sizes import cut, language_of, units
 from tongyao.protocol.model.tension import NameFound
-from tongyao.protocol.model.unicode_text import folded, normalized
+from tongyao.protocol.model.unicode_text import folded, for_others, normalized
 from tongyao.protocol.rules.profile_grade import grade_profile
 
 LONG: Final = MAX_TEXT
@@ -109,8 +108,8 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], Any], int]]] = {
     "wrap in a picture": (lambda text: svg.wrapped(text, 14.6, 3), LONG),
     "escape in a picture": (svg.escape, LONG),
     "split a profile": (facets.split, PROFILE),
-    "split into sentences": (lambda text: list(chunks.windows(text, 0, len(text), chars=400)), PROFILE),
-    "split for the engine without a model": (sentences.sentences, PROFILE),
+    "split into sentences": (lambda text: list(facets.windows(text, 0, len(text), chars=400)), PROFILE),
+    "split for the engine without a model": (steps.sentences, PROFILE),
     "find runs": (runs, PROFILE),
     "stem": (stem, LONG),
     "strip HTML of an import": (profile_import._without_scripts, PROFILE),

@@ -9,7 +9,8 @@ from tests.gateway.test_api import asked
 from tests.security.test_consent import Room, by_hand
 from tests.support.marking import hiding
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import TensionBody
+from tongyao.app.messaging.wire import tension_of
+from tongyao.protocol.model.messages import TensionBody
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Participant, Record
 from tongyao.protocol.model.sizes import cut, units
@@ -66,7 +67,7 @@ async def test_whoever_is_asked_about_the_longest_tension_with_a_name_in_it_can_
 def test_a_tension_of_few_and_endless_words_or_of_signs_is_refused(line: str) -> None:
     body = TensionBody(transition=f"mill {line}"[:5_000], exchange=line[:5_000])
     with pytest.raises(BadInput, match=f"at most {TENSION_CHARS:,}"):
-        body.tension()
+        tension_of(body)
 
 
 @pytest.mark.parametrize("unit", ["Zaph.", "ﷺ", "!", "word "])

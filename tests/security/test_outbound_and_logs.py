@@ -11,8 +11,8 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from tests.gateway.conftest import GatewayHarness
-from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.gateway.outbound.http_client import AddressForbidden, client, is_public
+from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.protocol.model.plan import PlanDraft
 from tongyao.protocol.model.tension import Tension
 from tongyao.runtime.observability.logs import configure

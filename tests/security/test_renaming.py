@@ -8,7 +8,7 @@ from tests.security.test_consent import Room, by_hand
 from tests.support.marking import hiding
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.messaging.own_words import preview
+from tongyao.app.messaging.given_names import preview
 
 __all__ = ["gateway"]
 

@@ -7,12 +7,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tongyao.app.contacts import ContactGiven
-from tongyao.app.messaging.wire import SubmitProjectionBody
-from tongyao.app.pictures.tasks import task_mermaid, task_svg
+from tongyao.app.pictures.files import task_mermaid, task_svg
 from tongyao.llm.rendering import data
 from tongyao.protocol.guards.plans import settle_plan
 from tongyao.protocol.guards.quoting import find_quote
 from tongyao.protocol.identity.marks import HIDDEN, Marker
+from tongyao.protocol.model.messages import SubmitProjectionBody
 from tongyao.protocol.model.plan import Claim, ClaimDraft, Plan, PlanDraft, ResidualDraft, RoleDraft, Task, TaskDraft
 from tongyao.protocol.model.requests import PlannerRequest
 from tongyao.protocol.model.tension import Lineage, Tension

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.simulation import results, talk
 from tests.simulation.script import Input
 from tests.simulation.world import World
-from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.life.state import RECORD_KEY
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.process import ENDED, Phase
 

@@ -20,7 +20,7 @@ from temporalio.worker._workflow_instance import WorkflowInstanceDetails, _Workf
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.messages import Message
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.runtime.temporal.payload_converter import data_converter
 from workflows.crystallization import Crystallization
 
@@ -76,7 +76,7 @@ class InProcess:
     cancelled: list[Activity] = field(default_factory=list)
     timers: dict[int, datetime] = field(default_factory=dict)
     children: dict[int, str] = field(default_factory=dict)
-    verdicts: dict[str, Verdict | str] = field(default_factory=dict)
+    verdicts: dict[str, MessageVerdict | str] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
     result: Any = None
@@ -237,10 +237,12 @@ class InProcess:
             case "update_response":
                 response = command.update_response
                 if response.HasField("completed"):
-                    self.verdicts[response.protocol_instance_id] = _CONVERTER.from_payload(response.completed, Verdict)
+                    self.verdicts[response.protocol_instance_id] = _CONVERTER.from_payload(
+                        response.completed, MessageVerdict
+                    )
                 elif response.HasField("rejected"):
                     details = response.rejected.application_failure_info.details.payloads
-                    refused = Verdict.model_validate(_CONVERTER.from_payload(details[0])) if details else None
+                    refused = MessageVerdict.model_validate(_CONVERTER.from_payload(details[0])) if details else None
                     self.verdicts[response.protocol_instance_id] = refused or response.rejected.message
             case "upsert_workflow_search_attributes":
                 sent = command.upsert_workflow_search_attributes.search_attributes
@@ -340,7 +342,7 @@ class InProcess:
 
     # ---- for tests
 
-    def say(self, message: Message) -> Verdict | str:
+    def say(self, message: Message) -> MessageVerdict | str:
         """Send a message as an update, alone in its workflow task."""
         self.activate(self.update(message))
         return self.verdicts[str(self.updates)]

@@ -28,7 +28,7 @@ from tongyao.protocol.contracts.process import (
     ProposeInput,
     TurnOutput,
 )
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import WantedStep
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import DEMANDER, ProfileRef, Seat, Spent, TensionRef

@@ -12,9 +12,8 @@ from tests.simulation.in_process import Activity, InProcess, Task
 from tests.simulation.oracles.base import check
 from tests.simulation.world import Row, Running, World
 from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.life.state import LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.life.state import LOGIC, RECORD_KEY, State, WantedStep
+from tongyao.protocol.rules.refusals import MessageVerdict
 from workflows.crystallization import MAX_HISTORY
 
 
@@ -113,8 +112,8 @@ class ShellTasks(World):
         self.activities = {key: one for key, one in self.activities.items() if key in self.running}
         for name in [name for name in self.sent if name in self.run.verdicts]:
             verdict = self.run.verdicts[name]
-            check(isinstance(verdict, Verdict), "neither applied nor refused:", verdict)
-            accepted = isinstance(verdict, Verdict) and verdict.accepted
+            check(isinstance(verdict, MessageVerdict), "neither applied nor refused:", verdict)
+            accepted = isinstance(verdict, MessageVerdict) and verdict.accepted
             self.sent.pop(name).verdict = "accepted" if accepted else "refused"
         if self.run.continued is not None:
             self._continued_as_new(self.run.continued)

@@ -26,10 +26,9 @@ from tests.simulation.world import Checkpoint, Running
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import suspended_codes
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import RECORD_KEY
+from tongyao.protocol.life.state import RECORD_KEY, State
 from tongyao.protocol.model.events import Event
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 
 SENT: Final = "sent"
 """The verdict of a row whose update is held back and comes together with another job."""
@@ -103,7 +102,9 @@ class ShellWorld(ShellTasks):
         if job.do_update.protocol_instance_id in self.run.verdicts:
             verdict = self.run.verdicts[job.do_update.protocol_instance_id]
             check(
-                isinstance(verdict, Verdict) and verdict.repeated, "an applied message is not known any more", verdict
+                isinstance(verdict, MessageVerdict) and verdict.repeated,
+                "an applied message is not known any more",
+                verdict,
             )
         return True
 

@@ -10,8 +10,7 @@ from unittest.mock import patch
 
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import StepFailure, Success, WantedStep
+from tongyao.protocol.life.state import State, StepFailure, Success, WantedStep
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
 from workflows import crystallization, handlers

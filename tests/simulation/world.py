@@ -13,8 +13,7 @@ from tests.simulation.oracles.base import Frozen, Oracle, Violation, check, froz
 from tests.simulation.script import Input
 from tongyao.protocol.contracts.process import CheckDeadlineInput, ProcessInput, ProjectInput
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.state import LOGIC, State
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
+from tongyao.protocol.life.state import LOGIC, RECORD_KEY, State, StepFailure, Success, WantedStep
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, SignalledText
 from tongyao.protocol.model.process import Phase

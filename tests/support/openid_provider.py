@@ -84,7 +84,7 @@ class Code:
     get_acr = get_amr = get_auth_time
 
 
-class _Request(OAuth2Request):  # type: ignore[misc]
+class _Request(OAuth2Request):  # type: ignore[misc]  # authlib has no types
     def __init__(self, request: Request, form: Mapping[str, str]) -> None:
         super().__init__(request.method, str(request.url), headers=request.headers)
         self._query, self._fields = dict(request.query_params), dict(form)
@@ -99,7 +99,7 @@ class _Request(OAuth2Request):  # type: ignore[misc]
         return self._fields
 
 
-class _Server(AuthorizationServer):  # type: ignore[misc]
+class _Server(AuthorizationServer):  # type: ignore[misc]  # authlib has no types
     def query_client(self, client_id: str) -> Client | None:
         return Client(CLIENT, SECRET) if client_id == CLIENT else None
 
@@ -162,7 +162,7 @@ class Provider:
     def _grant(self) -> type[AuthorizationCodeGrant]:
         codes = self._codes
 
-        class Grant(AuthorizationCodeGrant):  # type: ignore[misc]
+        class Grant(AuthorizationCodeGrant):  # type: ignore[misc]  # authlib has no types
             def save_authorization_code(self, code: str, request: _Request) -> None:
                 sent = request.payload.data
                 wanted = ("redirect_uri", "scope", "nonce", "code_challenge", "code_challenge_method")
@@ -183,7 +183,7 @@ class Provider:
     def _openid(self) -> OpenIDCode:
         provider = self
 
-        class OpenID(OpenIDCode):  # type: ignore[misc]
+        class OpenID(OpenIDCode):  # type: ignore[misc]  # authlib has no types
             def exists_nonce(self, nonce: str, request: object) -> bool:
                 return any(code.nonce == nonce for code in provider._codes.values())
 

@@ -24,27 +24,33 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext, GatewayOptions
 from tongyao.app.messaging.message_relay import MessageRelay
 from tongyao.app.messaging.messages import build_message
-from tongyao.app.messaging.wire import MessageBody, ReviseTensionBody, SubmitProjectionBody, TensionBody
 from tongyao.app.people.registration import register_profile
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.llm.engine import Engine
-from tongyao.protocol.model.messages import MESSAGE, Author
+from tongyao.protocol.model.messages import (
+    MESSAGE,
+    Author,
+    MessageBody,
+    ReviseTensionBody,
+    SubmitProjectionBody,
+    TensionBody,
+)
 from tongyao.protocol.model.process import DEMANDER, Choice, ProfileRef
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.rules.consent import Origin
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.database import open_pool
-from tongyao.records.day_budgets import DayBudgets
 from tongyao.records.privacy.keys import Keyring
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
+from tongyao.runtime.retrievers import reciting as recitations
 from tongyao.runtime.settings import MaintenanceSettings, Settings
-from tongyao.runtime.start_recitation import reciting as recitations
 from tongyao.runtime.temporal import workers
 
 
@@ -151,7 +157,7 @@ class Stack:
 
         await until(ends, f"the end of {process_id}", seconds=seconds)
 
-    async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> Verdict:
+    async def say(self, process_id: str, kind: str, *, alias: str = DEMANDER, **fields: Any) -> MessageVerdict:
         """Send one message through the message relay. Returns its verdict. `whom`: the alias of the seat that the message concerns; by default the author's."""
         whom = fields.pop("whom", alias)
         if whom != DEMANDER or kind in _OF_A_SEAT:
@@ -162,7 +168,7 @@ class Stack:
         message = MESSAGE.validate_python({"kind": kind, "key": key, "author": author, **fields})
         return await self._verdict(await self.relay.send(process_id, message, author_id=f"{role}:{alias}", via="test"))
 
-    async def _verdict(self, stored: StoredMessage) -> Verdict:
+    async def _verdict(self, stored: StoredMessage) -> MessageVerdict:
         """The verdict of a message after the relay has delivered it."""
 
         async def known() -> bool:
@@ -220,7 +226,7 @@ class Stack:
 
     async def speak(
         self, process_id: str, alias: str, round_number: int, text: str | None, *, key: str = ""
-    ) -> Verdict:
+    ) -> MessageVerdict:
         """Send words for a turn, as the gateway would. None: nothing new."""
         body = SubmitProjectionBody(kind="submit_projection", round=round_number, text=text or "", nothing_new=not text)
         return await self.send(process_id, alias, body, key=key)
@@ -258,12 +264,12 @@ class Stack:
         """Whether the records show an event of this kind."""
         return kind in await self.kinds(process_id)
 
-    async def revise(self, process_id: str, **parts: Any) -> Verdict:
+    async def revise(self, process_id: str, **parts: Any) -> MessageVerdict:
         """Revise the tension through the message relay. Its text is stored beside the message."""
         body = ReviseTensionBody(kind="revise_tension", tension=TensionBody(**parts))
         return await self.send(process_id, DEMANDER, body)
 
-    async def send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> Verdict:
+    async def send(self, process_id: str, alias: str, body: MessageBody, *, key: str = "") -> MessageVerdict:
         """Send a message as the gateway would for the person with this alias."""
         if alias == DEMANDER:
             caller = Caller(Role.PERSON, (await self.repositories.processes.get(process_id)).demander)

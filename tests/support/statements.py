@@ -17,7 +17,7 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.process import Phase
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.migrate import migrate
 from tongyao.records.privacy.keys import Keyring
 from tongyao.runtime.local.postgres import LocalPostgres

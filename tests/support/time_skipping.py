@@ -21,8 +21,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from tongyao.runtime.local.processes import file_lock
 from tongyao.runtime.local.temporal_binary import cache_directory
-from tongyao.runtime.temporal.search_attributes import INDEXED
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
+from tongyao.runtime.temporal.namespaces import INDEXED
 
 START_TIMEOUT = timedelta(seconds=90)
 """The SDK's own 5 s are too short for Java on a busy machine."""

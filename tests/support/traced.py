@@ -21,7 +21,7 @@ from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.runtime.observability.instrumentation import Measured
 from tongyao.runtime.observability.traces import Tracing, start_traces
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 LINK = "a-secret-that-opens-a-session"
 SAID = "the tide was a violet ledger that night"

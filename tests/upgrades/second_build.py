@@ -28,13 +28,15 @@ _CHANGES: Final = {
         ("    | Upgrade,\n", "    | Upgrade\n    | Nudge,\n"),
     ],
     "tongyao/protocol/model/events.py": [('    cost: str = "0"\n', '    cost: str = "0"\n    nudges: int = 0\n')],
-    "tongyao/protocol/life/message_kinds.py": [
+    "tongyao/protocol/life/machine.py": [
         (
             "    Kind(m.Cancel, _DEMANDER,",
             '    Kind(m.Nudge, frozenset({"operator"}), lambda state, _: None if state.logic >= 2 else Refusal.NOT_NOW,\n'
             '         lambda state, *_: setattr(state, "nudges", state.nudges + 1), "Nudge."),\n'
             "    Kind(m.Cancel, _DEMANDER,",
         ),
+    ],
+    "tongyao/protocol/life/turns.py": [
         (
             "late + timedelta(seconds=message.seconds)",
             "late + timedelta(seconds=message.seconds) * (2 if state.logic >= 2 else 1)",

@@ -13,7 +13,7 @@ from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.app.choosing.choices import nearest_first
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
 from tongyao.llm.engine import Bound

@@ -9,7 +9,7 @@ from tests.simulation.rooms import Room
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.messages import MAX_MESSAGES
 from tongyao.protocol.model.projection import EndpointKind
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 
 HUMAN = EndpointKind.HUMAN
 PEOPLE = [f"P{number:02d}" for number in range(1, 9)]
@@ -47,13 +47,13 @@ def test_five_thousand_messages_and_six_runs_end_well() -> None:
                 continue
             endpoint = "agent" if room.state.seats[alias].endpoint is HUMAN else "human"
             verdict = room.by_participant(alias, "switch_endpoint", endpoint=endpoint)
-            assert isinstance(verdict, Verdict)
+            assert isinstance(verdict, MessageVerdict)
             assert verdict.accepted
             applied += 1
         verdict = room.say(
             room.message("extend_deadline", m.Author(role="operator"), alias="P01", seconds=1)
         )  # never counted: an operator
-        applied += isinstance(verdict, Verdict) and verdict.accepted
+        applied += isinstance(verdict, MessageVerdict) and verdict.accepted
         assert applied > before
         room.follow()
     for alias in PEOPLE:
@@ -77,6 +77,6 @@ def test_a_repeated_message_is_harmless_in_the_next_run_too() -> None:
     room.follow()
     assert room.lengths
     again = room.say(first)
-    assert isinstance(again, Verdict)
+    assert isinstance(again, MessageVerdict)
     assert again.repeated
     assert room.state.lanes["P01"] == 1

@@ -13,17 +13,16 @@ from tests.support.stack import OPERATOR, open_stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS
 from tongyao.app.errors import Unavailable
-from tongyao.app.operators.roles import read_roles
+from tongyao.app.operators.task_queues import read_roles
 from tongyao.app.why import read_why
 from tongyao.protocol.contracts import process as contracts
 from tongyao.protocol.contracts.process import STATE_QUERY
 from tongyao.protocol.documents.process_details import details
 from tongyao.protocol.life.state import State
 from tongyao.runtime.observability import metrics
+from tongyao.runtime.serve_worker import plugin
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.namespaces import ensure_namespace
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.temporal.namespaces import ensure_namespace, register_search_attributes
 
 MODELS = "nobody polls the queue of the role models (tongyao-models): start a worker with `python worker.py models`"
 

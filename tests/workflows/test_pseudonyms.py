@@ -10,7 +10,7 @@ from tests.workflows.conftest import PROFILE
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
 from tongyao.app.messaging.messages import send_message
-from tongyao.app.messaging.wire import ReviseTensionBody, TensionBody
+from tongyao.protocol.model.messages import ReviseTensionBody, TensionBody
 from tongyao.protocol.model.requests import EndpointRequest
 
 INTENT = "I want the readings that Tomasz Kowal kept at Skye to be read by strangers."

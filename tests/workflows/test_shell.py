@@ -20,14 +20,14 @@ from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.messages import MAX_MESSAGES
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 
 HUMAN, PROXY = EndpointKind.HUMAN, EndpointKind.PROXY
 RESIDUAL = "plan/1/residual/1"
 
 
 def accepted(verdict: Any) -> bool:
-    return isinstance(verdict, Verdict) and verdict.accepted
+    return isinstance(verdict, MessageVerdict) and verdict.accepted
 
 
 # ---- signals
@@ -303,7 +303,7 @@ def test_a_process_continues_as_new_by_the_upgrade_message_and_loses_nothing() -
     )
     assert accepted(again.say(message))
     repeated = again.say(message)
-    assert isinstance(repeated, Verdict)
+    assert isinstance(repeated, MessageVerdict)
     assert repeated.repeated
 
 
@@ -331,7 +331,7 @@ def test_two_thousand_switches_by_one_participant_leave_room_for_the_demander() 
 def test_switching_to_what_speaks_already_is_refused() -> None:
     room = Room(HUMAN, HUMAN)
     refused = room.by_participant("P01", "switch_endpoint", endpoint="human")
-    assert isinstance(refused, Verdict)
+    assert isinstance(refused, MessageVerdict)
     assert refused.code == "no_change"
 
 

@@ -14,10 +14,10 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tests.workflows.test_declines import planned
-from tongyao.app.messaging.wire import AnswerPlanBody
 from tongyao.protocol.contracts.process import ModelOutput
+from tongyao.protocol.model.messages import AnswerPlanBody
 from tongyao.protocol.model.process import Spent
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.serve_worker import plugin
 
 
 class EachStepTwice(client_side.Interceptor, worker_side.Interceptor):

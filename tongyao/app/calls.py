@@ -13,10 +13,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext, CallAnswers
 from tongyao.app.errors import BadInput, NotFound, NotOffered, Problem
-from tongyao.app.messaging.wire import Alias, Body, Id
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.steps import StepName
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.records.waiting_calls import CallFilter, CallLeased, CallOver, CallRow, CallUnknown
 
 LEASE_SECONDS: Final = 1_800

@@ -10,9 +10,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import NotFound
-from tongyao.app.messaging.wire import MAX_CONTACT, Body
 from tongyao.app.quotas import check_storage
 from tongyao.app.writing import writing
+from tongyao.protocol.model.messages import MAX_CONTACT
+from tongyao.protocol.model.value import Body
 
 _DESCRIPTION: Final = (
     "How the people who commit can reach you, and what you tell them. An empty text also withdraws an earlier one."

@@ -17,7 +17,7 @@ from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories

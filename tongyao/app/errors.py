@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from tongyao.protocol.model.messages import KINDS
 from tongyao.protocol.model.unicode_text import kind_of_file
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.people.scenes import SceneUnknown
@@ -94,7 +94,7 @@ class Refused(Problem):
     `worded`: the text in `language`, the language of the process.
     """
 
-    def __init__(self, verdict: Verdict, message_id: str, *, phase: str = "", language: str = "en") -> None:
+    def __init__(self, verdict: MessageVerdict, message_id: str, *, phase: str = "", language: str = "en") -> None:
         super().__init__(
             verdict.code, verdict.en, zh=verdict.zh, message=message_id, **({"phase": phase} if phase else {})
         )

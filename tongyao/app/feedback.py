@@ -10,15 +10,14 @@ from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import Body
 from tongyao.app.people.registration import register_profile
 from tongyao.app.quotas import check_storage
 from tongyao.app.writing import writing
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.profiles import ProfileUnknown
 from tongyao.records.privacy.texts import NewText
-from tongyao.records.process.feedback import FeedbackRow, NothingToJudge, Result
+from tongyao.records.process.plans import FeedbackRow, NothingToJudge, Result
 
 MOST_CHARS: Final = 100_000
 

@@ -12,7 +12,7 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_in_process
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
-from tongyao.app.messaging.wire import Body, checked_key
+from tongyao.app.messaging.wire import checked_key
 from tongyao.app.quotas import check_backlog, check_day_budget, check_open_processes, check_storage
 from tongyao.app.start import begin_workflow, open_budget, process_id_of, settings_of
 from tongyao.app.writing import writing
@@ -24,7 +24,7 @@ from tongyao.protocol.model.process import DEMANDER, Choice, Phase, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules.read_access import for_party
 from tongyao.records.privacy.texts import text_id
 from tongyao.records.process.announcements import FORK_ENGINES, PROMPTS, START, announce

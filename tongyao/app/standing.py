@@ -20,17 +20,18 @@ from tongyao.app.choosing.candidate_sentences import nearest_sentence, whole_sen
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, QuotaReached
 from tongyao.app.messaging.given_names import check_names
-from tongyao.app.messaging.wire import Body, Id, SelectParticipantsBody, TensionBody
+from tongyao.app.messaging.wire import tension_of
 from tongyao.app.quotas import check_storage
 from tongyao.app.start import StartProcessBody, start_child, start_process
 from tongyao.app.writing import writing
 from tongyao.heavy_work import READINGS
-from tongyao.protocol.model.ids import OWN_TENSION, hole_of, speaker_of
+from tongyao.protocol.model.ids import OWN_TENSION, Id, hole_of, speaker_of
+from tongyao.protocol.model.messages import SelectParticipantsBody, TensionBody
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER, Choice, Phase
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.people.profiles import Profile
 from tongyao.records.privacy.shared_texts import shared_text_id
@@ -278,7 +279,7 @@ async def _words_to_wait_in(
         except NotAnnounced as refused:
             raise BadInput(f"no_child_{refused.reason}", str(refused), field="residual") from None
     if body.tension is not None:
-        return await _own_words(context, access, body.residual, body.tension.tension()), []
+        return await _own_words(context, access, body.residual, tension_of(body.tension)), []
     if waits is not None and not waits.people:
         return waits.text_id, []
     found = await in_words_that_may_leave(repositories, row, residual, now)

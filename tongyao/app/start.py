@@ -37,7 +37,7 @@ from tongyao.app.errors import (
     refuse_file,
 )
 from tongyao.app.messaging.given_names import check_names
-from tongyao.app.messaging.wire import Body, Id, Participants, TensionBody, checked_key, chosen
+from tongyao.app.messaging.wire import checked_key, chosen, tension_of
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.quotas import (
     check_backlog,
@@ -50,12 +50,14 @@ from tongyao.app.temporal_answers import if_known
 from tongyao.app.try_each import try_each
 from tongyao.app.writing import writing
 from tongyao.protocol.contracts.process import CRYSTALLIZATION, PROCESS_QUEUE, ProcessInput, Readable, SearchAttribute
-from tongyao.protocol.model.ids import process_text_id
+from tongyao.protocol.model.ids import Id, process_text_id
+from tongyao.protocol.model.messages import Participants, TensionBody
 from tongyao.protocol.model.process import Choice, ProfileRef, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.sizes import language_of
 from tongyao.protocol.model.tension import Tension
+from tongyao.protocol.model.value import Body
 from tongyao.records.process.announcements import START, NotAnnounced, announce, announce_child
 from tongyao.records.process.processes import ProcessUnknown
 from tongyao.records.reconcile import Reconciliation
@@ -103,7 +105,7 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
         await check_backlog(context, caller)
         await check_day_budget(context, caller, demander)
         await check_chosen(context, caller, demander, chosen(body.participants))
-    tension = body.tension.tension() if body.tension else None
+    tension = tension_of(body.tension) if body.tension else None
     if tension is not None:
         await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)
     signal_key = await context.signal_key()

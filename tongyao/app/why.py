@@ -13,7 +13,7 @@ from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_proces
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Unavailable
 from tongyao.app.operators.project_again import state_of
-from tongyao.app.operators.roles import read_roles
+from tongyao.app.operators.task_queues import read_roles
 from tongyao.protocol.contracts.process import PROCESS_QUEUE, queue_of
 from tongyao.protocol.life.asks import words
 from tongyao.protocol.life.state import State

@@ -1,4 +1,5 @@
-"""`consent`, `consents`: whether people take part in a process, and whether a proxy may speak for them in a scene."""
+"""`consent`, `consents`: whether people take part in a process, and whether a proxy may speak for them in a scene. `standing`:
+standing tensions."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tongyao.commands.context import app_context, open_records, operator, validated
+from tongyao.commands.context import app_context, open_records, operator, settings, validated
 from tongyao.commands.options import Key, Process, complete_person
-from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_table
-from tongyao.commands.words import language, say
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_table, put
+from tongyao.commands.words import language, say, tell
 
 app = CommandGroup()
 
@@ -38,11 +39,11 @@ async def consent(
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
     from tongyao.app.messaging.messages import send_message
-    from tongyao.app.messaging.wire import MessageBody
     from tongyao.app.people.acting import tell_spoken_for
     from tongyao.commands.next_steps import next_step
     from tongyao.commands.references import find_person
     from tongyao.commands.sending import report
+    from tongyao.protocol.model.messages import MessageBody
 
     if allow is None:
         await _show_question(process, person)
@@ -110,3 +111,63 @@ async def _show_question(process: str, person: str) -> None:
         console.print(Text(question.discloses_zh if zh else question.discloses_en))
         for command in await commands_for(repositories, row):
             console.print(Text(f"  {command}"))
+
+
+standing = CommandGroup(help="Tensions that stayed unresolved and wait in a scene until somebody comes for them.")
+app.add_typer(standing, name="standing")
+
+
+@standing.command("list")
+async def list_standing(person: Annotated[str, typer.Argument(help="Id of the person who asked.")]) -> None:
+    """List the standing tensions of a person, with the number of candidates that the person was told of."""
+    from tongyao.app.action_permissions import Role
+    from tongyao.app.authorization import Caller
+    from tongyao.app.standing import read_standing
+
+    async with app_context() as context:
+        found = await read_standing(context, Caller(Role.PERSON, person))
+    rows = [
+        (one.process_id, one.residual, one.scene, f"{one.until:%Y-%m-%d}", str(one.found), one.child or "")
+        for one in found.own
+    ]
+    print_table(
+        [say(f"standing_tensions.{name}") for name in ("process", "residual", "scene", "until", "found", "child")], rows
+    )
+
+
+@standing.command()
+async def keep(
+    process: Process,
+    residual: Annotated[
+        str, typer.Argument(help="plan/1/residual/2; or `tension`, the tension of the process itself.")
+    ] = "tension",
+    visible: Annotated[
+        bool | None, typer.Option("--visible/--hidden", help="The people of the scene may read it.")
+    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=365, help="Days for which it waits.")] = None,
+    per_week: Annotated[
+        int | None,
+        typer.Option(min=1, max=20, help="The largest number of candidates that its demander is told of in a week."),
+    ] = None,
+    close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
+) -> None:
+    """Have a tension of an ended process wait in its scene, change how it waits, or close it."""
+    from tongyao.app.standing import KeepLookingBody, keep_looking
+
+    given = {"residual": residual, "looking": not close, "visible": visible, "days": days, "per_week": per_week}
+    async with app_context() as context:
+        await keep_looking(context, operator(), process, validated(KeepLookingBody, given))
+    tell("standing_tensions.closed" if close else "standing_tensions.waits")
+
+
+@standing.command()
+async def look() -> None:
+    """Compare all new people with the standing tensions now. The schedule `standing` does this every minute."""
+    from dataclasses import replace
+
+    from tongyao.app.standing_look import look as look_now
+    from tongyao.runtime import wiring
+
+    async with app_context() as context:
+        searching = replace(context, people_search=wiring.intent_field(settings(), context.repositories))
+        put(say("standing_tensions.looked", **await look_now(searching)))

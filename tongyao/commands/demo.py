@@ -61,7 +61,7 @@ async def demo(
 
 async def _run(folder: Path, lang: str, crash: bool, recording: Path | None, record_to: Path | None = None) -> None:
     """Run the demo. `recording`: a file with answers to play. `record_to`: the file for a recording of this run."""
-    from tongyao.app.choosing.findings import nothing_found
+    from tongyao.app.choosing.choices import nothing_found
     from tongyao.commands.demo_screen import follow_rounds, found, introduction, progress, sources_of
     from tongyao.commands.export import write_export
     from tongyao.commands.gateway import link_of

@@ -30,8 +30,8 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 
 from tongyao.app.errors import Unavailable
-from tongyao.app.operators.roles import RoleState, read_roles
 from tongyao.app.operators.schedules import ScheduleLine, read_schedules
+from tongyao.app.operators.task_queues import RoleState, read_roles
 from tongyao.app.temporal_answers import if_known
 from tongyao.commands.words import say
 from tongyao.protocol.contracts.maintenance import Duty
@@ -51,7 +51,7 @@ from tongyao.runtime.master_key import key_file, keyring
 from tongyao.runtime.settings import Settings, SettingsError
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import connect
-from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.namespaces import missing_search_attributes
 from tongyao.runtime.temporal.workers import DEPLOYMENT
 
 DISK_NEEDED = 2_000_000_000  # bytes; most of them are needed once, to build the Temporal server

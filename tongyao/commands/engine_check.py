@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from decimal import Decimal
+from importlib.resources import files
 from typing import Final
 
 from tongyao.commands.doctor import CheckRow, CheckState
 from tongyao.commands.words import dollars, language, say
+from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import PRICE_UNKNOWN, Call, CallKey, Engine
 from tongyao.llm.errors import AnswerPending, EngineError, Transient, Unreadable
-from tongyao.llm.example import example_request
+from tongyao.llm.rendering import Block
+from tongyao.protocol.model.requests import Language, Request
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
 from tongyao.runtime.engines import engines
@@ -84,3 +88,30 @@ def _slow(seconds: float, limit: int, proxy_seconds: int) -> str:
     if seconds <= SLOW_SHARE * limit:
         return ""
     return say("doctor.engine_slow", limit=limit, setting=LIMIT_SETTING, value=proxy_seconds)
+
+
+_CACHED = "⋯ cached up to here ⋯"
+
+
+def render_example(step: str, language: Language) -> str:
+    """The whole prompt of `step` with the example's data. A line marks the end of each cached prefix.
+
+    Raises `ValueError` like `prompts.load`.
+    """
+    prompt = prompts.load(step, language)
+    parts = [f"[system]\n{prompt.text}", _CACHED, "[user]"]
+    for block in example_blocks(step, language, prompt.parts):
+        parts += [block.text, *([_CACHED] if block.cache else [])]
+    return "\n\n".join(parts) + "\n"
+
+
+def example_blocks(step: str, language: Language, parts: Mapping[str, str] | None = None) -> tuple[Block, ...]:
+    """The user's message of the example for `step`."""
+    return rendering.blocks(example_request(step, language), parts)
+
+
+def example_request(step: str, language: Language) -> Request:
+    """The request of the example for `step`."""
+    stored = json.loads(files("tongyao.llm").joinpath(f"example.{language}.json").read_text("utf-8"))
+    request: Request = STEPS[step].request.model_validate(stored[step])
+    return request

@@ -62,7 +62,7 @@ async def report_of(repositories: Repositories, process: str) -> str:
 
 async def write_export(repositories: Repositories, process: str, folder: Path) -> None:
     """Write the files of a process, and overwrite existing files. People appear only under their aliases."""
-    from tongyao.app.choosing.findings import nothing_found
+    from tongyao.app.choosing.choices import nothing_found
     from tongyao.app.pictures.files import pictures
     from tongyao.commands.process_view import audited
     from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown

@@ -56,7 +56,7 @@ async def import_file(
     A field `consent` (ask, allow, never) applies to a new person, `language` (en, zh) to the profile.
     """
     from tongyao.field.profile_import import NotProfiles, import_profiles
-    from tongyao.protocol.contracts.reindex import ReindexInput
+    from tongyao.protocol.contracts.maintenance import ReindexInput
     from tongyao.runtime import wiring
 
     async with migrated_records() as (chosen, repositories):

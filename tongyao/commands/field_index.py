@@ -29,7 +29,7 @@ from tongyao.commands.words import say, tell
 if TYPE_CHECKING:
     from tongyao.evals.field import LabelledNeed
     from tongyao.field.index.indexer import Indexer
-    from tongyao.protocol.contracts.reindex import ModelSpec, ReindexInput, ReindexProgress
+    from tongyao.protocol.contracts.maintenance import ModelSpec, ReindexInput, ReindexProgress
     from tongyao.runtime.settings import Settings
 
 LINE_SECONDS = 5
@@ -61,7 +61,7 @@ async def reindex(
     from temporalio.client import WorkflowFailureError
 
     from tongyao.field.encoders.encoder import EncoderUnusable
-    from tongyao.protocol.contracts.reindex import ReindexInput
+    from tongyao.protocol.contracts.maintenance import ReindexInput
     from tongyao.records.people.scenes import SceneUnknown
     from tongyao.runtime import wiring
     from tongyao.runtime.local.addresses import find_running
@@ -161,7 +161,7 @@ def _lines(what: str) -> Callable[[int, int], None]:
 
 async def fill_here(indexer: Indexer, what: ReindexInput) -> ReindexProgress:
     """Run the steps of the reindex workflow in this operating system process."""
-    from tongyao.protocol.contracts.reindex import BATCH
+    from tongyao.protocol.contracts.maintenance import BATCH
 
     progress = await indexer.open(what.scene, what.kind, model=what.model, refit=what.refit)
     with counting(say("field.indexing", scene=what.scene, encoder=progress.encoder)) as show:
@@ -183,7 +183,7 @@ async def _watch(chosen: Settings, address: str, what: ReindexInput) -> ReindexP
     from temporalio.common import WorkflowIDConflictPolicy
     from temporalio.service import RPCError
 
-    from tongyao.protocol.contracts.reindex import REINDEX, REINDEX_PROGRESS, REINDEX_QUEUE, ReindexProgress
+    from tongyao.protocol.contracts.maintenance import REINDEX, REINDEX_PROGRESS, REINDEX_QUEUE, ReindexProgress
     from tongyao.runtime.temporal.connection import connect
 
     client = await connect(chosen, address=address)
@@ -267,7 +267,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def _spec(model: str | None, languages: list[str] | None) -> ModelSpec | None:
     """Return the model, or None. A folder becomes an absolute path, because the worker runs in another folder."""
-    from tongyao.protocol.contracts.reindex import ModelSpec
+    from tongyao.protocol.contracts.maintenance import ModelSpec
 
     if not model:
         return None

@@ -111,15 +111,16 @@ async def start_fork(
     Raises `BadInput`, `SettingsError`.
     """
     from tongyao.app.forks import ForkBody, LocalChanges, fork_process
-    from tongyao.app.messaging.wire import TensionBody
+    from tongyao.app.messaging.wire import tension_of
     from tongyao.commands.profile_files import profile_id_of
+    from tongyao.protocol.model.messages import TensionBody
     from tongyao.protocol.rules.consent import Consent
     from tongyao.runtime.engines import engines, with_engines
 
     body = {"round": first_round, "without": change.without, "settings": change.setting}
     tension = None
     if change.tension is not None:
-        tension = validated(TensionBody, read_json(change.tension, field="tension")).tension()
+        tension = tension_of(validated(TensionBody, read_json(change.tension, field="tension")))
     row = await context.repositories.processes.get(origin)
     ids = {
         file: await profile_id_of(context, str(file.resolve()), "") for file in (*change.add, *change.profile.values())
@@ -248,8 +249,8 @@ def _print(comparison: Comparison) -> None:
 
 async def page_of(repositories: Repositories, comparison: Comparison) -> str:
     """Return the comparison as one self-contained HTML page."""
-    from tongyao.app.pictures.relations import relation_svg
-    from tongyao.evals.pages import rendered
+    from tongyao.app.pictures.files import relation_svg
+    from tongyao.evals.experiment import rendered
     from tongyao.protocol.rules.standing import rounds_of, standing
 
     pictures = []

@@ -37,7 +37,7 @@ async def gateway() -> None:
     It listens on TONGYAO_GATEWAY_HOST and TONGYAO_GATEWAY_PORT. `tongyao up` has one of its own. People get their tokens by
     registering (POST /profiles, or the tool `join`), operators by `tongyao token create --operator`. docs/api.md has more.
     """
-    from tongyao.app.operators.roles import read_roles
+    from tongyao.app.operators.task_queues import read_roles
     from tongyao.runtime import installation
     from tongyao.runtime.observability import logs
     from tongyao.runtime.observability.telemetry import Telemetry, records_answer

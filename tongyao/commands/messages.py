@@ -329,9 +329,9 @@ async def leave(process: Process, who: Who, key: Key = None) -> None:
 
 async def _rename(process: str, hide: list[str], show: list[str], *, key: str) -> None:
     """Send the current tension with a changed list of hidden names: `hide` is added and `show` is removed."""
-    from tongyao.app.messaging.wire import MessageBody
     from tongyao.commands.sending import deliver, stop_if_waiting
     from tongyao.protocol.identity.listed import parts_of_line
+    from tongyao.protocol.model.messages import MessageBody
     from tongyao.protocol.model.process import DEMANDER
 
     async with open_records() as repositories:

@@ -146,8 +146,8 @@ def show_prompt(
     ] = False,
 ) -> None:
     """Show a prompt: as written, or with an example's data as the model would get it."""
+    from tongyao.commands.engine_check import render_example
     from tongyao.llm import prompts
-    from tongyao.llm.example import render_example
     from tongyao.protocol.model.steps import STEPS
 
     if step not in STEPS:

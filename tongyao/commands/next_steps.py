@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from tongyao.app.choosing.choices import choices_of
-from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.app.choosing.choices import choices_of, nearest_first
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say

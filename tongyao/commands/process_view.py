@@ -13,9 +13,8 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.choosing.candidates import Because, candidates
-from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of
-from tongyao.app.choosing.findings import nothing_found
+from tongyao.app.choosing.candidate_sentences import Because, candidates
+from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of, nothing_found
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for, with_places
 from tongyao.commands.terminal import console, print_table, put

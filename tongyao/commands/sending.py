@@ -12,13 +12,13 @@ from tongyao.app.action_permissions import Role
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Refused
 from tongyao.app.messaging.messages import Receipt, send_message
-from tongyao.app.messaging.wire import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.app.people.acting import tell_spoken_for
 from tongyao.commands.context import app_context, operator, validated
 from tongyao.commands.next_steps import next_step
 from tongyao.commands.references import alias_in, party_in
 from tongyao.commands.terminal import EXIT_PENDING, console, put
 from tongyao.commands.words import language, say, tell
+from tongyao.protocol.model.messages import AnswerPlanBody, MessageBody, SubmitProjectionBody
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.records.process.processes import ProcessRow
 

@@ -200,8 +200,7 @@ async def _register(config: Settings, database_url: str) -> None:
     from tongyao.records.database import open_pool
     from tongyao.records.maintenance import DutyLog
     from tongyao.runtime.temporal.connection import connect
-    from tongyao.runtime.temporal.namespaces import ensure_namespace
-    from tongyao.runtime.temporal.search_attributes import register_search_attributes
+    from tongyao.runtime.temporal.namespaces import ensure_namespace, register_search_attributes
 
     client = await connect(config, new_namespace=True)
     await ensure_namespace(client)

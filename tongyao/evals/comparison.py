@@ -131,7 +131,7 @@ def _entries(record: Record) -> Iterator[tuple[tuple[int, What, str, str], str]]
 
 def _planned(plan: Plan) -> Iterator[tuple[tuple[str, str], str]]:
     for role in plan.roles:
-        yield from (((role.alias, "role"), claim.text) for claim in role.claims())
+        yield from (((role.alias, "role"), claim.text) for claim in role.conditions)
     yield from ((("", "possible"), claim.text) for claim in plan.possible)
     yield from ((("", "offset"), claim.text) for claim in plan.offsets)
     yield from (((task.assignee, "task"), task.title) for task in plan.tasks)

@@ -12,11 +12,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final, Literal, NamedTuple
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from tongyao.evals.measure import Measures
-from tongyao.evals.pages import rendered
 from tongyao.protocol.model.value import Value
 
 Step = Literal["project", "observe", "plan"]
@@ -278,3 +278,16 @@ def files_of(experiment: Experiment, results: Sequence[RunResult], *, left: int)
         for at, (name, lines) in enumerate(tables.items(), 1)
     }
     return files | pictures
+
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=lambda name: not str(name).endswith(".md.jinja"),
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+)
+
+
+def rendered(template: str, /, **values: Any) -> str:
+    """Render a template with these values. In HTML and SVG the values are escaped."""
+    return _ENVIRONMENT.get_template(template).render(**values)

@@ -14,7 +14,7 @@ from pydantic import Field
 from tongyao.evals.cases import Case
 from tongyao.llm import prompts, rendering
 from tongyao.llm.engine import Answer
-from tongyao.llm.plan_rendering import plan_text
+from tongyao.llm.rendering import plan_text
 from tongyao.protocol.documents.markdown import observation_markdown, projection_markdown, tension_markdown
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.model.record import Record

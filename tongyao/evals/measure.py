@@ -236,7 +236,7 @@ def _walked_in(plan: Plan, names: tuple[str, ...]) -> bool:
         lines = {DEMANDER} if any(source.startswith("T/") for source in sources) else set()
         return set(names) <= speakers(sources) | lines
 
-    joined = [claim.sources for claim in (*plan.possible, *(claim for role in plan.roles for claim in role.claims()))]
+    joined = [claim.sources for claim in (*plan.possible, *(claim for role in plan.roles for claim in role.conditions))]
     joined += [task.sources for task in plan.tasks]
     told = [claim.sources for claim in plan.offsets] + [residual.sources for residual in plan.residuals]
     return any(map(both, joined)) and not any(map(both, told))

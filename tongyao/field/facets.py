@@ -1,4 +1,7 @@
-"""The facets of a profile (offers, moves, needs): assigned by field name, or in prose by rules (docs/field.md §2)."""
+"""The facets of a profile (offers, moves, needs): assigned by field name, or in prose by rules (docs/field.md §2).
+
+Also the sentences of a text, and windows of whole sentences.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
-
-from tongyao.field.chunks import CHUNK_CHARS, sentences, trimmed, windows
 
 
 class Facet(StrEnum):
@@ -83,7 +84,7 @@ def facet_of_field(name: str) -> Facet | None:
     return next((facet for facet, known in _FIELD.items() if known.fullmatch(plain)), None)
 
 
-def split(text: str, *, chars: int = CHUNK_CHARS) -> list[Chunk]:
+def split(text: str) -> list[Chunk]:
     """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned by name, prose by
     sentence.
 
@@ -94,7 +95,7 @@ def split(text: str, *, chars: int = CHUNK_CHARS) -> list[Chunk]:
     for facet, start, end in _sections(text):
         runs = [(facet, start, end)] if facet is not None else list(_prose(text, start, end))
         for side, first, last in runs:
-            for window in windows(text, first, last, chars=chars):
+            for window in windows(text, first, last):
                 begin, stop = trimmed(text, *window)
                 if begin < stop:
                     chunks.append(Chunk(side, begin, stop))
@@ -130,3 +131,56 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
         current = (side, first, last)
     if current is not None:
         yield current
+
+
+CHUNK_CHARS: Final = 160
+"""The target length of a chunk: two or three Chinese sentences, which mostly have one subject (docs/field.md §2)."""
+
+_SENTENCE = re.compile(r"[^。！？!?；;\n]*(?:[。！？!?；;\n]+|\.(?=\s)|$)[”’」』）)\"']*\s*")
+_SOFT = re.compile(r"[，,、：:\s]")
+
+
+def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Spans of the sentences of `text[start:end]`, without gaps. A blank sentence is joined to the next one."""
+    stop = len(text) if end is None else end
+    begun = start
+    for match in _SENTENCE.finditer(text, start, stop):
+        if text[begun : match.end()].strip() and match.end() > begun:
+            yield begun, match.end()
+            begun = match.end()
+    if text[begun:stop].strip():
+        yield begun, stop
+
+
+def windows(
+    text: str, start: int = 0, end: int | None = None, *, chars: int = CHUNK_CHARS
+) -> Iterator[tuple[int, int]]:
+    """Spans of whole sentences with at most `chars` characters. A longer sentence is cut at a comma or a space."""
+    begun: int | None = None
+    reached = start
+    for first, last in sentences(text, start, end):
+        if begun is not None and last - begun > chars:
+            yield begun, reached
+            begun = None
+        if begun is None:
+            begun = first
+        while last - begun > chars:
+            cut = _soft_cut(text, begun, begun + chars)
+            yield begun, cut
+            begun = cut
+        reached = last
+    if begun is not None and begun < reached:
+        yield begun, reached
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without white space at its ends."""
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - (len(piece) - len(piece.rstrip()))
+
+
+def _soft_cut(text: str, start: int, limit: int) -> int:
+    """Return the position for a cut: after the last comma or space of the second half, else at `limit`."""
+    middle = start + (limit - start) // 2
+    found = [match.end() for match in _SOFT.finditer(text, middle, limit)]
+    return found[-1] if found else limit

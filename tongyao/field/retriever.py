@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tongyao.field.bm25 import QueryTerms, TermCounts, bm25, z_scores
-from tongyao.field.chunks import windows
 from tongyao.field.encoders.encoder import Encoder, Vectors
 from tongyao.field.encoders.features import count_features, words
 from tongyao.field.encoders.lexical import LexicalEncoder
+from tongyao.field.facets import windows
 from tongyao.heavy_work import READINGS
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece

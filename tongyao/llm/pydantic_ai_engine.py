@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,22 +19,20 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from tongyao.llm import errors, prompts, rendering
-from tongyao.llm.anthropic.dialogue import messages_of, safe_words
-from tongyao.llm.anthropic.engine import PROMPT_TOKENS, PROXY_SECONDS, SHARE_OF_TIME
+from tongyao.llm import errors
 from tongyao.llm.anthropic.step_settings import DEFAULTS
-from tongyao.llm.engine import PRICE_UNKNOWN, Answer, Bound, Call, Usage
-from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
-from tongyao.llm.structured_output.parsing import read, salvage
+from tongyao.llm.dialogue import Dialogue, ModelEngine, ModelPrompt, Reply, safe_words
+from tongyao.llm.engine import Usage
+from tongyao.llm.prices import PriceTable
 from tongyao.llm.structured_output.schema import schema_of
-from tongyao.protocol.model.steps import DraftT, RequestT, Step
-from tongyao.protocol.model.value import Draft
 
 _NUMBER: Final = re.compile(r"\d+")
+_STOPS: Final = {"length": "max_tokens", "content_filter": "refusal"}
+"""Finish reason of pydantic-ai → stop reason of the Messages API."""
 _SCHEMA: Final = ("schema", "response_format", "structured", "output_config", "outputconfig")
 
 
-class PydanticAIEngine:
+class PydanticAIEngine(ModelEngine):
     """Answers the steps in `models` (step → `provider:model`). Keys and addresses come from the providers' own
     variables.
 
@@ -50,75 +49,45 @@ class PydanticAIEngine:
         prompts_folder: Path | None = None,
         idle: float = 60,
     ) -> None:
-        self._names, self._prices, self._folder, self._idle = models, prices or shipped(), prompts_folder, idle
-        self._models: dict[str, Model[Any]] = {}
+        steps = {step: replace(DEFAULTS[step], model=model) for step, model in models.items()}
+        super().__init__(steps, prices, prompts_folder, idle)
         self._without_schema, self._longest = set[str](), dict[str, int]()
+        self._models: dict[str, Model[Any]] = {}
         for name in dict.fromkeys(models.values()):
             try:
                 self._models[name] = infer_model(name)
             except (failures.UserError, ImportError, ValueError) as error:
                 raise ValueError(f"the model {name!r} cannot be used: {error}") from error
 
-    def model_for(self, step: str) -> str:
-        return self._names[step]
+    def _largest_cost(self, model: str, sent: int, limit: int) -> Decimal | None:
+        """By the price table, else by pydantic-ai's prices."""
+        usage, (provider, _, name) = RequestUsage(input_tokens=sent, output_tokens=limit), model.partition(":")
+        response = parts.ModelResponse([], usage=usage, model_name=name, provider_name=provider)
+        cost = super()._largest_cost(model, sent, limit)
+        return _cost(response) if cost is None else cost
 
-    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The cost of the whole prompt and of the whole token limit."""
-        name, sent = self._names[step], PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
-        limit = DEFAULTS[step].limit + DEFAULTS[step].limit_each * units
-        usage, (provider, _, model) = RequestUsage(input_tokens=sent, output_tokens=limit), name.partition(":")
-        response = parts.ModelResponse([], usage=usage, model_name=model, provider_name=provider)
-        return Bound(sent + limit, self._cost(name, response) or Decimal(0))
+    async def request(self, dialogue: Dialogue, limit: int) -> Reply:
+        question = dialogue.question
+        async with _meaning(question.model, dialogue.left, question.texts):
+            while True:
+                dialogue.usage += Usage(requests=1)
+                try:
+                    response = await self._response(question, limit)
+                except failures.ModelHTTPError as error:
+                    if not self._learn(question.model, error, limit):
+                        raise
+                    continue
+                stop = _STOPS.get(response.finish_reason or "", response.finish_reason or "")
+                return Reply(response.text or "", stop, _usage(response.usage), question.model, _cost(response))
 
-    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`. An answer that was cut is requested once more with twice the limit."""
-        seconds = SHARE_OF_TIME * (step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds)
-        prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
-        repair = prompts.reask(step.name, request.language, folder=self._folder)
-        said = messages_of(rendering.blocks(request, prompt.parts), repair, call.reask)
-        name, usage, cost, labels = self._names[step.name], Usage(), Decimal(0), dict[str, None]()
-        limit = DEFAULTS[step.name].limit + DEFAULTS[step.name].limit_each * step.units(request)
-        try:
-            async with _meaning(name, seconds, [prompt.text, *(str(message["content"]) for message in said)]):
-                while True:
-                    usage += Usage(requests=1)
-                    try:
-                        response = await self._response(step, name, _messages(said, prompt.text), limit, call)
-                    except failures.ModelHTTPError as error:
-                        if not self._learn(name, error, limit):
-                            raise
-                        continue
-                    usage, paid = usage + _usage(response.usage), self._cost(name, response)
-                    cost, labels = cost + (paid or 0), labels | ({PRICE_UNKNOWN: None} if paid is None else {})
-                    if response.finish_reason != "length" or "limit_doubled" in labels:
-                        break
-                    limit, labels = 2 * limit, labels | {"limit_doubled": None}
-            text = response.text or ""
-            if response.finish_reason == "content_filter":
-                raise errors.ModelRefused(f"{name} declined to answer: read the material, or set another model")
-            if response.finish_reason == "length":
-                raise errors.Cut(
-                    f"the answer of {step.name} was cut a second time, at {limit} tokens: raise its limit", text=text
-                )
-            if not text.strip():
-                raise errors.Unreadable(f"an empty answer (finish reason {response.finish_reason})", text="")
-            draft, dropped = (read(text, step.draft), 0) if call.reask is None else salvage(text, step.draft)
-        except errors.EngineError as error:
-            error.usage, error.cost, error.model = usage, cost, name
-            raise
-        labels |= {f"unreadable_elements:{dropped}": None} if dropped else {}
-        return Answer(draft, text, self.name, name, usage, cost, tuple(labels))
-
-    async def _response(
-        self, step: Step[Any, Any], name: str, messages: list[parts.ModelMessage], limit: int, call: Call
-    ) -> parts.ModelResponse:
+    async def _response(self, question: ModelPrompt, limit: int) -> parts.ModelResponse:
         """One streamed request, with the schema of the answer if the model accepts one."""
-        draft: type[Draft] = step.draft
-        model, heard, shape = self._models[name], list[str](), ModelRequestParameters()
+        name, draft, heard, shape = question.model, question.draft, list[str](), ModelRequestParameters()
+        model = self._models[name]
         if model.profile.get("supports_json_schema_output") and name not in self._without_schema:
-            schema = OutputObjectDefinition(dict(schema_of(draft)), name=step.name, strict=True)
+            schema = OutputObjectDefinition(dict(schema_of(draft)), name=question.step, strict=True)
             shape = ModelRequestParameters(output_mode="native", output_object=schema)
-        wanted = {"max_tokens": min(limit, self._longest.get(name, limit)), "thinking": DEFAULTS[step.name].effort}
+        wanted = {"max_tokens": min(limit, self._longest.get(name, limit)), "thinking": question.effort}
         wanted = {key: wanted[key] for key in wanted.keys() - model.unsupported_settings}
         settings = cast(
             ModelSettings, wanted | ({} if "max_retries" in model.unsupported_settings else {"max_retries": 0})
@@ -127,15 +96,15 @@ class PydanticAIEngine:
             # no limit before the first word: a model may think for minutes
             async with asyncio.timeout(None) as silence:
                 async with model_request_stream(
-                    model, messages, model_settings=settings, model_request_parameters=shape
+                    model, _messages(question), model_settings=settings, model_request_parameters=shape
                 ) as stream:
                     async for event in stream:
                         part = getattr(event, "part" if isinstance(event, parts.PartStartEvent) else "delta", None)
                         if isinstance(part, parts.TextPart | parts.TextPartDelta):
                             silence.reschedule(asyncio.get_running_loop().time() + self._idle)
                             heard.append(part.content if isinstance(part, parts.TextPart) else part.content_delta)
-                            if call.hear is not None:
-                                call.hear("".join(heard))
+                            if question.hear is not None:
+                                question.hear("".join(heard))
                     return stream.get()
         except TimeoutError:
             if not silence.expired():
@@ -155,25 +124,24 @@ class PydanticAIEngine:
         self._without_schema |= {name} if learned else set()
         return learned
 
-    def _cost(self, name: str, response: parts.ModelResponse) -> Decimal | None:
-        """US dollars by the price table, else by pydantic-ai's prices. None if both lack the model."""
-        if (cost := self._prices.cost(name, _usage(response.usage))) is not None:
-            return cost
-        try:
-            return response.usage.cost or response.cost().total_price
-        except (LookupError, ValueError):
-            return None
+
+def _cost(response: parts.ModelResponse) -> Decimal | None:
+    """US dollars by pydantic-ai's prices. None if they lack the model."""
+    try:
+        return response.usage.cost or response.cost().total_price
+    except (LookupError, ValueError):
+        return None
 
 
-def _messages(said: list[dict[str, Any]], system: str) -> list[parts.ModelMessage]:
+def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
     """Convert the messages of a Messages API request for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
     made: list[parts.ModelMessage] = []
-    for message in said:
+    for message in question.messages:
         content: list[parts.UserContent] = []
         for block in [{"text": message["content"]}] if isinstance(message["content"], str) else message["content"]:
             content += [block["text"], parts.CachePoint()] if "cache_control" in block else [block["text"]]
         if message["role"] == "user":
-            made.append(parts.ModelRequest([parts.UserPromptPart(content)], instructions=system))
+            made.append(parts.ModelRequest([parts.UserPromptPart(content)], instructions=question.system))
         else:
             made.append(parts.ModelResponse([parts.TextPart(str(content[0]))]))
     return made

@@ -20,9 +20,8 @@ from pydantic import Field
 
 from tongyao.protocol.model.calls import CallKey, Usage
 from tongyao.protocol.model.value import Value
-from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation
+from tongyao.records.budgets import NOTHING_RESERVED, Budgets, Reservation, UsedToday
 from tongyao.records.database import Connection, RecordsError, Repository, rows_of, session, transaction
-from tongyao.records.day_budgets import UsedToday
 from tongyao.records.privacy.texts import (
     GONE,
     SEALED,
@@ -82,7 +81,7 @@ class Attempt(Used):
     ended_at: datetime | None
 
 
-class Claim(NamedTuple):
+class CallClaim(NamedTuple):
     """A claimed attempt, numbered from 1. `data_key`: the data key of the owner of its texts; None if it is not known yet."""
 
     attempt: int
@@ -98,7 +97,7 @@ class WaitingCall(NamedTuple):
 class RepliedCall(NamedTuple):
     """A claimed attempt with its answer from outside: the text, and the name of the answerer."""
 
-    claim: Claim
+    claim: CallClaim
     text: str
     answerer: str
 
@@ -179,7 +178,7 @@ class Ledger(Repository):
         repair_hash: str = "",
         owner: str = "",
         reserve: Reservation = NOTHING_RESERVED,
-    ) -> Claim | SettledCall | WaitingCall | RepliedCall:
+    ) -> CallClaim | SettledCall | WaitingCall | RepliedCall:
         """Claim a call before it is made and reserve its possible usage, or return the answer that is already settled.
 
         If a call with the same input waits for an answer from outside, nothing is claimed. The waiting call is
@@ -204,7 +203,7 @@ class Ledger(Repository):
             row = await cursor.fetchone()
             assert row is not None
             if row["outcome"] == "claimed":
-                return Claim(row["number"], key_of(connection, owner, row))
+                return CallClaim(row["number"], key_of(connection, owner, row))
             if row["outcome"] == "settled":
                 asked = input_hash if row["number"] == key.reask else repair_hash
                 settled = await _settled(connection, key, row["number"], asked)
@@ -217,7 +216,7 @@ class Ledger(Repository):
     async def settle(
         self,
         key: CallKey,
-        claim: Claim,
+        claim: CallClaim,
         *,
         owner: str,
         text: str,
@@ -247,7 +246,7 @@ class Ledger(Repository):
                 return SettledCall(**settled.model_dump(), text=text, draft_json=draft_json)
             return await _with_texts(connection, settled)
 
-    async def wait(self, key: CallKey, claim: Claim, *, owner: str, shows: str, request: str, tokens: int) -> str:
+    async def wait(self, key: CallKey, claim: CallClaim, *, owner: str, shows: str, request: str, tokens: int) -> str:
         """Let a claimed attempt wait for an answer from outside, and store its request. Returns the id of the call.
 
         The reservation is released. `owner`: owner of the request's text. `shows`: the person whose profile the request
@@ -276,7 +275,7 @@ class Ledger(Repository):
         return call_id
 
     async def fail(
-        self, key: CallKey, claim: Claim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
+        self, key: CallKey, claim: CallClaim, reason: str, *, usage: Usage | None = None, cost: Decimal | None = None
     ) -> None:
         """Mark the attempt as failed. `reason` is a closed word, never a text. Raises `AttemptUnknown`."""
         async with session(self._pool) as connection:
@@ -387,7 +386,7 @@ async def _from_outside(connection: Connection, key: CallKey, attempt: int) -> W
     if row["reply_text_id"] is None:
         return WaitingCall(row["call_id"])
     texts = await get_texts(connection, [row["reply_text_id"]])
-    return RepliedCall(Claim(attempt), texts[row["reply_text_id"]], row["answerer"])
+    return RepliedCall(CallClaim(attempt), texts[row["reply_text_id"]], row["answerer"])
 
 
 async def _settled(connection: Connection, key: CallKey, reask: int, input_hash: str) -> SettledCall | None:
@@ -415,7 +414,7 @@ _USED: Final = ("input_tokens", "cache_write_tokens", "cache_read_tokens", "outp
 
 
 async def _end(
-    connection: Connection, key: CallKey, claim: Claim, state: str, usage: Usage | None, **told: Any
+    connection: Connection, key: CallKey, claim: CallClaim, state: str, usage: Usage | None, **told: Any
 ) -> Attempt:
     """End an attempt and return the attempt whose answer is valid. Raises `AttemptUnknown`, `TextErased`."""
     async with connection.cursor(row_factory=rows_of(Attempt)) as cursor:

@@ -23,10 +23,9 @@ from tongyao.records.database import Pool, as_json, fetch_one
 from tongyao.records.model_calls import Ledger
 from tongyao.records.overview import Overview
 from tongyao.records.people.consents import Consents
-from tongyao.records.people.mandates import MandateRows
 from tongyao.records.people.notifications import Notifications
 from tongyao.records.people.openid_links import OpenIDLinks
-from tongyao.records.people.profiles import Profiles, ProfileSummary, profile_text_id
+from tongyao.records.people.profiles import MandateRows, Profiles, ProfileSummary, profile_text_id
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.people.tokens import Tokens
@@ -34,16 +33,24 @@ from tongyao.records.privacy.drafts import Drafts
 from tongyao.records.privacy.shared_texts import SharedTexts, shared_text_id
 from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.changes import Changes
-from tongyao.records.process.contacts import Contacts
 from tongyao.records.process.events import Events
-from tongyao.records.process.feedback import Feedback
 from tongyao.records.process.gateway_outages import Door
 from tongyao.records.process.inbox import Inbox
 from tongyao.records.process.journal import Journal
 from tongyao.records.process.lineage import ProcessLineage
 from tongyao.records.process.messages import Messages
 from tongyao.records.process.operators import OperatorLog
-from tongyao.records.process.plans import ANSWERS, DELIVERIES, PLANS, AnswerRow, DeliveryRow, PlanRow, Plans
+from tongyao.records.process.plans import (
+    ANSWERS,
+    DELIVERIES,
+    PLANS,
+    AnswerRow,
+    Contacts,
+    DeliveryRow,
+    Feedback,
+    PlanRow,
+    Plans,
+)
 from tongyao.records.process.processes import Processes, ProcessRow
 from tongyao.records.process.rounds import OBSERVATIONS, PROJECTIONS, ObservationRow, ProjectionRow, Rounds
 from tongyao.records.process.seats import SEATS, SeatRow, Seats

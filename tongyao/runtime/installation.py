@@ -77,7 +77,7 @@ async def brought_up(
     from tongyao.runtime.local.service import LocalService
     from tongyao.runtime.local.worker_process import WorkerProcess
     from tongyao.runtime.temporal.connection import connect
-    from tongyao.runtime.temporal.search_attributes import register_search_attributes
+    from tongyao.runtime.temporal.namespaces import register_search_attributes
 
     async with AsyncExitStack() as stack:
         service = LocalService(settings)

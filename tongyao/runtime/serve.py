@@ -12,8 +12,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.notifications.notifier import LogNotifier, Notifier
 from tongyao.gateway.outbound.agents import AgentCaller
 from tongyao.gateway.outbound.http_agent import HttpProfileSource
-from tongyao.gateway.outbound.notifications import NotificationSender
-from tongyao.gateway.outbound.notifiers import MailNotifier, WebhookNotifier
+from tongyao.gateway.outbound.notifications import MailNotifier, NotificationSender, WebhookNotifier
 from tongyao.gateway.outbound.openid import OpenIDConnect
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.runtime import wiring

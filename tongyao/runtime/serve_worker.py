@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 import sys
@@ -10,18 +11,22 @@ from contextlib import AsyncExitStack
 from typing import cast, get_args
 
 import uvloop
+from temporalio.plugin import SimplePlugin
+from temporalio.worker import WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from tongyao.records.database import RecordsError
 from tongyao.runtime import wiring
 from tongyao.runtime.errors import NotReady, TemporalUnreachable
 from tongyao.runtime.observability import logs
+from tongyao.runtime.observability.instrumentation import Measuring
 from tongyao.runtime.observability.telemetry import Telemetry, records_answer
+from tongyao.runtime.retrievers import reciting
 from tongyao.runtime.settings import SettingsError, load_settings
-from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import codec_of, connect
-from tongyao.runtime.temporal.worker_plugin import plugin
+from tongyao.runtime.temporal.payload_codec import PayloadEncryption, converter_with
 
 
 async def serve(role: workers.Role) -> None:
@@ -61,3 +66,23 @@ def run(role: str) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+PASSED_THROUGH = ("tongyao.protocol", "pydantic", "pydantic_core", "annotated_types")
+"""Modules without state. They are not imported again for each workflow, which would take time."""
+
+
+def plugin(codec: PayloadEncryption | None = None) -> SimplePlugin:
+    """Return the plugin for `Client.connect`. Workers inherit it. Without `codec`, it does not encrypt or decrypt."""
+    return SimplePlugin(
+        "tongyao", data_converter=converter_with(codec), workflow_runner=_runner, interceptors=[Measuring()]
+    )
+
+
+def _runner(runner: WorkflowRunner | None) -> WorkflowRunner:
+    if isinstance(runner, SandboxedWorkflowRunner):
+        restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
+        return dataclasses.replace(runner, restrictions=restrictions)
+    if runner is None:
+        raise ValueError("a worker always has a workflow runner")
+    return runner

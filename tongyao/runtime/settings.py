@@ -24,7 +24,7 @@ from tongyao.app.context import LOOPBACK, Ceilings, GatewayOptions
 from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS
-from tongyao.records.day_budgets import DayBudgets
+from tongyao.records.budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.runtime.settings_groups import (
     PROVIDERS,

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.steps import FORMULATE, STEPS
 from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from activities.dependencies import Deps, ProfileMemory, Retriever
-    from activities.maintain import RunDuty
-    from activities.recite import ReciteLevel
+    from activities.maintain import ReciteLevel, RunDuty
     from crystalline_highway.highway import Highway
     from tongyao.app.context import AppContext, IntentReader, PersonalDataStore
     from tongyao.evals.anthropic_judge import AnthropicJudge
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.protocol.contracts.maintenance import Duty
-    from tongyao.runtime.start_recitation import Recite
+    from tongyao.runtime.retrievers import Recite
 
 
 @asynccontextmanager
@@ -56,7 +55,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
     from tongyao.records.privacy.signing import Signer
-    from tongyao.runtime.start_recitation import reciting
+    from tongyao.runtime.retrievers import reciting
 
     uses_highway = settings.retriever != "chunks"
     return AppContext(
@@ -95,7 +94,7 @@ def highway(settings: Settings, records: Repositories) -> Highway:
     from crystalline_highway.highway import Highway
 
     chosen, model = settings.highway, model_of(settings)
-    most = numbers.Settings(most_passes=chosen.most_passes)
+    most = numbers.MemorySettings(most_passes=chosen.most_passes)
     if chosen.encoder == "none" or model is None:
         return Highway(records.pool, settings=most)
     from tongyao.field.encoders.encoder import EncoderUnusable

@@ -17,10 +17,8 @@ from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS
-from tongyao.app.notifications.notifier import LogNotifier, Notifier
-from tongyao.app.notifications.webhook_signing import new_secret, verify
-from tongyao.gateway.outbound.notifications import NotificationSender
-from tongyao.gateway.outbound.notifiers import WebhookNotifier
+from tongyao.app.notifications.notifier import LogNotifier, Notifier, new_secret, verify
+from tongyao.gateway.outbound.notifications import NotificationSender, WebhookNotifier
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import DAY

@@ -15,12 +15,12 @@ from tests.gateway.conftest import GatewayHarness, said_by, text_of, until_serve
 from tests.gateway.test_api import room
 from tests.support.until import until
 from tongyao.app.messaging.inbox import Ask
-from tongyao.app.messaging.wire import MESSAGE_BODY
+from tongyao.gateway.mcp.common import ToolServer
 from tongyao.gateway.mcp.server import make_server, with_answers
-from tongyao.gateway.mcp.tool_arguments import ToolServer
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.protocol.life.asks import KINDS, answers
-from tongyao.protocol.model.events import Ask as AskName
+from tongyao.protocol.model.events import AskName
+from tongyao.protocol.model.messages import MESSAGE_BODY
 
 
 async def call(client: Any, tool: str, **arguments: Any) -> Any:

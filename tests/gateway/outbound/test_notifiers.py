@@ -17,10 +17,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.support.serving import served
-from tongyao.app.notifications.notifier import NotSent, Outgoing
-from tongyao.app.notifications.webhook_signing import BadSignature, new_secret, sign, verify
+from tongyao.app.notifications.notifier import BadSignature, NotSent, Outgoing, new_secret, sign, verify
 from tongyao.gateway.outbound.http_client import is_public
-from tongyao.gateway.outbound.notifiers import MailNotifier, WebhookNotifier
+from tongyao.gateway.outbound.notifications import MailNotifier, WebhookNotifier
 from tongyao.runtime.local.processes import free_port
 
 SECRET = new_secret()

@@ -15,10 +15,9 @@ from tongyao.llm.labels import label
 from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.guards.checks import complaints_of
-from tongyao.protocol.guards.deliveries import settle_delivery
 from tongyao.protocol.guards.items import item_checks
 from tongyao.protocol.guards.observations import observation_of
-from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_plan
+from tongyao.protocol.guards.plans import PLAN_CHECKS, settle_delivery, settle_plan
 from tongyao.protocol.guards.quoting import Shown
 from tongyao.protocol.model.observation import Verdict
 from tongyao.protocol.model.requests import CatalystRequest, Exchange, FormulationRequest, Language, Mandate

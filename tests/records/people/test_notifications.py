@@ -10,7 +10,7 @@ import pytest
 
 from tests.records.conftest import Announce, NewId
 from tests.support.kept import notifications_of
-from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
+from tongyao.protocol.model.events import AskName, Event, EventKind, Outbox, Snapshot, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.records.database import Pool, session
 from tongyao.records.people.notifications import Channel, Notice, Notification, Notifications, WrongCode
@@ -42,7 +42,7 @@ async def due(notifications: Notifications, process: str) -> list[Notification]:
 async def test_what_waits_is_told_once_however_often_it_is_looked_at(
     pool: Pool, notifications: Notifications, announce: Announce
 ) -> None:
-    process, asks = await announce(), (Waiting(id="confirm/1", ask=Ask.CONFIRM_TENSION, alias=DEMANDER),)
+    process, asks = await announce(), (Waiting(id="confirm/1", ask=AskName.CONFIRM_TENSION, alias=DEMANDER),)
     await write(pool, process, 1, event(1), waiting=asks)
     await asyncio.gather(*(notifications.from_inbox(1_000) for _ in range(3)))
     await write(pool, process, 2, event(2), waiting=asks)
@@ -54,7 +54,7 @@ async def test_what_waits_is_told_once_however_often_it_is_looked_at(
 async def test_what_was_answered_and_waits_again_is_told_again(
     pool: Pool, notifications: Notifications, announce: Announce
 ) -> None:
-    process, asks = await announce(), (Waiting(id="confirm/1", ask=Ask.CONFIRM_TENSION, alias=DEMANDER),)
+    process, asks = await announce(), (Waiting(id="confirm/1", ask=AskName.CONFIRM_TENSION, alias=DEMANDER),)
     for seq, waiting in enumerate((asks, (), asks), 1):
         await write(pool, process, seq, event(seq), waiting=waiting)
         await notifications.from_inbox(1_000)
@@ -67,7 +67,7 @@ async def test_a_date_that_moved_by_more_than_an_hour_is_told_again(
     process, noon = await announce(), datetime(2026, 1, 5, 12, tzinfo=UTC)
 
     async def told(seq: int, due: datetime | None, remaining: int | None = None) -> list[str | None]:
-        ask = Waiting(id="decide/1", ask=Ask.DECISION, alias=DEMANDER, due=due, remaining_seconds=remaining)
+        ask = Waiting(id="decide/1", ask=AskName.DECISION, alias=DEMANDER, due=due, remaining_seconds=remaining)
         await write(pool, process, seq, event(seq), waiting=(ask,))
         await asyncio.gather(notifications.from_inbox(1_000), notifications.from_inbox(1_000))
         return [one.about["due"] for one in await notifications_of(pool, process)]

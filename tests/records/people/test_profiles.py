@@ -8,8 +8,7 @@ import pytest
 
 from tests.records.conftest import NewId
 from tongyao.records.database import Pool
-from tongyao.records.people.mandates import MandateRows
-from tongyao.records.people.profiles import Profiles, ProfileUnknown, ProfileVersion
+from tongyao.records.people.profiles import MandateRows, Profiles, ProfileUnknown, ProfileVersion
 from tongyao.records.people.scenes import Scenes, SceneUnknown
 from tongyao.records.privacy.texts import Texts, text_id
 

@@ -14,7 +14,7 @@ from tongyao.llm.engine import CallKey
 from tongyao.protocol.model.events import SignalledText
 from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.records.database import Pool, open_pool, session
-from tongyao.records.model_calls import Claim, Ledger
+from tongyao.records.model_calls import CallClaim, Ledger
 from tongyao.records.people.notifications import Channel, Notifications
 from tongyao.records.people.profiles import NewProfile, Profiles, ProfileVersion
 from tongyao.records.people.scenes import Scenes
@@ -69,7 +69,7 @@ async def say_everything(pool: Pool) -> None:
     )
     ledger, key = Ledger(pool), CallKey(process, "project", round=1, alias="P01")
     attempt = await ledger.claim(key, input_hash="h", engine="e", model="m", worker="w")
-    assert isinstance(attempt, Claim)
+    assert isinstance(attempt, CallClaim)
     await ledger.settle(
         key, attempt, owner="ada", text=CANARY, draft_json=f'{{"claim": "{CANARY}"}}', engine="e", model="m",
         usage=USAGE, cost=Decimal(0),

@@ -11,9 +11,8 @@ from tests.support.erasing import destroy_key
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import ProfileVersion
 from tongyao.records.privacy.texts import Texts
-from tongyao.records.process.feedback import Feedback, FeedbackRow, NothingToJudge
 from tongyao.records.process.journal import Journal
-from tongyao.records.process.plans import PlanRow, Plans
+from tongyao.records.process.plans import Feedback, FeedbackRow, NothingToJudge, PlanRow, Plans
 from tongyao.records.process.processes import NewProcess, Processes
 from tongyao.records.process.seats import SeatRow, Seats
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.records.conftest import Announce, NewId
-from tongyao.protocol.model.events import Ask, Event, EventKind, Outbox, Snapshot, Waiting
+from tongyao.protocol.model.events import AskName, Event, EventKind, Outbox, Snapshot, Waiting
 from tongyao.protocol.model.process import Phase
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import ProfileVersion
@@ -84,7 +84,7 @@ async def test_outboxes_in_any_order_and_repeated_leave_the_same_records(
     pool: Pool, announce: Announce, order: tuple[int, ...]
 ) -> None:
     process, journal = await announce(), Journal(pool)
-    wait = Waiting(id="decide/1", ask=Ask.DECISION, alias="P00", round=3)
+    wait = Waiting(id="decide/1", ask=AskName.DECISION, alias="P00", round=3)
     boxes = (
         outbox(process, 1, 2, round=1),
         outbox(process, 3, 4, round=2, inbox=(wait,)),
@@ -131,8 +131,8 @@ async def test_what_waits_is_opened_once_closed_when_it_waits_no_longer_and_may_
 ) -> None:
     process, journal, inbox, someone = await announce(), Journal(pool), Inbox(pool), await person()
     await Seats(pool).seat(process, [SeatRow.of(someone, alias="P01", endpoint="human", fallback="lapse")])
-    turn = Waiting(id="say/1/P01", ask=Ask.PROJECTION, alias="P01", round=1, due=NOON + timedelta(days=3))
-    resume = Waiting(id="resume", ask=Ask.RESUME, alias="P00")
+    turn = Waiting(id="say/1/P01", ask=AskName.PROJECTION, alias="P01", round=1, due=NOON + timedelta(days=3))
+    resume = Waiting(id="resume", ask=AskName.RESUME, alias="P00")
 
     await journal.write(outbox(process, 1, 1, inbox=(turn,)), "run")
     later = turn.model_copy(update={"due": NOON + timedelta(days=4)})

@@ -25,8 +25,7 @@ from tongyao.protocol.contracts.process import (
     RecordInput,
     RememberInput,
 )
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
+from tongyao.protocol.life.state import RECORD_KEY, State, StepFailure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.ids import hole_of

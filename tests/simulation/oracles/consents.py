@@ -8,7 +8,7 @@ from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import ConsentInput, ConsentOutput, FreezeOutput, PlanInput, ProjectInput
 from tongyao.protocol.life.snapshot import inbox
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Ask, Event, EventKind
+from tongyao.protocol.model.events import AskName, Event, EventKind
 
 if TYPE_CHECKING:
     from tests.simulation.world import Running, World
@@ -97,7 +97,7 @@ class Consents(Oracle):
         for alias, seat in state.seats.items():
             check(seat.endpoint.value != "proxy" or alias in self.seats, "a proxy sits there without consent", alias)
         for one in inbox(state, world.now):
-            check((one.others == self.expected - 1) == (one.ask is Ask.CONSENT), "how many others", one)
+            check((one.others == self.expected - 1) == (one.ask is AskName.CONSENT), "how many others", one)
 
 
 def _others(before: Frozen) -> int:

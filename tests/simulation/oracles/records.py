@@ -15,7 +15,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
+from tongyao.protocol.life.state import RECORD_KEY, StepFailure
 from tongyao.protocol.life.why import why
 from tongyao.protocol.model.events import Event, EventKind, Snapshot, Waiting
 from tongyao.protocol.model.messages import Message

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import ConsentOutput, DiscoverOutput, FreezeOutput, ObserveOutput, ProjectOutput
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import StepFailure
+from tongyao.protocol.life.state import State, StepFailure
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import Event, EventKind
 

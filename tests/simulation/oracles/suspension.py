@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure
+from tongyao.protocol.life.state import RECORD_KEY, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import Message
 

@@ -14,8 +14,7 @@ from tests.simulation.oracles.base import Frozen, Oracle, check
 from tongyao.protocol.contracts.process import CheckDeadlineOutput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.snapshot import snapshot
-from tongyao.protocol.life.state import Deadline
-from tongyao.protocol.life.steps import StepFailure
+from tongyao.protocol.life.state import Deadline, StepFailure
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.messages import ExtendDeadline, Message
 from tongyao.protocol.model.process import DEMANDER, Phase

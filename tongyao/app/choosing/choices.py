@@ -1,24 +1,26 @@
-"""The options of a demander who is asked for a decision."""
+"""The options of a demander who is asked for a decision, the order in which people are chosen, and what was found."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import Field
 
-from tongyao.app.choosing.findings import engine_of
-from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.gap_tension import lacking
+from tongyao.protocol.rules.formulation import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
+from tongyao.texts.catalogue import catalogue, worded
 
 NO_SCENE: Final = "this process has no scene in which people could be found: name any profile you know"
 FULL: Final = "nobody can be added: the room is full"
@@ -164,3 +166,29 @@ async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
         proposals=tuple(Proposal.of(found[person]) for person in order),
         note="" if order else NOBODY,
     )
+
+
+async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
+    """Return the people who were found before the rounds, in the order of choice, without erased people."""
+    events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
+    found: Any = events[0].data.get("candidates", ()) if events else ()
+    left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}
+    return [person for person in dict.fromkeys(str(row[0]) for row in found) if person in left]
+
+
+async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
+    """Return a sentence in the process's language if rounds have ended and none found a relation. Otherwise empty."""
+    observed = (await repositories.record(row)).observations
+    if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
+        return ""
+    said = worded(catalogue("app"), row.language, "findings.nothing", n=len(observed))
+    if await engine_of(repositories, row.id, "observe") != "extractive":
+        return said
+    return f"{said} {worded(catalogue('app'), row.language, 'findings.without_model')}"
+
+
+async def engine_of(repositories: Repositories, process_id: str, step: str) -> str:
+    """Return the name of the engine for a step (`observe`, `plan` …) of a process. Empty before the start."""
+    manifest = await repositories.seats.manifest(process_id)
+    engines: Mapping[str, str] = manifest.get("*", {}).get("engines") or {}
+    return engines.get(step, "")

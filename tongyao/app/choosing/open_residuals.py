@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal
 
+from pydantic import Field
+
+from tongyao.app.authorization import ProcessAccess
+from tongyao.app.context import AppContext
 from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.settings import ProcessSettings, Residuals
+from tongyao.protocol.model.value import Value
 from tongyao.records.process.announcements import NotAnnounced, has_room_for_child, not_asked_before, residual_of
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
@@ -65,3 +71,23 @@ def _closed_by_settings(row: ProcessRow) -> Closed:
     if settings.residuals is Residuals.OFF:
         return "off"
     return "depth" if row.depth >= settings.depth_limit else ""
+
+
+_CENT = Decimal("0.01")
+
+
+class ChildCost(Value):
+    """The estimate in US dollars. A child runs the same steps, so the parent's cost is the estimate."""
+
+    usual: Decimal = Field(description="What the parent has cost so far.")
+    left: Decimal | None = Field(description="What the budget of the tree has left; None: it has no limit.")
+
+
+async def child_cost(context: AppContext, access: ProcessAccess) -> ChildCost:
+    """Return the estimate for any child of this process."""
+    row = access.process
+    budget = await context.repositories.budgets.of_process(row.id)
+    left = None
+    if budget is not None and budget.limit_cost is not None:
+        left = max(Decimal(0), budget.limit_cost - budget.settled_cost - budget.reserved_cost).quantize(_CENT)
+    return ChildCost(usual=row.cost.quantize(_CENT), left=left)

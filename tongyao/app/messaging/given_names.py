@@ -1,4 +1,5 @@
-"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3)."""
+"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3), and
+the preview of their words as others will read them."""
 
 from __future__ import annotations
 
@@ -6,11 +7,17 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import Caller, authorize_in_process
+from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput
 from tongyao.protocol.identity.listed import problem_with_listed
+from tongyao.protocol.identity.marks import Hidden, Marker, forms_to_hide, seat
 from tongyao.protocol.identity.proposer import proposed_names
+from tongyao.protocol.model.messages import MAX_TEXT
 from tongyao.protocol.model.tension import NameFound, Tension
 from tongyao.protocol.model.unicode_text import normalized
+from tongyao.protocol.model.value import Value
 
 MOST_GIVEN: Final = 20
 """Most names that a person may add to the proposed names."""
@@ -52,3 +59,32 @@ async def _check(given: Sequence[tuple[str, NameFound]], text: str, *, field: st
         problem = await asyncio.to_thread(problem_with_listed, one, read)
         if problem:
             raise BadInput("not_a_name", f"`{one.name}` cannot be hidden as a name: {problem}", field=where)
+
+
+class Preview(Value):
+    """`text`: as others read it. `named`: whether the author's name is known here. `open_record`: whether others also
+    read it after the plan. `names`: texts taken for names of persons; the author confirms or changes them."""
+
+    text: str
+    named: bool
+    open_record: bool
+    names: tuple[str, ...] = ()
+
+
+async def preview(
+    context: AppContext, caller: Caller, process_id: str, text: str, names: Sequence[str] | None = None
+) -> Preview:
+    """Return the words without the author's own names, `names` (None: the proposed ones), addresses and markup."""
+    access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
+    if len(text) > MAX_TEXT:
+        raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")
+    found = await names_in(text, names)
+    faces = await context.repositories.profiles.summaries([(access.person, None)])
+    own = [name for face in faces.values() for name in face.identities]
+    hidden = Hidden(forms=forms_to_hide(Hidden(), [[name] for name in found], authors=[seat(process_id, access.alias)]))
+    return Preview(
+        named=bool(own),
+        text=Marker(hidden, {access.alias: own}, process_id).text(text, author=access.alias),
+        open_record=access.process.open_record,
+        names=tuple(name.name for name in found),
+    )

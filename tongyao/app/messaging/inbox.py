@@ -14,7 +14,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.people.consents import ConsentQuestion, question_of
 from tongyao.app.processes import party_view
 from tongyao.protocol.life.asks import FOR_PARTICIPANTS, Body, answers, does, helps
-from tongyao.protocol.model.events import Ask as AskName
+from tongyao.protocol.model.events import AskName
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.read_access import PartyView

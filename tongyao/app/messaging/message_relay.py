@@ -24,7 +24,7 @@ from tongyao.app.errors import BadInput, Refused
 from tongyao.app.messaging.message_trace import message_span, note_message
 from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.records.people.notifications import OPERATORS, Notice
 from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.changes import SAFETY_SECONDS, Watch
@@ -112,7 +112,7 @@ class MessageRelay:
                 process_id, message, author_id=author_id, via=via, login=login, text=text
             )
         except TooManyMessages:
-            raise Refused(Verdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
+            raise Refused(MessageVerdict.refused(Refusal.TOO_MANY_MESSAGES), "") from None
 
     async def forward(self, stored: StoredMessage, *, wait: float = DELIVERY_SECONDS) -> StoredMessage:
         """Try to deliver a stored message within `wait` seconds: the second half of `send`. Returns its state then."""
@@ -216,7 +216,7 @@ class MessageRelay:
     async def _take(self, stored: StoredMessage, wait: float) -> StoredMessage | None:
         return await self._repositories.messages.take(stored.id, lease=wait + LEASE_SECONDS)
 
-    async def _try(self, stored: StoredMessage, wait: float) -> Verdict | _Trouble:
+    async def _try(self, stored: StoredMessage, wait: float) -> MessageVerdict | _Trouble:
         """Send the update, which `workflows/handlers.py` registers under the kind of the message. Returns the verdict,
         or the reason why there is none."""
         handle = self.client.get_workflow_handle(stored.process_id)
@@ -225,11 +225,11 @@ class MessageRelay:
             if self._signer is not None:
                 message = await self._signer.signed_message(stored.process_id, message)
             async with asyncio.timeout(wait):
-                verdict: Verdict = await handle.execute_update(
+                verdict: MessageVerdict = await handle.execute_update(
                     stored.kind,
                     message,
                     id=stored.id,
-                    result_type=Verdict,
+                    result_type=MessageVerdict,
                     rpc_timeout=timedelta(seconds=wait),
                 )
                 return verdict
@@ -244,7 +244,7 @@ class MessageRelay:
         except Exception as error:  # the verdict cannot be read here
             return _Trouble(type(error).__name__)
         if answer in (_Trouble("not_found"), _CLOSED) and await self._has_ended(stored.process_id):
-            return Verdict.refused(Refusal.ENDED)
+            return MessageVerdict.refused(Refusal.ENDED)
         return answer
 
     async def _has_ended(self, process_id: str) -> bool:
@@ -273,20 +273,22 @@ class MessageRelay:
     async def _overtake(self, applied: StoredMessage) -> None:
         """Refuse the earlier messages of the lane that were set aside, because `applied` was applied after them."""
         for earlier in await self._repositories.messages.set_aside_before(applied):
-            verdict = await self._outcome(earlier) or Verdict.refused(Refusal.OVERTAKEN)
+            verdict = await self._outcome(earlier) or MessageVerdict.refused(Refusal.OVERTAKEN)
             await self._repositories.messages.verdict(earlier.id, verdict)
             if verdict.code == Refusal.OVERTAKEN:
                 log.error("message refused: a later one was applied", **_named(earlier))
 
-    async def _outcome(self, stored: StoredMessage) -> Verdict | None:
+    async def _outcome(self, stored: StoredMessage) -> MessageVerdict | None:
         """Return the verdict of an earlier attempt that timed out here; None if the workflow never received it."""
-        update = self.client.get_workflow_handle(stored.process_id).get_update_handle(stored.id, result_type=Verdict)
+        update = self.client.get_workflow_handle(stored.process_id).get_update_handle(
+            stored.id, result_type=MessageVerdict
+        )
         try:
-            verdict: Verdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))
+            verdict: MessageVerdict = await update.result(rpc_timeout=timedelta(seconds=_OUTCOME_SECONDS))
             return verdict
         except WorkflowUpdateFailedError as failed:
             answer = _refusal(failed)
-            return answer if isinstance(answer, Verdict) else None
+            return answer if isinstance(answer, MessageVerdict) else None
         except (RPCError, WorkflowUpdateRPCTimeoutOrCancelledError):
             return None
 
@@ -306,7 +308,7 @@ _CLOSED: Final = _Trouble("run_closed")
 """The run accepted the message and closed before it answered. It may have continued as new."""
 
 
-def _refusal(failed: WorkflowUpdateFailedError) -> Verdict | _Trouble:
+def _refusal(failed: WorkflowUpdateFailedError) -> MessageVerdict | _Trouble:
     """Return the verdict if the workflow itself refused the update. Any other error of an update is a `_Trouble`."""
     cause = failed.cause
     if not isinstance(cause, ApplicationError):
@@ -315,7 +317,7 @@ def _refusal(failed: WorkflowUpdateFailedError) -> Verdict | _Trouble:
         return _CLOSED
     if cause.type == REFUSED and cause.details:
         with suppress(ValidationError):
-            return Verdict.model_validate(cause.details[0])
+            return MessageVerdict.model_validate(cause.details[0])
     return _Trouble(cause.type or "failed", answered=True)
 
 

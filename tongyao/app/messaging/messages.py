@@ -23,38 +23,40 @@ from tongyao.app.contacts import keep_contact
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Refused
 from tongyao.app.messaging.given_names import check_names, names_in
-from tongyao.app.messaging.wire import (
-    AnswerPlanBody,
-    ApproveResidualBody,
-    ConsentBody,
-    DecideBody,
-    ExtendDeadlineBody,
-    LeaveBody,
-    MessageBody,
-    ReplanBody,
-    ReviseTensionBody,
-    SelectParticipantsBody,
-    SubmitProjectionBody,
-    SwitchEndpointBody,
-    checked_key,
-    chosen,
-    stored_key,
-    with_endpoints,
-)
+from tongyao.app.messaging.wire import checked_key, chosen, stored_key, tension_of, with_endpoints
 from tongyao.app.operators.project_again import state_of
 from tongyao.app.quotas import check_chosen, check_storage
 from tongyao.app.start import check_ceiling, start_child
 from tongyao.app.writing import writing
 from tongyao.protocol.life import asks
 from tongyao.protocol.model.ids import ask_id, child_id, invitation_of
-from tongyao.protocol.model.messages import MESSAGE, AnswerToAsk, ApproveResidual, ExtendDeadline, Message
+from tongyao.protocol.model.messages import (
+    MAX_TEXT,
+    MESSAGE,
+    AnswerPlanBody,
+    AnswerToAsk,
+    ApproveResidual,
+    ApproveResidualBody,
+    ConsentBody,
+    DecideBody,
+    ExtendDeadline,
+    ExtendDeadlineBody,
+    LeaveBody,
+    Message,
+    MessageBody,
+    ReplanBody,
+    ReviseTensionBody,
+    SelectParticipantsBody,
+    SubmitProjectionBody,
+    SwitchEndpointBody,
+)
 from tongyao.protocol.model.process import DEMANDER, Phase, TensionRef
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.projection import AgentSubmission, EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings, to_proxy
 from tongyao.protocol.model.tension import Lineage, NameFound
 from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules.consent import Consent
-from tongyao.protocol.rules.refusals import Refusal, Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.records.database import BadValue
 from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.messages import MessageText, MessageUnknown, StoredMessage, message_text_id
@@ -165,7 +167,7 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
         message = message.model_copy(update={"ask": await _shown_ask(context, access.process, message)})
     if isinstance(message, ApproveResidual) and access.process.ended_at is not None:
         if not message.approve:
-            no = Verdict.refused(Refusal.NOTHING_TO_REFUSE)
+            no = MessageVerdict.refused(Refusal.NOTHING_TO_REFUSE)
             raise Refused(no, "", phase=access.process.phase, language=access.process.language)
         return await _start_child_of_ended(context, access, message)
     names: Sequence[NameFound] = ()
@@ -246,7 +248,7 @@ async def _with_checked_names(
     if body.tension.names is None:
         return body.model_copy(update={"tension": body.tension.model_copy(update={"names": found})}), lineage
     shown = before.lines() if before is not None else ()
-    await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=body.tension.tension())
+    await check_names(body.tension.names, found=found, texts=(record.intent, *shown), tension=tension_of(body.tension))
     return body, lineage
 
 
@@ -265,12 +267,12 @@ def build_message(
     text = ""
     match body:
         case ReviseTensionBody():
-            tension = body.tension.tension().model_copy(update={"lineage": lineage})
+            tension = tension_of(body.tension).model_copy(update={"lineage": lineage})
             reference = TensionRef(text_id=text_id, grade=tension.grade, barriers=len(tension.barriers))
             fields = {"tension": reference, "ask": body.ask}
             text = tension.model_dump_json()
         case SubmitProjectionBody():
-            text = body.whole_text()
+            text = _whole_text(body)
             fields = {"alias": access.alias, "round": body.round, "nothing_new": body.nothing_new}
             fields["text_id"] = text_id if text.strip() else ""
         case AnswerPlanBody():
@@ -303,6 +305,21 @@ def build_message(
         return message, None
     kind = "tension" if isinstance(body, ReviseTensionBody) else "words"
     return message, MessageText(owner=access.person, kind=kind, text=text)
+
+
+def _whole_text(body: SubmitProjectionBody) -> str:
+    """Return `text`, or `items` as an agent's submission. Raises `BadInput` if both are given, or if too long."""
+    if not body.items:
+        if body.shown.strip():
+            raise BadInput("items_missing", "`shown` is allowed only with `items`", field="items")
+        return body.text
+    if body.text.strip() or body.nothing_new:
+        raise BadInput("two_answers", "send either `text`, `items` or `nothing_new`", field="items")
+    whole = AgentSubmission(shown=body.shown, items=list(body.items)).model_dump_json()
+    if len(whole) > MAX_TEXT:
+        long = f"the items and `shown` have {len(whole):,} characters; at most {MAX_TEXT:,}"
+        raise BadInput("too_long", long, field="items")
+    return whole
 
 
 def _alias(alias: str | None, access: ProcessAccess) -> str:
@@ -408,7 +425,7 @@ def _applied(stored: StoredMessage, later: int) -> tuple[str, str]:
     return in_both("app", f"receipt.{key}", **values) if f"receipt.{key}" in catalogue("app") else ("", "")
 
 
-def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdict:
+def in_detail(verdict: MessageVerdict, body: MessageBody, process: ProcessRow) -> MessageVerdict:
     """Return the verdict with details of this message, or unchanged if there are none."""
     match body:
         case SubmitProjectionBody() if verdict.code == Refusal.TURN_OVER:
@@ -422,10 +439,10 @@ def in_detail(verdict: Verdict, body: MessageBody, process: ProcessRow) -> Verdi
     return verdict
 
 
-def _too_few(verdict: Verdict, named: int, needed: int) -> Verdict:
+def _too_few(verdict: MessageVerdict, named: int, needed: int) -> MessageVerdict:
     missing = needed - named
     return _worded(verdict, *in_both("app", "refusal.too_few", named=named, needed=needed, missing=missing))
 
 
-def _worded(verdict: Verdict, en: str, zh: str) -> Verdict:
+def _worded(verdict: MessageVerdict, en: str, zh: str) -> MessageVerdict:
     return verdict.model_copy(update={"en": en, "zh": zh})

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tongyao.app.context import AppContext
-from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.model.events import AskName, EventKind
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.tension import Tension
@@ -79,7 +79,7 @@ async def _extended(context: AppContext, stored: StoredMessage) -> bool:
     least = stored.created_at + timedelta(seconds=int(stored.payload["seconds"])) - _SKEW
     waiting = await context.repositories.inbox.of_process(stored.process_id, open_only=True)
     return not any(
-        step.ask == Ask.CONFIRM_TENSION and step.due_at is not None and step.due_at < least for step in waiting
+        step.ask == AskName.CONFIRM_TENSION and step.due_at is not None and step.due_at < least for step in waiting
     )
 
 

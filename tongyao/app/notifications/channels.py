@@ -12,12 +12,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, Unavailable, validated
-from tongyao.app.messaging.wire import Body
-from tongyao.app.notifications import notification_texts
-from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing
-from tongyao.app.notifications.webhook_signing import new_secret
+from tongyao.app.notifications import notices
+from tongyao.app.notifications.notifier import Notifier, NotSent, Outgoing, new_secret
 from tongyao.app.writing import writing
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.notifications import Channel, ChannelKind, WrongCode
 from tongyao.records.privacy.texts import text_id
 
@@ -93,7 +91,7 @@ async def send_code(
         await context.repositories.notifications.set_channel(channel, code=code)
         if any(channel.kind == "mail" and channel.address != address for channel in known):
             await context.repositories.tokens.revoke_links(person)
-    subject, text = notification_texts.code_mail(code, language)
+    subject, text = notices.code_mail(code, language)
     await notifier.send(
         Outgoing(id=text_id("code", person, code), address=address, subject=subject, text=text, data={"what": "code"})
     )
@@ -135,7 +133,7 @@ async def _send_signed_code(
     code = secrets.token_urlsafe(9)
     async with writing(context.repositories, caller, channel.person):
         await context.repositories.notifications.set_channel(channel, code=code)
-    subject, text = notification_texts.code_mail(code, language)
+    subject, text = notices.code_mail(code, language)
     outgoing = Outgoing(
         id=text_id("code", channel.person, code), address=channel.address, subject=subject, text=text,
         secret=SecretStr(channel.secret), data={"what": "code", "code": code},

@@ -13,8 +13,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.app.messaging.messages import send_message
 from tongyao.app.messaging.records_follow import wait_for_records
-from tongyao.app.messaging.wire import MESSAGE_BODY
-from tongyao.protocol.model.messages import Author, Upgrade
+from tongyao.protocol.model.messages import MESSAGE_BODY, Author, Upgrade
 from tongyao.protocol.model.value import Value
 from tongyao.records.process.processes import ProcessRow
 

@@ -1,4 +1,6 @@
-"""The operators' view of an installation: states and figures, without texts of people."""
+"""The operators' view of an installation: states and figures, without texts of people; and the payloads
+of Temporal that they decode.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
+from temporalio.api.common.v1 import Payload
+
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
+from tongyao.app.errors import BadInput, Unavailable
 from tongyao.protocol.model.value import Value
 from tongyao.records.backlog import Backlog, read_backlog
 from tongyao.records.database import one_snapshot
@@ -22,6 +27,7 @@ from tongyao.records.overview import (
     StepFigures,
     SuspendedProcess,
 )
+from tongyao.records.privacy.keys import BadKey, KeyMissing
 
 HOURS: Final = 24
 """Hours that the figures cover."""
@@ -89,3 +95,30 @@ def _by_cause(rows: Sequence[SuspendedProcess]) -> tuple[Suspension, ...]:
         )
         for code, held in grouped
     )
+
+
+async def decode_payloads(
+    context: AppContext, caller: Caller, payloads: Sequence[Payload], *, via: str
+) -> list[Payload]:
+    """Return the decrypted payloads; others are unchanged. First, the caller is written to the operators' log.
+
+    Raises `NotAllowed`, `BadInput` if a payload cannot be decrypted, `Unavailable` if its master key is missing.
+    """
+    permit(caller, Action.DECODE_PAYLOADS)
+    codec = context.client.data_converter.payload_codec
+    if codec is None or not payloads:
+        return list(payloads)
+    await context.repositories.operators.note_decoded(len(payloads), login=caller.login or caller.id, via=via)
+    try:
+        return await codec.decode(payloads)
+    except KeyMissing as error:
+        raise Unavailable("key_missing", str(error)) from None
+    except BadKey as error:
+        raise BadInput("payload_unreadable", str(error), field="payloads") from None
+
+
+async def encode_payloads(context: AppContext, caller: Caller, payloads: Sequence[Payload]) -> list[Payload]:
+    """Return the payloads encrypted for Temporal, for signals that operators send by hand. Raises `NotAllowed`."""
+    permit(caller, Action.DECODE_PAYLOADS)
+    codec = context.client.data_converter.payload_codec
+    return list(payloads) if codec is None else await codec.encode(payloads)

@@ -7,16 +7,17 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile
 from tongyao.app.context import AppContext
-from tongyao.app.messaging.wire import Body
-from tongyao.app.people.invitation import InvitationText, invitation_to
 from tongyao.app.writing import writing
+from tongyao.protocol.model.requests import known_language
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Consent, Origin
+from tongyao.records.people.scenes import SceneUnknown
 from tongyao.records.process.inbox import InboxRow
+from tongyao.records.process.processes import ProcessRow
 from tongyao.records.repositories import Repositories
-from tongyao.texts.catalogue import in_both
+from tongyao.texts.catalogue import catalogue, in_both, worded
 
 
 class SceneConsentBody(Body):
@@ -95,3 +96,31 @@ async def question_of(repositories: Repositories, row: InboxRow) -> ConsentQuest
 async def _view(context: AppContext, profile_id: str, scene: str) -> ConsentView:
     holds = (await context.repositories.consents.standing([profile_id], scene))[profile_id]
     return ConsentView(scene=scene, consent=holds.consent, own=holds.own, origin=holds.origin)
+
+
+class InvitationText(Value):
+    """The paragraphs, in this order. `who` describes the demander by the scene, without a name."""
+
+    who: str
+    what: str
+    answer: str
+
+    @property
+    def paragraphs(self) -> tuple[str, str, str]:
+        return self.who, self.what, self.answer
+
+
+async def invitation_to(repositories: Repositories, process: ProcessRow, language: str) -> InvitationText:
+    """Return the invitation to a process, in `zh` or else in English."""
+    chosen = known_language(language)
+    title = ""
+    if process.scene_id:
+        try:
+            scene = await repositories.scenes.get(process.scene_id)
+            title = scene.settings.get("titles", {}).get(chosen) or scene.title or scene.id
+        except SceneUnknown:
+            title = process.scene_id
+    words = catalogue("app")
+    who = worded(words, chosen, "invitation.who_in_scene" if title else "invitation.who", scene=title)
+    what, answer = worded(words, chosen, "invitation.what"), worded(words, chosen, "invitation.answer")
+    return InvitationText(who=who, what=what, answer=answer)

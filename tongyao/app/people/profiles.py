@@ -15,19 +15,20 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import Body, Id, checked_key
+from tongyao.app.messaging.wire import checked_key
 from tongyao.app.notifications.channels import Email, send_code
 from tongyao.app.notifications.notifier import NotSent
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.registration import checked_name, register_profile
 from tongyao.app.quotas import check_profile, check_storage
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.messages import Author, SetMandate
 from tongyao.protocol.model.projection import Projection
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Mandate
 from tongyao.protocol.model.tension import Grade
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.consent import Origin
 from tongyao.records.people.profiles import ProfileVersion
@@ -45,10 +46,14 @@ Line = Annotated[str, Field(max_length=500)]
 class RegisterBody(Body):
     """A registration: a person in their own words. With a mail address, they are notified of open asks."""
 
-    scene: Id
-    name: str = Field(min_length=1, max_length=200)
-    text: str = Field(min_length=1, max_length=MAX_PROFILE)
-    email: Email | None = None
+    scene: Id = Field(description="The id of a scene, as `scenes` lists it.")
+    name: str = Field(min_length=1, max_length=200, description="The name that you go by.")
+    text: str = Field(
+        min_length=1,
+        max_length=MAX_PROFILE,
+        description="Your profile: who you are, what you can do, have and look for.",
+    )
+    email: Email | None = Field(default=None, description="For notifications; a code is sent there first.")
 
 
 class Registered(Value):

@@ -9,9 +9,8 @@ from pydantic import Field
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit
 from tongyao.app.context import AppContext
-from tongyao.app.messaging.wire import Body
 from tongyao.app.writing import writing
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.value import Body, Value
 from tongyao.records.people.scenes import SceneRow, SceneUnknown
 
 Public = tuple[Literal["name"], ...]

@@ -11,8 +11,10 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, authorize_for_profile, permit
 from tongyao.app.context import AppContext, FoundPerson, PeopleSearch
 from tongyao.app.errors import ADD_PEOPLE, BadInput, NotOffered
-from tongyao.app.messaging.wire import Body, Id, TensionBody
-from tongyao.protocol.model.value import Value
+from tongyao.app.messaging.wire import tension_of
+from tongyao.protocol.model.ids import Id
+from tongyao.protocol.model.messages import TensionBody
+from tongyao.protocol.model.value import Body, Value
 from tongyao.protocol.rules.consent import Consent
 from tongyao.records.people.profiles import ProfileVersion
 
@@ -89,7 +91,7 @@ async def _found(
 ) -> Sequence[Sequence[FoundPerson]]:
     excluded, top = [caller.person] if caller.person else [], body.limit
     if body.tension is not None:
-        tension = body.tension.tension()
+        tension = tension_of(body.tension)
         return list((await search.perspectives(tension, scene=scene, top=top, excluded=excluded)).values())
     if body.profile_id is None:
         return await search.relevant([body.text], scene=scene, top=top, excluded=excluded)

@@ -11,12 +11,13 @@ from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import Caller, permit_own
 from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, NotAllowed, NotFound
-from tongyao.app.messaging.wire import Alias, Body, Id
 from tongyao.app.people.acting import tell_acted_for
 from tongyao.app.people.sessions import no_longer_than
 from tongyao.app.quotas import check_tokens
 from tongyao.app.writing import writing
+from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.steps import StepName
+from tongyao.protocol.model.value import Body
 from tongyao.records.people.tokens import Issued, Token
 
 

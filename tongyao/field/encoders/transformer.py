@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from tongyao.field.encoders.encoder import EncoderUnusable, Vectors
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 
 BATCH: Final = 32
 

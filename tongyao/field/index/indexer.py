@@ -18,7 +18,7 @@ from tongyao.field.index.packing import StoredChunks, packed
 from tongyao.field.index.store import Index, IndexStore, PendingProfile
 from tongyao.field.scene import searchable_chunks
 from tongyao.heavy_work import SCENES
-from tongyao.protocol.contracts.reindex import ModelSpec, ReindexProgress
+from tongyao.protocol.contracts.maintenance import ModelSpec, ReindexProgress
 from tongyao.records.database import Pool
 from tongyao.records.people.profiles import Profiles
 from tongyao.records.people.scenes import Scenes

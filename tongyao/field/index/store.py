@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from tongyao.field.encoders.encoder import Encoder, IndexGone
 from tongyao.field.facets import Chunk, Facet
 from tongyao.field.index.packing import StoredChunks
-from tongyao.protocol.contracts.reindex import ModelSpec
+from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Pool, fetch_one, reading, session, transaction
 

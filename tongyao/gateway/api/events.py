@@ -14,9 +14,9 @@ from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem
 from tongyao.app.messaging import party_events
 from tongyao.app.messaging.party_events import MAX_TOKEN, History, PartyEvent, PartyEvents
-from tongyao.app.messaging.wire import Id
 from tongyao.gateway.access.authentication import authenticate, bearer_token
 from tongyao.gateway.api.common import Caller, Context
+from tongyao.protocol.model.ids import Id
 
 router = APIRouter(prefix="/processes", tags=["events"])
 

@@ -11,8 +11,7 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.child_cost import ChildCost, child_cost
-from tongyao.app.choosing.open_residuals import Closed, closed_because, holes, open_residuals
+from tongyao.app.choosing.open_residuals import ChildCost, Closed, child_cost, closed_because, holes, open_residuals
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.errors import validated
 from tongyao.app.feedback import FeedbackGiven, give_own_feedback, read_feedback
@@ -21,7 +20,7 @@ from tongyao.protocol.model.plan import Plan, Residual
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.process.announcements import taken_up
-from tongyao.records.process.feedback import FeedbackRow
+from tongyao.records.process.plans import FeedbackRow
 
 _OWN_TO_ANSWER: Final = ("decides", "asked")
 _BEFORE_THE_END: Final = (Phase.PLANNING, Phase.DELIVERING, Phase.ANSWERING)

@@ -19,22 +19,7 @@ from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.console.live import Live
 from tongyao.gateway.console.pages import SharedPage, environment, told, words
-from tongyao.gateway.console.routes import (
-    calls,
-    codec,
-    delivery,
-    enter,
-    history,
-    inbox,
-    me,
-    openid,
-    operators,
-    plan,
-    preparing,
-    process,
-    standing,
-    start,
-)
+from tongyao.gateway.console.routes import enter, history, inbox, me, operators, plan, preparing, process, start
 from tongyao.gateway.console.texts import Language, known, preferred
 from tongyao.gateway.console.visit import BASE, LANGUAGE
 from tongyao.gateway.problems import STATUS, HttpProblem
@@ -54,7 +39,8 @@ HEADERS: Final = {
 """Headers of every answer. They forbid resources of other sites, inline scripts and inline styles."""
 _OF_PAGES: Final = {**HEADERS, "Cache-Control": "no-store"}
 PAGES: Final = (
-    process, calls, codec, delivery, enter, history, inbox, me, openid, operators, plan, preparing, standing, start
+    process.router, operators.call_routes, operators.codec_routes, plan.delivery_routes, enter.router, history.router, inbox.router, me.router,
+    enter.openid_routes, operators.router, plan.router, preparing.router, me.standing_routes, start.router,
 )  # fmt: skip
 """The most visited page is first, because routes are compared one after the other."""
 
@@ -64,8 +50,8 @@ def make_console(context: AppContext, rate_limits: RateLimits) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.context, app.state.rate_limits, app.state.live = context, rate_limits, Live(context)
     app.state.process_pages = SingleFlight[SharedPage]()
-    for page in PAGES:
-        app.include_router(page.router)
+    for routes in PAGES:
+        app.include_router(routes)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)

@@ -8,21 +8,20 @@ from typing import Any, Final
 from starlette.datastructures import FormData
 
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.child_cost import ChildCost, child_cost
+from tongyao.app.choosing.open_residuals import ChildCost, child_cost
 from tongyao.app.errors import BadInput, NotAllowed, NotFound, Problem, validated
+from tongyao.app.messaging.given_names import Preview
 from tongyao.app.messaging.inbox import Ask, count_waiting, find_ask, inbox
 from tongyao.app.messaging.messages import Receipt, message_state, send_message
-from tongyao.app.messaging.own_words import Preview
-from tongyao.app.messaging.wire import MAX_TEXT, MESSAGE_BODY
 from tongyao.app.people.scenes import SceneView, list_scenes
 from tongyao.app.processes import party_view
 from tongyao.app.writing import writing
 from tongyao.gateway.console import reading
 from tongyao.gateway.console.visit import Visit, text_in
 from tongyao.protocol.life.asks import does
-from tongyao.protocol.model.events import Ask as AskName
-from tongyao.protocol.model.events import EventKind, Waiting
+from tongyao.protocol.model.events import AskName, EventKind, Waiting
 from tongyao.protocol.model.ids import ask_id
+from tongyao.protocol.model.messages import MAX_TEXT, MESSAGE_BODY
 from tongyao.protocol.model.projection import Projection
 from tongyao.records.privacy.drafts import KeptDraft
 

@@ -13,7 +13,7 @@ from tongyao.app.context import AppContext
 from tongyao.app.notifications import channels as notification_channels
 from tongyao.app.people import agents
 from tongyao.app.people import consents as own_consents
-from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, all_as_json, as_json
+from tongyao.gateway.mcp.common import Callers, ProcessId, Scene, Token, all_as_json, as_json, takes
 from tongyao.records.process.standing import DAYS, PER_WEEK
 
 Kind = Annotated[
@@ -32,20 +32,14 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         caller = await callers.authenticate(token, ctx)
         return {"consents": all_as_json(await own_consents.read_consents(context, caller, caller.person))}
 
-    async def set_consent(
-        ctx: Context,
-        scene: Scene,
-        consent: Annotated[
-            Literal["ask", "allow", "never"],
-            Field(
-                description="ask: you are asked each time. allow: your proxy may speak in this scene. never: it may not, and you are not asked."
-            ),
-        ],
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        own_consents.SceneConsentBody,
+        consent="ask: you are asked each time. allow: your proxy may speak in this scene. never: it may not, and you are not asked.",
+    )
+    async def set_consent(ctx: Context, scene: Scene, token: Token = "", **given: Any) -> Any:
         """Decide whether a proxy may speak for you in a scene."""
         caller = await callers.authenticate(token, ctx)
-        body = own_consents.SceneConsentBody.model_validate({"consent": consent})
+        body = own_consents.SceneConsentBody.model_validate(given)
         return as_json(await own_consents.set_consent(context, caller, caller.person, scene, body))
 
     async def standing(ctx: Context, token: Token = "") -> Any:
@@ -54,34 +48,17 @@ def own_tools(context: AppContext, callers: Callers) -> list[Callable[..., Corou
         await callers.count_search(caller)
         return as_json(await standing_tensions.read_standing(context, caller))
 
-    async def keep_looking(
-        ctx: Context,
-        process_id: ProcessId,
-        residual: Annotated[
-            str, Field(description="Id of an open point of the plan, or `tension` for the whole request.")
-        ] = "tension",
-        looking: Annotated[bool, Field(description="False: it waits no longer.")] = True,
-        visible: Annotated[
-            bool | None,
-            Field(
-                description="The people of the scene may read it, without your name. Left out: as it is; at first not."
-            ),
-        ] = None,
-        days: Annotated[
-            int | None, Field(description=f"It waits for so many days from now. Left out: as it is; at first {DAYS}.")
-        ] = None,
-        per_week: Annotated[
-            int | None,
-            Field(
-                description=f"You are told of at most so many people in seven days. Left out: as it is; at first {PER_WEEK}."
-            ),
-        ] = None,
-        tension: Annotated[dict[str, Any] | None, Field(description="In your own words: {transition, …}.")] = None,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        standing_tensions.KeepLookingBody,
+        residual="Id of an open point of the plan, or `tension` for the whole request.",
+        visible="The people of the scene may read it, without your name. Left out: as it is; at first not.",
+        days=f"It waits for so many days from now. Left out: as it is; at first {DAYS}.",
+        per_week=f"You are told of at most so many people in seven days. Left out: as it is; at first {PER_WEEK}.",
+        tension="In your own words: {transition, …}.",
+    )
+    async def keep_looking(ctx: Context, process_id: ProcessId, token: Token = "", **given: Any) -> Any:
         """Have what stayed open in your process wait in its scene until somebody comes for it."""
-        given = {"residual": residual, "looking": looking, "visible": visible, "days": days, "per_week": per_week}
-        body = standing_tensions.KeepLookingBody.model_validate({**given, "tension": tension})
+        body = standing_tensions.KeepLookingBody.model_validate(given)
         caller = await callers.authenticate(token, ctx)
         return as_json(await standing_tensions.keep_looking(context, caller, process_id, body))
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tongyao.app import calls
 from tongyao.app.context import AppContext
-from tongyao.gateway.mcp.common import Callers, Token, as_json
+from tongyao.gateway.mcp.common import Callers, Token, as_json, takes
 
 MOST_WAIT_SECONDS: Final = 20
 
@@ -34,20 +34,24 @@ you answered, and which questions still wait for people."""
 def call_tools(context: AppContext, callers: Callers) -> list[Callable[..., Coroutine[Any, Any, Any]]]:
     """Return the tools. A repeat is safe: `next_call` returns the same call until its answer, which counts once."""
 
+    @takes(
+        calls.WhichCalls,
+        without=("call",),
+        step="Only calls of this step.",
+        process_id="Only calls of this process.",
+        alias="Only calls about this participant.",
+    )
     async def next_call(
         ctx: Context,
-        step: Annotated[str | None, Field(description="Only calls of this step.")] = None,
-        process_id: Annotated[str | None, Field(description="Only calls of this process.")] = None,
-        alias: Annotated[str | None, Field(description="Only calls about this participant.")] = None,
         wait_seconds: Annotated[
             int, Field(ge=0, le=MOST_WAIT_SECONDS, description="Seconds to wait for a call if none waits.")
         ] = 0,
         token: Token = "",
+        **which: Any,
     ) -> Any:
         """Take the next model call that waits for an answer: its instructions, its input and the schema of the answer."""
         caller = await callers.authenticate(token, ctx)
-        given = {"step": step, "process_id": process_id, "alias": alias, "wait_seconds": wait_seconds}
-        body = calls.NextCallBody.model_validate({name: value for name, value in given.items() if value is not None})
+        body = calls.NextCallBody.model_validate({**which, "wait_seconds": wait_seconds})
         found = await calls.next_call(context, caller, body)
         return {**as_json(found), "then": _then(found)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -16,16 +16,15 @@ from tongyao.app.authorization import authorize_in_process, permit
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Refused, not_valid, problem_of
 from tongyao.app.messaging import inbox, messages
-from tongyao.app.messaging.wire import MESSAGE_BODY
 from tongyao.app.people import profiles
 from tongyao.app.people import search as people_search
 from tongyao.app.people.scenes import list_scenes
 from tongyao.app.start import StartProcessBody, start_process
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.mcp import account, calls
-from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, all_as_json, as_json
-from tongyao.gateway.mcp.tool_arguments import ToolServer
+from tongyao.gateway.mcp.common import Callers, Key, ProcessId, Scene, Token, ToolServer, all_as_json, as_json, takes
 from tongyao.protocol.life.asks import Body, helps
+from tongyao.protocol.model.messages import MESSAGE_BODY, ConsentBody, SubmitProjectionBody, SwitchEndpointBody
 from tongyao.protocol.rules.consent import Origin
 
 P = ParamSpec("P")
@@ -78,73 +77,41 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         )
         return {"people": all_as_json(found)}
 
-    async def search(
-        ctx: Context,
-        scene: Scene,
-        text: Annotated[str, Field(description="A need in plain words.")] = "",
-        tension: Annotated[
-            dict[str, Any] | None,
-            Field(
-                description="In place of `text`, the need in four parts: {transition, initial_state, barriers, exchange}."
-            ),
-        ] = None,
-        profile_id: Annotated[
-            str | None, Field(description="In place of both: your own profile's id, to find people near you.")
-        ] = None,
-        limit: Annotated[int, Field(description="At most so many people of each perspective, 1 to 100.")] = 20,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        people_search.SearchBody,
+        text="A need in plain words.",
+        tension="In place of `text`, the need in four parts: {transition, initial_state, barriers, exchange}.",
+        profile_id="In place of both: your own profile's id, to find people near you.",
+        limit="At most so many people of each perspective, 1 to 100.",
+    )
+    async def search(ctx: Context, scene: Scene, token: Token = "", **query: Any) -> Any:
         """Search people near a text, a tension or your profile, with reasons."""
-        body = people_search.SearchBody.model_validate(
-            {"text": text, "tension": tension, "profile_id": profile_id, "limit": limit}
-        )
+        body = people_search.SearchBody.model_validate(query)
         caller = await callers.authenticate(token, ctx)
         await callers.count_search(caller)
         found = await people_search.search_people(context, caller, scene, body)
         return {"people": all_as_json(found)}
 
-    async def join(
-        ctx: Context,
-        key: Key,
-        scene: Scene,
-        name: Annotated[str, Field(description="The name that you go by.")],
-        text: Annotated[str, Field(description="Your profile: who you are, what you can do, have and look for.")],
-        email: Annotated[str | None, Field(description="For notifications; a code is sent there first.")] = None,
-    ) -> Any:
+    @takes(profiles.RegisterBody)
+    async def join(ctx: Context, key: Key, **given: Any) -> Any:
         """Introduce yourself, in your own words. You get an id and a token, which is shown this once: keep it."""
         caller = await callers.authenticate("", ctx)
         await callers.count_registration(caller, ctx)
-        body = profiles.RegisterBody(scene=scene, name=name, text=text, email=email)
+        body = profiles.RegisterBody.model_validate(given)
         return as_json(await profiles.register(context, caller, body, key=key, origin=Origin.MCP))
 
-    async def demand(
-        ctx: Context,
-        key: Key,
-        intent: Annotated[str, Field(description="What you want, in a sentence or a few.")],
-        scene: Annotated[
-            str | None, Field(description="The id of the scene to find people in; not needed with `participants`.")
-        ] = None,
-        participants: Annotated[
-            list[str | dict[str, Any]] | None,
-            Field(
-                description="Ids, or {profile_id, endpoint: proxy, agent or human, fallback}. `fallback`, at a missed deadline: lapse, proxy or leave."
-            ),
-        ] = None,
-        tension: Annotated[
-            dict[str, Any] | None,
-            Field(
-                description="Formulated by you: {transition, initial_state, barriers, exchange}; only `transition` is needed."
-            ),
-        ] = None,
-        settings: Annotated[
-            dict[str, Any] | None,
-            Field(description="Settings of this process by name (docs/protocol.md); seldom needed."),
-        ] = None,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        StartProcessBody,
+        without=("strategy", "demander"),
+        intent="What you want, in a sentence or a few.",
+        scene="The id of the scene to find people in; not needed with `participants`.",
+        participants="Ids, or {profile_id, endpoint: proxy, agent or human, fallback}. `fallback`, at a missed deadline: lapse, proxy or leave.",
+        tension="Formulated by you: {transition, initial_state, barriers, exchange}; only `transition` is needed.",
+        settings="Settings of this process by name (docs/protocol.md); seldom needed.",
+    )
+    async def demand(ctx: Context, key: Key, token: Token = "", **given: Any) -> Any:
         """Start a process, with the people named or with those found in the scene. Returns its id at once."""
-        given = {"intent": intent, "scene": scene, "tension": tension, "settings": settings or {}}
-        body = StartProcessBody.model_validate({**given, "participants": participants or ()})
+        body = StartProcessBody.model_validate(given)
         return {"process_id": await start_process(context, await callers.authenticate(token, ctx), body, key=key)}
 
     async def status(ctx: Context, process_id: ProcessId, token: Token = "") -> Any:
@@ -163,27 +130,20 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         found = await inbox.inbox(context, await callers.authenticate(token, ctx), with_view=view)
         return {"pending": [with_answers(ask) for ask in found]}
 
-    async def respond(
-        ctx: Context,
-        process_id: ProcessId,
-        round: Annotated[int, Field(description="The round you answer, as `pending` says it.")],
-        key: Key,
-        text: Annotated[str, Field(description="Your answer in your own words.")] = "",
-        items: Annotated[
-            list[dict[str, Any]] | None,
-            Field(
-                description="In place of `text`, if you speak as somebody's own agent: {kind: capability, direction or boundary, text, "
-                "quotes: verbatim passages of `shown`, inferred, about: lines (T, I, B1, E) or ids of relations and notes, "
-                "replaces: ids of own items that no longer hold}."
-            ),
-        ] = None,
-        shown: Annotated[str, Field(description="With `items`: the text that their quotes are taken from.")] = "",
-        nothing_new: Annotated[bool, Field(description="True in place of `text`: you have nothing to add.")] = False,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        SubmitProjectionBody,
+        without=("names",),
+        round="The round you answer, as `pending` says it.",
+        text="Your answer in your own words.",
+        items="In place of `text`, if you speak as somebody's own agent: {kind: capability, direction or boundary, text, "
+        "quotes: verbatim passages of `shown`, inferred, about: lines (T, I, B1, E) or ids of relations and notes, "
+        "replaces: ids of own items that no longer hold}.",
+        shown="With `items`: the text that their quotes are taken from.",
+        nothing_new="True in place of `text`: you have nothing to add.",
+    )
+    async def respond(ctx: Context, process_id: ProcessId, key: Key, token: Token = "", **said: Any) -> Any:
         """Speak in a turn, or answer a question that `pending` lists: a text, or items, or that there is nothing new."""
-        said = {"text": text, "items": items, "shown": shown, "nothing_new": nothing_new}
-        return await send(token, ctx, process_id, key, {"kind": "submit_projection", "round": round, **said})
+        return await send(token, ctx, process_id, key, {"kind": "submit_projection", **said})
 
     async def decide(
         ctx: Context,
@@ -209,45 +169,28 @@ def make_server(context: AppContext, *, token: str = "", limits: RateLimits | No
         view = await processes.read_process(context.repositories, caller, process_id)
         return {"plan": as_json(plan), "delivery": as_json(view.delivery) if view.delivery else None}
 
-    async def switch(
-        ctx: Context,
-        process_id: ProcessId,
-        endpoint: Annotated[
-            Literal["proxy", "agent", "human"],
-            Field(description="What speaks for you: a proxy over your profile, your own agent, or you."),
-        ],
-        key: Key,
-        fallback: Annotated[
-            Literal["lapse", "proxy", "leave"] | None,
-            Field(description="At a missed deadline: the turn lapses, the proxy speaks, or you leave."),
-        ] = None,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        SwitchEndpointBody,
+        without=("alias",),
+        endpoint="What speaks for you: a proxy over your profile, your own agent, or you.",
+        fallback="At a missed deadline: the turn lapses, the proxy speaks, or you leave.",
+    )
+    async def switch(ctx: Context, process_id: ProcessId, key: Key, token: Token = "", **given: Any) -> Any:
         """Change what speaks for you: your proxy, your own agent, or yourself; and what happens at a missed deadline (`fallback`)."""
-        return await send(
-            token, ctx, process_id, key, {"kind": "switch_endpoint", "endpoint": endpoint, "fallback": fallback}
-        )
+        return await send(token, ctx, process_id, key, {"kind": "switch_endpoint", **given})
 
     async def leave(ctx: Context, process_id: ProcessId, key: Key, token: Token = "") -> Any:
         """Leave a process. What you said stays."""
         return await send(token, ctx, process_id, key, {"kind": "leave"})
 
-    async def consent(
-        ctx: Context,
-        process_id: ProcessId,
-        allow: Annotated[bool, Field(description="Whether you take part in this process.")],
-        key: Key,
-        endpoint: Annotated[
-            Literal["proxy", "agent", "human"],
-            Field(description="With `allow`: what speaks for you. With `agent` or `human` no proxy speaks for you."),
-        ] = "proxy",
-        invitation: Annotated[
-            int | None, Field(description="The number of the question, as in `answer_with`. Default: the latest.")
-        ] = None,
-        token: Token = "",
-    ) -> Any:
+    @takes(
+        ConsentBody,
+        allow="Whether you take part in this process.",
+        endpoint="With `allow`: what speaks for you. With `agent` or `human` no proxy speaks for you.",
+        invitation="The number of the question, as in `answer_with`. Default: the latest.",
+    )
+    async def consent(ctx: Context, process_id: ProcessId, key: Key, token: Token = "", **said: Any) -> Any:
         """Answer whether you take part, and whether your proxy may speak for you, as `pending` asks. No answer is no."""
-        said = {"allow": allow, "endpoint": endpoint, "invitation": invitation}
         return await send(token, ctx, process_id, key, {"kind": "consent", **said})
 
     tools = (scenes, agents, search, join, demand, status, pending, respond, decide, plan, switch, leave, consent)

@@ -20,11 +20,11 @@ from tongyao.app.authorization import ProcessAccess
 from tongyao.app.context import AppContext
 from tongyao.app.errors import Problem, Refused
 from tongyao.app.messaging.messages import send_as
-from tongyao.app.messaging.wire import MAX_TEXT, SubmitProjectionBody
 from tongyao.app.people.agents import source_of
 from tongyao.app.people.profile_source import ChatMessage, SourceError
 from tongyao.app.processes import party_view
 from tongyao.gateway.outbound.deliveries import Deliveries, retry_seconds
+from tongyao.protocol.model.messages import MAX_TEXT, SubmitProjectionBody
 from tongyao.protocol.rules.read_access import PartyView, Stands
 from tongyao.protocol.rules.refusals import Refusal
 from tongyao.records.people.sources import SourceTurn
@@ -94,7 +94,7 @@ class AgentCaller(Deliveries[SourceTurn]):
         if not await repositories.sources.still_waits(turn):
             await repositories.sources.ended(turn, "refused", "answered_otherwise")
             return
-        nothing_new = _is_nothing_new(answer)
+        nothing_new = answer.strip().strip(".。!！*\"'`").upper() == NOTHING_NEW
         body = SubmitProjectionBody(
             kind="submit_projection", round=turn.round, text="" if nothing_new else answer, nothing_new=nothing_new
         )
@@ -115,7 +115,3 @@ def _question(view: PartyView, *, round_number: int, language: str) -> list[Chat
         ChatMessage(role="system", content=task),
         ChatMessage(role="user", content=json.dumps(seen, ensure_ascii=False)),
     ]
-
-
-def _is_nothing_new(answer: str) -> bool:
-    return answer.strip().strip(".。!！*\"'`").upper() == NOTHING_NEW

@@ -162,7 +162,7 @@ class OpenIDConnect:
     def _validated(self, token: dict[str, Any], keys: dict[str, Any], nonce: str) -> dict[str, Any]:
         """Return an ID token's claims. Raises `JoseError`, `ValueError`, `TypeError` or `KeyError` if it is invalid."""
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
-        signed = jwt.decode(str(token["id_token"]), KeySet.import_key_set(keys), registry=registry)  # type: ignore[arg-type]
+        signed = jwt.decode(str(token["id_token"]), KeySet.import_key_set(keys), registry=registry)  # type: ignore[arg-type]  # the library wants its own TypedDict
         claims = CodeIDToken(
             signed.claims,
             signed.header,

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from tongyao.llm import prompts, rendering
+from anthropic import omit
+
 from tongyao.llm.anthropic.client import client_of
-from tongyao.llm.anthropic.dialogue import Dialogue, messages_of
-from tongyao.llm.anthropic.parameters import Parameters
 from tongyao.llm.anthropic.step_settings import DEFAULTS, StepSettings
-from tongyao.llm.engine import Answer, Bound, Call
-from tongyao.llm.errors import EngineError
-from tongyao.llm.prices import PriceTable, estimated_tokens, shipped
-from tongyao.llm.structured_output.parsing import read, salvage
-from tongyao.protocol.model.settings import ProcessSettings
-from tongyao.protocol.model.steps import STEPS, DraftT, RequestT, Step
-
-PROMPT_TOKENS: Final = 5_000
-"""An upper bound for the tokens of a shipped system prompt."""
-
-SHARE_OF_TIME: Final = 0.95
-"""The engine uses this share of the call's time-out. So it ends before its caller does and can report its usage."""
-
-PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
-"""The time-out of a call that sets none, in seconds."""
+from tongyao.llm.anthropic.stream import Rejected, converse
+from tongyao.llm.dialogue import PROXY_SECONDS, Dialogue, ModelEngine, ModelPrompt, Reply, safe_words
+from tongyao.llm.engine import Usage
+from tongyao.llm.errors import Failure, OperatorNeeded, of_failure
+from tongyao.llm.prices import PriceTable
+from tongyao.llm.structured_output.schema import schema_of
+from tongyao.protocol.model.steps import STEPS
 
 
-class AnthropicEngine:
-    """Answers every step through the SDK's client. The SDK's retries are off, because Temporal retries.
+class AnthropicEngine(ModelEngine):
+    """Answers every step through the SDK's client. The SDK retries nothing, because Temporal retries.
 
     `models`: the model of a step. `steps`: all settings of a step. Both override `DEFAULTS`. `idle`: the longest
-    silence of a stream. `cache=False` sends no cache breakpoints. Close it with `aclose`.
+    silence of a stream. `cache=False` sends no cache breakpoints. `retries`:
+    of the SDK. Close it with `aclose`.
     """
 
     name = "anthropic"
@@ -50,75 +43,156 @@ class AnthropicEngine:
         prompts_folder: Path | None = None,
         idle: float = 60.0,
         cache: bool = True,
+        retries: int = 0,
     ) -> None:
         settings = {**DEFAULTS, **(steps or {})}
         settings |= {step: replace(settings[step], model=model) for step, model in (models or {}).items() if model}
-        self._steps = settings
-        self._prices = prices or shipped()
-        self._folder = prompts_folder
-        self._idle = idle
+        super().__init__(settings, prices, prompts_folder, idle)
         self._parameters = Parameters(cache=cache, api_key=api_key if base_url else "")
         longest = max(step.call_seconds(PROXY_SECONDS) for step in STEPS.values())
-        self._client = client_of(api_key, base_url=base_url, seconds=longest)
-
-    def model_for(self, step: str) -> str:
-        return self._steps[step].model
-
-    def limit_for(self, step: str, units: int = 0) -> int:
-        """`max_tokens` of the first request of `step`. It grows with `units`."""
-        return self._steps[step].limit + self._steps[step].limit_each * units
-
-    def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The cost of writing the whole prompt to the cache and using `max_tokens`. A second request with twice the
-        limit is not included.
-        """
-        read = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
-        limit = self.limit_for(step, units)
-        cost = self._prices.largest_cost(self.model_for(step), read, limit)
-        return Bound(read + limit, cost or Decimal(0))
+        self._client = client_of(api_key, base_url=base_url, seconds=longest, max_retries=retries)
 
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """Ask the model of `step`. In a repair, list elements with a wrong shape are removed one by one and counted."""
-        settings = self._steps[step.name]
-        seconds = step.call_seconds(PROXY_SECONDS) if call.seconds is None else call.seconds
-        prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
-        dialogue = Dialogue(
-            self._client,
-            self._parameters,
-            self._prices,
-            step=step.name,
-            model=settings.model,
-            effort=settings.effort,
-            system=prompt.text,
-            messages=messages_of(
-                rendering.blocks(request, prompt.parts),
-                prompts.reask(step.name, request.language, folder=self._folder),
-                call.reask,
-            ),
-            draft=step.draft,
-            idle=self._idle,
-            seconds=SHARE_OF_TIME * seconds,
-            hear=call.hear,
+    async def request(self, dialogue: Dialogue, limit: int) -> Reply:
+        other_header = False
+        with_output_config: dict[str, Any] | None = None
+        while True:
+            body = self._parameters.body(dialogue.question, limit)
+            dialogue.usage += Usage(requests=1)
+            try:
+                return await converse(
+                    self._client, body, idle=self._idle, total=dialogue.left, hear=dialogue.question.hear
+                )
+            except OperatorNeeded as stop:
+                if stop.reason == "unauthorized" and self._parameters.try_other_header(body):
+                    other_header = True
+                    continue
+                if other_header:
+                    self._parameters.give_up_header()
+                raise
+            except Rejected as rejected:
+                if self._parameters.learn(body, rejected.failure):
+                    continue
+                if with_output_config is None and self._parameters.try_without(body, rejected.failure):
+                    with_output_config = body
+                    continue
+                if with_output_config is not None:
+                    self._parameters.restore(with_output_config)
+                error = of_failure(rejected.failure)
+                error.args = (f"{error}{safe_words(rejected.failure.message, dialogue.question.texts)}",)
+                raise error from None
+
+
+log = logging.getLogger(__name__)
+
+_ABOUT_THE_TEXT: Final = ("too long", "context", "tokens", "credit", "content filter", "messages", "at least one")
+"""If a refusal contains one of these words, leaving out a parameter would not help."""
+
+_NUMBER: Final = re.compile(r"\d+")
+
+
+class Parameters:
+    """Stores, for one server, the features that each model rejects: schema, effort, cache breakpoints, long answers.
+
+    Servers that implement the Messages API differ in these features. The first refusal that names a feature is
+    remembered.
+    """
+
+    def __init__(self, *, cache: bool = True, api_key: str = "") -> None:
+        """`api_key`: set it if the key may also be sent as `X-Api-Key`, without `Authorization`."""
+        self._cache = cache
+        self._key, self._other_header = api_key, False
+        self._unknown: set[tuple[str, str]] = set()
+        self._longest: dict[str, int] = {}
+
+    def body(self, question: ModelPrompt, limit: int) -> dict[str, Any]:
+        model = question.model
+        output: dict[str, Any] = {}
+        if self._knows(model, "format"):
+            output["format"] = {"type": "json_schema", "schema": schema_of(question.draft)}
+        if question.effort and self._knows(model, "effort"):
+            output["effort"] = question.effort
+        body: dict[str, Any] = {
+            "model": model,
+            "max_tokens": min(limit, self._longest.get(model, limit)),
+            "system": [{"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}],
+            "messages": question.messages,
+        }
+        if output:
+            body["output_config"] = output
+        if self._other_header:
+            body["extra_headers"] = {"X-Api-Key": self._key, "Authorization": omit}
+        return body if self._cache and self._knows(model, "cache_control") else _without_breakpoints(body)
+
+    def learn(self, body: Mapping[str, Any], failure: Failure) -> bool:
+        """Leave out or lower the parameter that `failure` names, from now on. Returns whether it names one."""
+        words = failure.message.lower()
+        if "max_tokens" in words:
+            return self._lower(body, words)
+        named = {name for name in ("effort", "cache_control") if name in words}
+        if not named and any(word in words for word in ("schema", "format", "structured output")):
+            named = {"format"}
+        if not named and "output_config" in words:
+            named = {"format", "effort"}
+        sent = set(body.get("output_config", {}))
+        sent |= {"cache_control"} if "cache_control" in body["system"][0] else set()
+        learned = named & sent
+        if learned:
+            log.warning(
+                "%s does not support %s: the parameter is left out from now on",
+                body["model"],
+                ", ".join(sorted(learned)),
+            )
+        self._unknown |= {(body["model"], name) for name in learned}
+        return bool(learned)
+
+    def try_other_header(self, body: Mapping[str, Any]) -> bool:
+        """Whether to repeat an unauthorized request once with the key in `X-Api-Key`, which older servers read."""
+        if not self._key or "extra_headers" in body:
+            return False
+        self._other_header = True
+        return True
+
+    def give_up_header(self) -> None:
+        """Return to the standard header, because both headers were refused: the key is wrong."""
+        self._key, self._other_header = "", False
+
+    def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
+        """Whether to repeat a request without `output_config`, because its refusal names no parameter.
+
+        Some servers answer an unknown parameter only with "bad request". `restore` with the same body undoes it.
+        """
+        words = failure.message.lower()
+        if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):
+            return False
+        log.warning(
+            "%s refuses a request and gives no reason: the request is repeated without output_config", body["model"]
         )
-        try:
-            reply = await dialogue.whole_answer(self.limit_for(step.name, step.units(request)))
-            if call.reask is None:
-                made = read(reply.text, step.draft)
-            else:
-                made, dropped = salvage(reply.text, step.draft)
-                dialogue.labels += [f"unreadable_elements:{dropped}"] if dropped else []
-        except EngineError as error:
-            error.usage, error.cost, error.model = dialogue.usage, dialogue.cost, settings.model
-            raise
-        return Answer(
-            draft=made,
-            text=reply.text,
-            engine=self.name,
-            model=reply.model or settings.model,
-            usage=dialogue.usage,
-            cost=dialogue.cost,
-            labels=tuple(dict.fromkeys(dialogue.labels)),
-        )
+        self._unknown |= {(body["model"], name) for name in body["output_config"]}
+        return True
+
+    def restore(self, body: Mapping[str, Any]) -> None:
+        self._unknown -= {(body["model"], name) for name in body["output_config"]}
+
+    def _lower(self, body: Mapping[str, Any], words: str) -> bool:
+        """Take the limit from a message like "max_tokens: 14000 > 8192, which is …": the largest number below the value sent."""
+        named = [int(number) for number in _NUMBER.findall(words) if 256 <= int(number) < body["max_tokens"]]
+        if named:
+            self._longest[body["model"]] = max(named)
+            log.warning("%s answers with at most %d tokens: this limit is used from now on", body["model"], max(named))
+        return bool(named)
+
+    def _knows(self, model: str, name: str) -> bool:
+        return (model, name) not in self._unknown
+
+
+def _without_breakpoints(body: dict[str, Any]) -> dict[str, Any]:
+    def bare(blocks: Any) -> Any:
+        if isinstance(blocks, str):
+            return blocks
+        return [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
+
+    messages = [{**message, "content": bare(message["content"])} for message in body["messages"]]
+    return {**body, "system": bare(body["system"]), "messages": messages}

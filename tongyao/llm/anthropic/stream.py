@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -16,6 +15,7 @@ import httpx2
 from anthropic import AsyncAnthropic, AsyncStream
 
 from tongyao.llm.anthropic.client import nobody_there
+from tongyao.llm.dialogue import Reply
 from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
@@ -28,16 +28,6 @@ A step checks a whole answer at once, and the worker does nothing else in that t
 """
 _MOST_TOKENS: Final = 10**9
 _LONGEST_WAIT: Final = 3600.0
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A reply. `stop_reason` is the service's own word: `end_turn`, `max_tokens`, `refusal`, …"""
-
-    text: str
-    stop_reason: str
-    usage: Usage
-    model: str
 
 
 class Rejected(Exception):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Final
 
-from tongyao.llm.extractive.rare_words import frequencies, nearest, shared, words
-from tongyao.llm.extractive.sentences import sentences
 from tongyao.llm.labels import label
 from tongyao.protocol.guards.forbidden import Forbidden
 from tongyao.protocol.identity.proposer import proposed_names
@@ -138,3 +138,70 @@ def plan(request: PlannerRequest) -> PlanDraft:
 def deliver(request: DeliveryRequest) -> DeliveryDraft:
     """The delivery is the notice alone."""
     return DeliveryDraft(remarks=[label("no_model", request.language)])
+
+
+SHORTEST: Final = 4
+"""A stretch with fewer units than this is a label or a heading, not a sentence."""
+
+LONGEST: Final = 400
+"""A sentence without an end is cut after this many characters."""
+
+_END: Final = re.compile(r"[。！？!?]+[”’」』）)\"]*|(?<=\w\w|\s\d)\.+[”’)\"]*(?=\s|$)|\n")
+_MARKS: Final = re.compile(r"^(?:[\s>#*•·・-]|\d{1,3}[.)、]\s)+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of `text` in order, without list marks. Headings and labels are left out.
+
+    A full stop ends a sentence if it follows a number or a word of at least two letters and precedes white space. "e.g.
+    this" may be cut, which does no harm here. The time is linear in the length of `text`.
+    """
+    found: list[str] = []
+    start = 0
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        for at in range(start, end, LONGEST):
+            stretch = text[at : min(at + LONGEST, end)]
+            sentence = _MARKS.sub("", stretch).strip()
+            if units(sentence) >= SHORTEST and not stretch.lstrip().startswith("#"):
+                found.append(sentence)
+        start = end
+    return found
+
+
+_CJK: Final = r"\u3400-\u9fff"
+_TOKEN: Final = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}]{{5,40}}")
+_LEAST: Final = 2
+"""The length of a Chinese word, in characters: every two adjacent characters count as a word."""
+
+
+def words(text: str) -> frozenset[str]:
+    """English words of at least five letters, in lower case, and every two adjacent Chinese characters."""
+    found: set[str] = set()
+    for match in _TOKEN.finditer(text):
+        token = match.group().lower()
+        if "\u3400" <= token[0] <= "\u9fff":
+            found |= {token[at : at + _LEAST] for at in range(len(token) - 1)}
+        else:
+            found.add(token)
+    return frozenset(found)
+
+
+def frequencies(texts: Iterable[str]) -> Counter[str]:
+    """Return for each word the number of `texts` that contain it."""
+    return Counter(word for text in texts for word in words(text))
+
+
+def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
+    """Return at most `most` of `sentences`, in their order: the ones sharing the rarest words with `to`, or else the first ones."""
+    counted, wanted = frequencies(sentences), words(to)
+
+    def score(sentence: str) -> float:
+        return sum(1 / counted[word] for word in words(sentence) & wanted)
+
+    chosen = sorted(range(len(sentences)), key=lambda at: (-score(sentences[at]), at))[:most]
+    return [sentences[at] for at in sorted(chosen)]
+
+
+def shared(one: str, other: str, counted: Counter[str], most: int) -> list[str]:
+    """Return the common words of both texts that at most `most` texts contain, in alphabetical order."""
+    return sorted(word for word in words(one) & words(other) if counted[word] <= most)

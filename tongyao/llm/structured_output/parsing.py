@@ -1,7 +1,7 @@
 """Parses text into a draft: bare JSON, JSON in a fenced block, or JSON between words. Otherwise the answer is
 unreadable.
 
-Near misses are corrected first (`tongyao.llm.structured_output.coercion`). JSON with a slip (an unescaped quotation
+Near misses are corrected first (`fitted`). JSON with a slip (an unescaped quotation
 mark, a comma too many) is repaired if the object still has its end. A text that breaks off is never completed.
 """
 
@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from tongyao.llm.errors import Unreadable
-from tongyao.llm.structured_output.coercion import fitted
 from tongyao.llm.structured_output.schema import schema_of
+from tongyao.protocol.model.unicode_text import without_controls
 from tongyao.protocol.model.value import Draft
 
 DraftT = TypeVar("DraftT", bound=Draft)
@@ -85,7 +85,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
     among = max(_objects_among(bare), key=lambda entry: entry[1], default=None)
     if among is not None:
         return among[0]
-    return _repaired(bare[start : end + 1]) if -1 < start < end and _ends(bare) else None
+    return _repaired(bare[start : end + 1]) if -1 < start < end and bare.rstrip("`\n ").endswith("}") else None
 
 
 def _loaded(text: str) -> dict[str, Any] | None:
@@ -112,10 +112,6 @@ def _objects_among(text: str) -> Iterator[tuple[dict[str, Any], int]]:
             yield value, at - match.start(1)
 
 
-def _ends(text: str) -> bool:
-    return text.rstrip("`\n ").endswith("}")
-
-
 def _repaired(text: str) -> dict[str, Any] | None:
     from json_repair import repair_json
 
@@ -132,3 +128,69 @@ def _complaint(error: ValidationError) -> str:
     said = [f"{'.'.join(str(part) for part in issue['loc'])}: {issue['type']}" for issue in issues[:5]]
     more = f" and {len(issues) - 5} more" if len(issues) > 5 else ""
     return f"the JSON object has another shape: {'; '.join(said)}{more}"
+
+
+_APART = re.compile(r"[\s\-_/|.。]+")
+
+_MEANT: Final[dict[str, tuple[str, ...]]] = {
+    "more": ("continue", "continued", "goon", "open", "继续", "未收敛", "还有"),
+    "exhausted": ("converged", "convergence", "done", "收敛", "已收敛", "耗尽", "已耗尽"),
+    "complementary": ("complement", "complements", "complementarity", "互补", "互补关系"),
+    "aligned": ("alignment", "align", "aligns", "samedirection", "同向", "同向放大", "同向关系"),
+    "offsetting": ("offset", "offsets", "hedging", "hedge", "conflicting", "conflict", "对冲", "相抵", "对冲关系"),
+    "third_party": ("thirdpartyvalue", "thirdparties", "第三方", "对第三方的价值"),
+    "translation": ("translations", "翻译"),
+    "gap": ("gaps", "缺口"),
+    "ignored": ("ignore", "overlooked", "被忽略", "忽略"),
+    "framework": ("frameworks", "框架"),
+    "capability": ("capabilities", "ability", "能力", "能力投影"),
+    "direction": ("directions", "方向", "方向投影"),
+    "boundary": ("boundaries", "limit", "limits", "边界", "边界投影"),
+}
+"""Closed words and their synonyms in answers: the seeds' own words, other forms, and Chinese words."""
+
+_TRUE: Final = frozenset({"true", "yes", "1", "是"})
+_FALSE: Final = frozenset({"false", "no", "0", "", "否"})
+
+
+def fitted(value: Any, schema: dict[str, Any]) -> Any:
+    """`value`, converted to `schema` (from `schema.schema_of`) as far as its meaning is clear. `None` is left out."""
+    if "enum" in schema:
+        return _word(value, schema["enum"]) if isinstance(value, str) else value
+    match schema["type"]:
+        case "object" if isinstance(value, dict):
+            known = schema["properties"]
+            return {
+                name: fitted(part, known[name]) if name in known else part
+                for name, part in value.items()
+                if part is not None
+            }
+        case "array":
+            parts = value if isinstance(value, list) else [] if value in ("", {}) else [value]
+            return [fitted(part, schema["items"]) for part in parts if part is not None]
+        case "string":
+            return _text(value)
+        case "integer" if isinstance(value, str) and value.strip().isdecimal():
+            return int(value)
+        case "boolean" if isinstance(value, str):
+            said = value.strip().lower()
+            return True if said in _TRUE else False if said in _FALSE else value
+        case _:
+            return value
+
+
+def _word(said: str, allowed: list[str]) -> str:
+    bare = _APART.sub("", said.strip().strip("`*\"'“”").lower())
+    for word in allowed:
+        if bare == word.replace("_", "") or bare in _MEANT.get(word, ()):
+            return word
+    return said
+
+
+def _text(value: Any) -> Any:
+    """A text without control characters. A number becomes text, and a list of texts becomes its lines. Other values stay."""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = "\n".join(value)
+    if isinstance(value, str):
+        return without_controls(value)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -1,4 +1,6 @@
-"""Names and types of maintenance: duties that keep records, workflows and backups in order (docs/operations.md §11).
+"""Names and types of the workflows beside the process: maintenance, recitation and re-indexing.
+
+Maintenance has duties that keep records, workflows and backups in order (docs/operations.md §11).
 
 Each duty has a Temporal Schedule, whose id names the duty. The workflow takes no input. A schedule keeps its action's
 input for years, and an encrypted input could not be read after its master key was retired.
@@ -6,12 +8,13 @@ input for years, and an encrypted input could not be read after its master key w
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
-from tongyao.protocol.contracts.process import PROCESS_QUEUE, ActivityContract
+from tongyao.protocol.contracts.process import FIELD_QUEUE, PROCESS_QUEUE, ActivityContract
 from tongyao.protocol.model.value import Value
 
 MAINTENANCE: Final = "Maintenance"
@@ -64,3 +67,94 @@ class DutyReport(Value):
 
 
 MAINTAIN: Final = ActivityContract("maintain", DutyInput, DutyReport)
+
+
+RECITATION: Final = "Recitation"
+RECITE_LEVEL: Final = "recite_level"
+RECITATION_PROGRESS: Final = "progress"
+RECITATION_QUEUE: Final = FIELD_QUEUE
+
+
+class RecitationInput(Value):
+    """A profile and its version. The text stays in the records.
+
+    `passes`, `encoder`: as a search requested them (docs/highway.md); by default those of the installation.
+    """
+
+    profile_id: str
+    version: int
+    passes: int = 0
+    encoder: str = ""
+
+    @property
+    def workflow_id(self) -> str:
+        """The id for profile version, passes and encoder. A second start finds the first workflow."""
+        parts = ["recitation", self.profile_id, str(self.version)]
+        if self.encoder:
+            parts.append(hashlib.blake2b(self.encoder.encode(), digest_size=4).hexdigest())
+        if self.passes:
+            parts.append(f"passes{self.passes}")
+        return "-".join(parts)
+
+
+class RecitationProgress(Value):
+    """`level`: name of the last indexed level (empty: none yet). `done`: whether the profile can be searched."""
+
+    level: str = ""
+    done: bool = False
+
+
+REINDEX: Final = "Reindex"
+REINDEX_PROGRESS: Final = "progress"
+REINDEX_QUEUE: Final = FIELD_QUEUE
+
+Kind = Literal["lexical", "model"]
+
+BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
+"""People of one batch, which takes seconds. A retry repeats at most one batch."""
+
+
+class ModelSpec(Value):
+    """The parameters of an encoder with weights, stored with the index, so the same encoder fills and queries it."""
+
+    model: str = Field(description="A name on the model hub, or a folder.")
+    dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    languages: tuple[str, ...] = Field(default=(), description="Of queries it may be asked; none: all.")
+
+
+class ReindexInput(Value):
+    """`model`: None is the model in the worker's settings. `per_second`: most people per second; None: no limit."""
+
+    scene: str
+    kind: Kind = "lexical"
+    model: ModelSpec | None = None
+    refit: bool = False
+    per_second: float | None = Field(default=None, gt=0)
+
+    @property
+    def workflow_id(self) -> str:
+        """The id for scene and kind. A second start finds the first workflow."""
+        return f"reindex-{self.scene}-{self.kind}"
+
+
+class ReindexProgress(Value):
+    """Progress: index `index` has `held` of `people`, `batch` of them from the last batch. `live`: it is searched."""
+
+    index: int = 0
+    encoder: str = ""
+    held: int = 0
+    people: int = 0
+    batch: int = 0
+    live: bool = False
+
+
+class FillInput(Value):
+    index: int
+    most: int = Field(ge=1, description="People of one batch.")
+
+
+OPEN_INDEX: Final = ActivityContract("open_index", ReindexInput, ReindexProgress)
+FILL_INDEX: Final = ActivityContract("fill_index", FillInput, ReindexProgress)
+SWITCH_INDEX: Final = ActivityContract("switch_index", FillInput, ReindexProgress)

@@ -14,7 +14,7 @@ from tongyao.protocol.documents.page import Group, Page, PageEntry, PageSection,
 from tongyao.protocol.documents.plan_answers import GivenAnswer, answers_section, earlier_answers_sections
 from tongyao.protocol.documents.to_reader import addressed
 from tongyao.protocol.model.ids import speaker_of
-from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.plan import OUTSIDE, Claim, Plan, PlanRole, Residual, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import EarlierAnswer
 from tongyao.protocol.model.requests import Language, known_language
@@ -48,7 +48,7 @@ def plan_page(
         answers: of everybody who is asked.
         earlier: answers to replaced plans.
     """
-    return addressed(_Layout(plan, answers, earlier, reader).page(), reader)
+    return addressed(_PlanLayout(plan, answers, earlier, reader).page(), reader)
 
 
 def body_limit(language: Language, participants: int) -> int:
@@ -81,7 +81,7 @@ def people(plan: Plan, language: Language) -> dict[str, str]:
     return {DEMANDER: _WORDS[language]["demander"], **{role.alias: role.role for role in plan.roles if role.role}}
 
 
-class _Layout:
+class _PlanLayout:
     def __init__(
         self, plan: Plan, answers: Sequence[GivenAnswer], earlier: Sequence[EarlierAnswer], reader: str
     ) -> None:
@@ -157,13 +157,13 @@ class _Layout:
 
     def _roles(self) -> tuple[Group, ...]:
         """Return one group for each participant, and one for the demander if they have a task."""
-        own = Role(alias=DEMANDER, role=self._words["demander"])
+        own = PlanRole(alias=DEMANDER, role=self._words["demander"])
         roles = self._plan.roles
         if all(role.alias != DEMANDER for role in roles) and self._tasks_of(DEMANDER):
             roles = (*roles, own)
         return tuple(self._role(role) for role in roles)
 
-    def _role(self, role: Role) -> Group:
+    def _role(self, role: PlanRole) -> Group:
         entries = [self._task(task, self._state(task)) for task in self._tasks_of(role.alias)]
         entries += [self._entry(claim, self._words["conditions"]) for claim in role.conditions]
         if not entries and all(task.assignee != role.alias for task in self._plan.tasks):

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from tongyao.protocol.model.markup import for_others
-from tongyao.protocol.model.unicode_text import UNSPACED, folded
+from tongyao.protocol.model.unicode_text import UNSPACED, folded, for_others
 
 _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 _WORD: Final = re.compile(rf"[{UNSPACED}]|\d+|{_LETTER}+(?:'{_LETTER}+)*")

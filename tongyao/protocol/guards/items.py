@@ -19,7 +19,7 @@ from tongyao.protocol.model.projection import (
     ItemDraft,
     ProjectionDraft,
 )
-from tongyao.protocol.model.requests import EndpointRequest, Mandate
+from tongyao.protocol.model.requests import EndpointRequest
 
 _STREET: Final = (
     r"(?:Street|St|Road|Rd|Lane|Ln|Avenue|Ave|Drive|Close|Court|Crescent|Terrace|Row|Gardens|Mews|Alley|Way)"
@@ -93,7 +93,7 @@ def disclosed(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Comp
 
 def addresses(draft: ProjectionDraft, request: EndpointRequest) -> Iterator[Complaint]:
     """No item's text has a street address or a house number, unless the mandate mentions the address."""
-    if _may_tell_address(request.mandate):
+    if any(_ALLOWS_ADDRESS.search(said) for said in (*request.mandate.topics, request.mandate.addition)):
         return
     for number, item in enumerate(draft.items):
         if found := _ADDRESS.search(item.text):
@@ -187,10 +187,6 @@ def _begins(text: str) -> Iterator[int]:
                 any_said = True
             opens = _ENDS_SENTENCE.search(line[-80:]) is not None
         at += len(line)
-
-
-def _may_tell_address(mandate: Mandate) -> bool:
-    return any(_ALLOWS_ADDRESS.search(said) for said in (*mandate.topics, mandate.addition))
 
 
 def _complaint(request: EndpointRequest, number: int, item: ItemDraft, fault: str, **named: object) -> Complaint:

@@ -6,22 +6,24 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from tongyao.protocol.documents.delivery_page import delivery_markdown
 from tongyao.protocol.documents.plan_page import body_limit, body_units, length_remark
 from tongyao.protocol.guards.checks import Checks, Complaint, complaint
-from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_alias, named_ids
-from tongyao.protocol.guards.support import claim_of
+from tongyao.protocol.guards.support import claim_of, without_ids
 from tongyao.protocol.model.ids import residual_id, speaker_of
 from tongyao.protocol.model.plan import (
     NOBODY,
     OUTSIDE,
     Claim,
     ClaimDraft,
+    Delivery,
+    DeliveryDraft,
     Plan,
     PlanDraft,
+    PlanRole,
     Residual,
     ResidualDraft,
-    Role,
     RoleDraft,
     Source,
     Task,
@@ -29,7 +31,7 @@ from tongyao.protocol.model.plan import (
     speakers,
 )
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.requests import PlannerRequest
+from tongyao.protocol.model.requests import Language, PlannerRequest
 from tongyao.protocol.model.sizes import cut, units
 from tongyao.protocol.model.tension import TENSION_UNITS, Lineage, TensionDraft, from_draft, within_limits
 from tongyao.protocol.rules.standing import Standing, standing
@@ -81,7 +83,7 @@ def settle_plan(
         language=request.language,
         date=next(iter(claims.all([draft.date])), None),
         possible=claims.all(draft.possible),
-        roles=tuple(roles.get(alias, Role(alias=alias, role="")) for alias in sorted(request.aliases)),
+        roles=tuple(roles.get(alias, PlanRole(alias=alias, role="")) for alias in sorted(request.aliases)),
         tasks=tasks,
         residuals=tuple(
             _residual(residual, residual_id(request.revision, number), claims, lineage)
@@ -157,8 +159,8 @@ class _Claims:
         made = (claim_of(draft, self.known, self.language, steps=self.steps) for draft in drafts)
         return tuple(claim for claim in made if claim.text)
 
-    def role(self, draft: RoleDraft) -> Role:
-        return Role(
+    def role(self, draft: RoleDraft) -> PlanRole:
+        return PlanRole(
             alias=named_alias(draft.alias),
             role=self.words(draft.role),
             conditions=self.all(draft.conditions),
@@ -258,3 +260,54 @@ def _unused(state: Standing, people: Collection[str], cited: Collection[str]) ->
             found.setdefault(item.text, Source(id=item.id, text=item.text))
     gaps = (Source(id=gap.id, text=gap.text) for gap in state.open_gaps if gap.id not in cited)
     return (*found.values(), *gaps)
+
+
+def settle_delivery(draft: DeliveryDraft, *, alias: str, plan: Plan, language: Language) -> Delivery:
+    """Return the delivery in `draft`, with its Markdown.
+
+    - Ids in sentences become sources. Sources that the plan does not cite are struck; claims without one are marked.
+    - Parts of the plan about this person that the draft omits are added in the plan's words: their tasks, the claims of
+      their role, and the offsets that name them, if no claim of the draft has one of the same sources. An empty draft
+      becomes the plan's own words.
+    """
+    known = {source.id: source.text for source in plan.references}
+
+    def claims(drafts: Iterable[ClaimDraft]) -> tuple[Claim, ...]:
+        made = (claim_of(entry, known, language, compared=language == plan.language) for entry in drafts)
+        return tuple(claim for claim in made if claim.text)
+
+    delivery = Delivery(
+        alias=alias,
+        plan_revision=plan.revision,
+        language=language,
+        about=claims(draft.about) or plan.possible,
+        asked=claims(draft.asked),
+        gains=claims(draft.gains),
+        conditions=claims(draft.conditions),
+        open=claims(draft.open),
+        remarks=tuple(draft.remarks),
+    )
+    whole = _completed(delivery, plan)
+    return whole.model_copy(update={"markdown": delivery_markdown(whole, plan)})
+
+
+def _completed(delivery: Delivery, plan: Plan) -> Delivery:
+    told = {source for claim in delivery.claims() for source in claim.sources}
+    asked = {source for claim in delivery.asked for source in claim.sources}
+
+    def missing(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+        return tuple(claim for claim in claims if not told & set(claim.sources))
+
+    tasks = tuple(
+        Claim(text=task.title, sources=task.sources, supported=bool(task.sources))
+        for task in plan.tasks
+        if task.assignee == delivery.alias and not asked & set(task.sources)
+    )
+    role = next((role for role in plan.roles if role.alias == delivery.alias), PlanRole(alias=delivery.alias, role=""))
+    return delivery.model_copy(
+        update={
+            "asked": (*delivery.asked, *tasks),
+            "conditions": (*delivery.conditions, *missing(role.conditions)),
+            "open": (*delivery.open, *missing([claim for claim in plan.offsets if delivery.alias in claim.text])),
+        }
+    )

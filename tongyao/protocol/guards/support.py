@@ -1,6 +1,6 @@
 """Checks whether cited texts can support a claim (docs/protocol.md §7.3). Pure.
 
-Code cannot judge meaning. It detects two frequent faults: a claim that shares no term with the cited texts, and a
+It also removes ids from texts that people read. Code cannot judge meaning. It detects two frequent faults: a claim that shares no term with the cited texts, and a
 number in the claim that occurs in none of them.
 """
 
@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tongyao.protocol.guards.ids_in_text import without_ids
 from tongyao.protocol.guards.naming import named_ids
 from tongyao.protocol.identity.marks import MARKED
+from tongyao.protocol.model.ids import ANY_ID, round_of, speaker_of
 from tongyao.protocol.model.plan import Claim, ClaimDraft
 from tongyao.protocol.model.requests import Language
 from tongyao.texts.catalogue import table
@@ -137,3 +137,39 @@ def _read_chinese(signs: str) -> int:
         else:
             section, digit = section + (digit or 1) * _UNIT[sign], 0
     return total + section + digit
+
+
+_OF_PROCESS: Final = r"(?:[\w-][\w.-]{0,79}/)?"
+_ID: Final = rf"{_OF_PROCESS}{ANY_ID}"
+_BRACKETED: Final = re.compile(
+    rf"\s?[\[(（【⟨]\s{{0,3}}{_ID}(?:\s{{0,3}}[,，、;；]\s{{0,3}}{_ID}){{0,40}}\s{{0,3}}[\])）】⟩]"
+)
+_BARE: Final = re.compile(rf"(?<![\w/.-]){_ID}(?![\w/])")
+_PART: Final = re.compile(r"(?<![A-Za-z0-9/])B(?P<number>\d)(?![A-Za-z0-9/])")
+_TASK: Final = re.compile(r"(?<![A-Za-z0-9/])t\d{1,3}(?![A-Za-z0-9/])")
+_IDS: Final = table("protocol", "ids")
+
+
+def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return `text` without item ids, and the ids that it cites in brackets, in order. `steps`: task numbers by id.
+
+    Ids in brackets are removed. An id within a sentence is no citation and is replaced by words (`what P02 said in
+    round 1`), as are a barrier (`B2`: `obstacle 2`) and a task (`t3`: `step 3`). Aliases are kept.
+    """
+    cited = tuple(dict.fromkeys(id for bracket in _BRACKETED.findall(text) for id in _BARE.findall(bracket)))
+    words = _IDS[language]
+
+    def told(match: re.Match[str]) -> str:
+        if not round_of(match[0]):
+            lens = match[0].rsplit("/", 1)[1]
+            return words[lens[0]].format(number=lens[1:])
+        who = speaker_of(match[0])
+        return words["item" if who else "catalyst"].format(who=who, round=round_of(match[0]))
+
+    bare = _BARE.sub(told, _BRACKETED.sub("", text)) if "/" in text else text
+    bare = _PART.sub(lambda match: words["B"].format(number=match["number"]), bare)
+    if steps:
+        bare = _TASK.sub(
+            lambda match: words["step"].format(number=steps[match[0]]) if match[0] in steps else match[0], bare
+        )
+    return bare.strip(), cited

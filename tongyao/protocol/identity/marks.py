@@ -18,11 +18,10 @@ from tongyao.protocol.identity.contacts import contacts
 from tongyao.protocol.identity.english_names import begins_sentence
 from tongyao.protocol.identity.names import INITIALS, TOKEN, confirmed_forms_of, forms_of, is_everyday
 from tongyao.protocol.identity.words import CONNECTORS
-from tongyao.protocol.model.markup import for_others
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.rewrite import map_texts
 from tongyao.protocol.model.tension import NameFound
-from tongyao.protocol.model.unicode_text import Folded, folded
+from tongyao.protocol.model.unicode_text import Folded, folded, for_others
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Kind = Literal["person", "firm"]

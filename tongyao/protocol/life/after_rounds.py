@@ -25,9 +25,7 @@ from tongyao.protocol.contracts.process import (
     PlanOutput,
     RememberInput,
 )
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import ResidualOutcome, State
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import ResidualOutcome, State, WantedStep, note
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import child_id, hole_id, hole_of
 from tongyao.protocol.model.messages import AnswerPlan, ApproveResidual, ChildEnded, Replan

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Protocol
 from tongyao.protocol.life.state import Deadline, State
 from tongyao.protocol.model import ids
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Ask, Waiting
+from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.texts.catalogue import catalogue, worded
 
@@ -42,7 +42,7 @@ class AskKind:
     usual one first, without the fields that identify the ask.
     """
 
-    kind: Ask
+    kind: AskName
     whom: Literal["demander", "participant", "invited", "operator", "answerer"]
     open: Callable[[State], Iterable[Open]]
     answers: tuple[Body, ...]
@@ -64,13 +64,15 @@ def moment(kind: str, phase: Phase, round_number: int, revision: int, alias: str
 def _confirm(state: State) -> Iterator[Open]:
     named = len(state.start.participants) or None
     yield (
-        Waiting(id=ids.ask_id("confirm", state.revisions + 1), ask=Ask.CONFIRM_TENSION, alias=DEMANDER, others=named),
+        Waiting(
+            id=ids.ask_id("confirm", state.revisions + 1), ask=AskName.CONFIRM_TENSION, alias=DEMANDER, others=named
+        ),
         state.deadline,
     )
 
 
 def _select(state: State) -> Iterator[Open]:
-    yield Waiting(id=ids.ask_id("select", state.seatings + 1), ask=Ask.SELECT_PARTICIPANTS, alias=DEMANDER), None
+    yield Waiting(id=ids.ask_id("select", state.seatings + 1), ask=AskName.SELECT_PARTICIPANTS, alias=DEMANDER), None
 
 
 def _consent(state: State) -> Iterator[Open]:
@@ -80,7 +82,7 @@ def _consent(state: State) -> Iterator[Open]:
             yield (
                 Waiting(
                     id=ids.ask_id("consent", number),
-                    ask=Ask.CONSENT,
+                    ask=AskName.CONSENT,
                     alias=ids.invited_alias(number),
                     round=number,
                     subject=invitation.choice.profile_id,
@@ -93,35 +95,35 @@ def _consent(state: State) -> Iterator[Open]:
 def _say(state: State) -> Iterator[Open]:
     for turn in state.waiting_for:
         id = ids.ask_id("say", state.round, turn.alias)
-        yield Waiting(id=id, ask=Ask.PROJECTION, alias=turn.alias, round=state.round), turn.deadline
+        yield Waiting(id=id, ask=AskName.PROJECTION, alias=turn.alias, round=state.round), turn.deadline
 
 
 def _gap(state: State) -> Iterator[Open]:
     if number := state.demander_asked:
-        yield Waiting(id=ids.ask_id("gap", number), ask=Ask.GAP, alias=DEMANDER, round=number), None
+        yield Waiting(id=ids.ask_id("gap", number), ask=AskName.GAP, alias=DEMANDER, round=number), None
 
 
 def _decide(state: State) -> Iterator[Open]:
     id = ids.ask_id("decide", state.decisions)
-    yield Waiting(id=id, ask=Ask.DECISION, alias=DEMANDER, round=state.round), state.deadline
+    yield Waiting(id=id, ask=AskName.DECISION, alias=DEMANDER, round=state.round), state.deadline
 
 
 def _answer(state: State) -> Iterator[Open]:
     for alias in state.asked_for_answers:
         if alias not in state.answers:
             id = ids.ask_id("answer", state.plan_revision, alias)
-            yield Waiting(id=id, ask=Ask.ANSWER, alias=alias, round=state.plan_revision), state.deadline
+            yield Waiting(id=id, ask=AskName.ANSWER, alias=alias, round=state.plan_revision), state.deadline
 
 
 def _replan(state: State) -> Iterator[Open]:
     if state.open_points:
         id = ids.ask_id("replan", state.plan_revision)
-        yield Waiting(id=id, ask=Ask.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
+        yield Waiting(id=id, ask=AskName.REPLAN, alias=DEMANDER, round=state.plan_revision), state.deadline
 
 
-def _residuals(kind: Ask, state: State) -> Iterator[Open]:
+def _residuals(kind: AskName, state: State) -> Iterator[Open]:
     for residual in state.undecided:
-        if (kind is Ask.HOLE) == (ids.hole_of(residual) is not None):
+        if (kind is AskName.HOLE) == (ids.hole_of(residual) is not None):
             waiting = Waiting(
                 id=ids.ask_id("residual", residual),
                 ask=kind,
@@ -140,7 +142,7 @@ def _of_no_workflow(state: State) -> Iterable[Open]:
 
 def _resume(state: State) -> Iterator[Open]:
     if any(cause.kind == "operator" for cause in state.causes.values()):
-        yield Waiting(id="resume", ask=Ask.RESUME, alias=""), None
+        yield Waiting(id="resume", ask=AskName.RESUME, alias=""), None
 
 
 def _calls(state: State) -> Iterator[Open]:
@@ -148,7 +150,7 @@ def _calls(state: State) -> Iterator[Open]:
     if calls := sorted(call for parked in state.parked.values() for call in parked.calls):
         running = [parked.deadline for parked in state.parked.values() if parked.deadline is not None]
         first = min(running, key=lambda deadline: deadline.due, default=None)
-        yield Waiting(id="calls", ask=Ask.CALLS, alias="", subject=" ".join(calls)), first
+        yield Waiting(id="calls", ask=AskName.CALLS, alias="", subject=" ".join(calls)), first
 
 
 _TENSION: Final = {"transition": TEXT, "initial_state": TEXT, "barriers": [TEXT], "exchange": TEXT}
@@ -160,28 +162,28 @@ _MORE: Final[dict[m.Decision, Body]] = {
 }
 
 _TABLE: Final = (
-    AskKind(Ask.CONFIRM_TENSION, "demander", _confirm, (
+    AskKind(AskName.CONFIRM_TENSION, "demander", _confirm, (
         {"kind": "confirm_tension"}, {"kind": "revise_tension", "tension": _TENSION})),
-    AskKind(Ask.SELECT_PARTICIPANTS, "demander", _select, (
+    AskKind(AskName.SELECT_PARTICIPANTS, "demander", _select, (
         {"kind": "select_participants", "participants": [PROFILE, PROFILE]},)),
-    AskKind(Ask.CONSENT, "invited", _consent, (
+    AskKind(AskName.CONSENT, "invited", _consent, (
         {"kind": "consent", "allow": True}, {"kind": "consent", "allow": True, "endpoint": "human"}, {"kind": "consent", "allow": False})),
-    AskKind(Ask.PROJECTION, "participant", _say, _SAY),
-    AskKind(Ask.GAP, "demander", _gap, _SAY),
-    AskKind(Ask.DECISION, "demander", _decide, tuple(
+    AskKind(AskName.PROJECTION, "participant", _say, _SAY),
+    AskKind(AskName.GAP, "demander", _gap, _SAY),
+    AskKind(AskName.DECISION, "demander", _decide, tuple(
         {"kind": "decide", "decision": decision.value, **_MORE.get(decision, {})} for decision in m.Decision)),
-    AskKind(Ask.ANSWER, "participant", _answer, (
+    AskKind(AskName.ANSWER, "participant", _answer, (
         {"kind": "answer_plan", "answer": "commit"}, {"kind": "answer_plan", "answer": "decline", "text": TEXT},
         {"kind": "answer_plan", "answer": "propose", "text": TEXT})),
-    AskKind(Ask.REPLAN, "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
-    AskKind(Ask.RESIDUAL, "demander", partial(_residuals, Ask.RESIDUAL), _BRANCH),
-    AskKind(Ask.HOLE, "demander", partial(_residuals, Ask.HOLE), _BRANCH),
-    AskKind(Ask.CANDIDATE, "demander", _of_no_workflow, _BRANCH),
-    AskKind(Ask.RESUME, "operator", _resume, ({"kind": "resume"},)),
-    AskKind(Ask.CALLS, "answerer", _calls, ()),
+    AskKind(AskName.REPLAN, "demander", _replan, ({"kind": "replan"}, {"kind": "conclude"})),
+    AskKind(AskName.RESIDUAL, "demander", partial(_residuals, AskName.RESIDUAL), _BRANCH),
+    AskKind(AskName.HOLE, "demander", partial(_residuals, AskName.HOLE), _BRANCH),
+    AskKind(AskName.CANDIDATE, "demander", _of_no_workflow, _BRANCH),
+    AskKind(AskName.RESUME, "operator", _resume, ({"kind": "resume"},)),
+    AskKind(AskName.CALLS, "answerer", _calls, ()),
 )  # fmt: skip
 
-KINDS: Final[Mapping[Ask, AskKind]] = {row.kind: row for row in _TABLE}
+KINDS: Final[Mapping[AskName, AskKind]] = {row.kind: row for row in _TABLE}
 """Every kind of ask by its name."""
 
 FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom == "participant")
@@ -189,7 +191,7 @@ FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom
 
 
 def answers(
-    kind: Ask,
+    kind: AskName,
     id: str,
     *,
     number: int,
@@ -214,7 +216,7 @@ def answers(
     named: dict[str, Body] = {
         "submit_projection": {"round": number},
         "answer_plan": {"revision": number},
-        "approve_residual": {"residual": subject, **({"ask": id} if kind is Ask.CANDIDATE else {})},
+        "approve_residual": {"residual": subject, **({"ask": id} if kind is AskName.CANDIDATE else {})},
         "consent": {"invitation": number},
         "conclude": {"ask": moment("conclude", Phase.ANSWERING, 0, number)},
         "replan": {"ask": id, "without": answered["decline"], "proposals": answered["propose"]},
@@ -239,7 +241,7 @@ def words(key: str, language: str, /, **values: Any) -> str:
 def whom(ask: str, alias: str, language: str) -> str:
     """Return for whom an ask is: an alias, an invited person, or without an alias the answerers or operators."""
     if not alias:
-        return words("asks.answerer" if ask == Ask.CALLS else "asks.operator", language)
+        return words("asks.answerer" if ask == AskName.CALLS else "asks.operator", language)
     number = ids.invitation_of(alias)
     return words("asks.invited", language, number=number) if number else alias
 
@@ -271,8 +273,8 @@ def helps(ask: Told, language: str) -> str:
 
 def _text(ask: Told, language: str, part: str) -> str:
     """Return a text of the ask, or of its variant if there is one."""
-    last = ask.ends_answers or (ask.ask == Ask.ANSWER and ask.round > 1)
-    named = ask.ask == Ask.CONFIRM_TENSION and ask.others
+    last = ask.ends_answers or (ask.ask == AskName.ANSWER and ask.round > 1)
+    named = ask.ask == AskName.CONFIRM_TENSION and ask.others
     variant = f"asks.{ask.ask}_last_{part}" if last else f"asks.{ask.ask}_named_{part}" if named else ""
     key = variant if variant in _TEXTS else f"asks.{ask.ask}_{part}"
     return words(key, language, round=ask.round, count=len(ask.subject.split()))

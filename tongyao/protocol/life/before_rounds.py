@@ -24,9 +24,7 @@ from tongyao.protocol.contracts.process import (
     people_of,
 )
 from tongyao.protocol.life.clock import ask_until, process_time
-from tongyao.protocol.life.journal import note, note_found
-from tongyao.protocol.life.state import InvitedPerson, State
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import InvitedPerson, State, WantedStep, note, note_found
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invited_alias, next_alias
 from tongyao.protocol.model.messages import ConsentAnswer, ReviseTension, SelectParticipants

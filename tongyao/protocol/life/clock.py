@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import Cause, Deadline, State
+from tongyao.protocol.life.state import Cause, Deadline, State, note
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.settings import REMINDERS
 

@@ -14,10 +14,8 @@ from pydantic import JsonValue
 from tongyao.protocol.contracts.process import CHECK_DEADLINE, CheckDeadlineInput, CheckDeadlineOutput
 from tongyao.protocol.life import before_rounds, parking, turns
 from tongyao.protocol.life.clock import CHECK_AGAIN, deadlines, next_event, process_time, reminder_due, wall_time
-from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.phases import PHASES
-from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import Deadline, State, WantedStep, note
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import CALLS_LANE

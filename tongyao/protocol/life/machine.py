@@ -3,25 +3,38 @@
 `begin` makes the state of a new process. Afterwards the workflow calls `refuse`, `hear`, `finish`, `tick`, `wanted` and
 `wake`. `repeated` recognises messages that were applied before. No function issues commands. The workflow starts every
 wanted step that is not running, and cancels every running step that is not wanted.
+
+The table `KINDS` has every kind of message: its permitted senders, the reasons to refuse it, and its effect
+(docs/protocol.md §8.3). The workflow registers its updates and reads its signals from it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, Final
 
 from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
-from tongyao.protocol.life import after_rounds, clock, deadline_checks, message_kinds, parking, rounds
-from tongyao.protocol.life.journal import note, urgent, written
-from tongyao.protocol.life.message_kinds import refuse
-from tongyao.protocol.life.phases import PHASES, enter
-from tongyao.protocol.life.state import LOGIC, Cause, State
-from tongyao.protocol.life.steps import RECORD_KEY, StepFailure, Success, WantedStep
+from tongyao.protocol.life import after_rounds, asks, before_rounds, clock, deadline_checks, parking, rounds, turns
+from tongyao.protocol.life.phases import PHASES, enter, open_asks
+from tongyao.protocol.life.state import (
+    LOGIC,
+    RECORD_KEY,
+    Cause,
+    State,
+    StepFailure,
+    Success,
+    WantedStep,
+    note,
+    urgent,
+    written,
+)
+from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import Message
-from tongyao.protocol.model.process import Phase
-
-__all__ = ["begin", "finish", "hear", "refuse", "repeated", "tick", "wake", "wanted"]
+from tongyao.protocol.model.ids import invited_alias
+from tongyao.protocol.model.process import DEMANDER, Choice, Phase
+from tongyao.protocol.rules.refusals import Refusal
 
 BUDGET_WARNING = 0.8
 """Share of a budget at which the demander is warned (docs/protocol.md §10.2)."""
@@ -48,16 +61,16 @@ def begin(start: ProcessInput, now: datetime, seed: str, logic: int = LOGIC) -> 
     return state
 
 
-def repeated(state: State, message: Message) -> bool:
+def repeated(state: State, message: m.Message) -> bool:
     """Whether this message, or a later one of the same lane, was applied before."""
     return message.number > 0 and message.number <= state.lanes.get(message.lane, 0)
 
 
-def hear(state: State, message: Message, now: datetime) -> None:
+def hear(state: State, message: m.Message, now: datetime) -> None:
     """Apply an accepted message. `refuse` is not called again, so that histories can be replayed under new rules."""
     if message.number:
         state.lanes[message.lane] = message.number
-    enter(state, message_kinds.hear(state, message, now), now)
+    enter(state, KINDS[message.kind].hear(state, message, now), now)
     _settle(state, now)
 
 
@@ -184,3 +197,268 @@ def _spend(state: State, output: ModelOutput, now: datetime) -> None:
     if max(tokens, cost) >= BUDGET_WARNING and not state.budget_warned and not state.phase.ended:
         state.budget_warned = True
         note(state, EventKind.BUDGET_WARNING, now, share=round(max(tokens, cost), 2))
+
+
+# ---- kinds of messages
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of message.
+
+    `by`: the permitted senders (`_sends_as`). `refuse`: returns the reason why it cannot be applied now. `hear`:
+    applies it, and returns the next phase, or None. `description`: for the Temporal UI.
+    """
+
+    type: type[m.Message]
+    by: frozenset[str]
+    refuse: Callable[[State, Any], Refusal | None]
+    hear: Callable[[State, Any, datetime], Phase | None]
+    description: str
+
+
+_IN_A_FORK: Final = m.CONTROL_KINDS | {"upgrade", "call_answered", "set_mandate"}
+"""Kinds that a fork accepts. People's words and decisions in a fork come from its origin."""
+
+
+def refuse(state: State, message: m.Message) -> Refusal | None:
+    """Return the reason why `message` cannot be applied to `state` now, or None. Does not read the clock."""
+    kind = KINDS[message.kind]
+    if state.phase.ended:
+        return Refusal.ENDED
+    if kind.by.isdisjoint(_sends_as(message)):
+        return Refusal.NOT_YOURS
+    if state.start.fork is not None and message.kind not in _IN_A_FORK:
+        return Refusal.FORK
+    refusal = _too_many(message) or kind.refuse(state, message)
+    if refusal is None and isinstance(message, m.AnswerToAsk) and not _is_open(message.ask, open_ask(state, message)):
+        return Refusal.ASK_OVER
+    return refusal
+
+
+def open_ask(state: State, message: m.Message) -> str:
+    """Return the id of the ask that a message of this kind would answer now. Empty if there is none."""
+    if isinstance(message, m.Conclude | m.ExtendDeadline):
+        alias = message.alias if isinstance(message, m.ExtendDeadline) else ""
+        return asks.moment(message.kind, state.phase, state.round, state.plan_revision, alias)
+    answered = asks.answered_by(message.kind) if isinstance(message, m.AnswerToAsk) else ()
+    return next((ask.id for ask, _ in open_asks(state) if ask.ask in answered), "")
+
+
+def open_now(state: State, message: m.Message) -> str:
+    """Return the ids of the asks that are open for the author of a refused message, the one it could answer first."""
+    author = message.author.alias
+    asked = [ask.id for ask, _ in open_asks(state) if ask.alias == author]
+    return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
+
+
+def _is_open(ask: str, open_now: str) -> bool:
+    """Whether `ask`, which the message answers, is still open. Without its number it matches its phase; empty, all."""
+    return ask in ("", open_now) or open_now.startswith(f"{ask}/")
+
+
+def _too_many(message: m.Message) -> Refusal | None:
+    """Limit the messages of a lane by the message's number in it. Control messages and some roles are exempt."""
+    exempt = message.author.role in m.UNBOUNDED_ROLES or message.kind in m.CONTROL_KINDS
+    return Refusal.TOO_MANY_MESSAGES if message.number > m.MAX_MESSAGES and not exempt else None
+
+
+# ---- permitted senders
+
+
+def _sends_as(message: m.Message) -> frozenset[str]:
+    """Return the capacities in which its author may send the message. An operator may send the messages of people.
+    `oneself`: a participant, or a demander who takes part, for themselves."""
+    author, alias = message.author, getattr(message, "alias", None)
+    if author.role == "operator":
+        return frozenset({"operator", "demander", "oneself"})
+    demander = author.role == "demander" and author.alias == DEMANDER
+    held = {
+        "demander": demander,
+        "oneself": alias == author.alias and (demander or author.role == "participant"),
+        "invited": m.is_own(message) and author.alias == invited_alias(getattr(message, "invitation", 0)),
+        "child": author.alias == getattr(message, "child", None),
+        "answerer": True,
+    }
+    return frozenset(name for name, holds in held.items() if holds and name in (author.role, "demander", "oneself"))
+
+
+_DEMANDER: Final = frozenset({"demander"})
+_ONESELF: Final = frozenset({"oneself"})
+
+
+# ---- reasons to refuse: first the phase is checked, then the completeness of the message
+
+
+_CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})
+"""Phases in which the demander may end the waiting: for more rounds, for answers, for children."""
+
+
+def _refuse_nothing(state: State, message: m.Message) -> Refusal | None:
+    """Accept the message in every open phase."""
+    return None
+
+
+def _refuse_resume(state: State, message: m.Resume) -> Refusal | None:
+    return None if state.suspended else Refusal.NOT_SUSPENDED
+
+
+def _refuse_selection(state: State, message: m.SelectParticipants) -> Refusal | None:
+    return _people(state, message.participants) if state.phase is Phase.SELECTING else Refusal.NOT_NOW
+
+
+def _refuse_conclusion(state: State, message: m.Conclude) -> Refusal | None:
+    return None if state.phase in _CONCLUDABLE and not state.concluded else Refusal.NOT_NOW
+
+
+def _refuse_approval(state: State, message: m.ApproveResidual) -> Refusal | None:
+    return None if message.residual in state.undecided else Refusal.UNKNOWN_RESIDUAL
+
+
+def _refuse_end_of_child(state: State, message: m.ChildEnded) -> Refusal | None:
+    return None if after_rounds.residual_of(state, message.child) is not None else Refusal.UNKNOWN_CHILD
+
+
+def _refuse_confirmation(state: State, message: m.ReviseTension | m.ConfirmTension) -> Refusal | None:
+    if state.phase is Phase.CONFIRMING:
+        return None
+    return Refusal.NOT_NOW if state.phase is Phase.FORMULATING else Refusal.ALREADY_CONFIRMED
+
+
+def _people(state: State, choices: tuple[Choice, ...]) -> Refusal | None:
+    settings = state.start.settings
+    named = [choice.profile_id for choice in choices]
+    seated = {seat.profile.profile_id for seat in state.seats.values() if seat.profile}
+    if len(set(named)) < len(named) or seated & set(named):
+        return Refusal.TWICE
+    profile = state.start.demander_profile
+    if state.start.demander in named or (profile is not None and profile.profile_id in named):
+        return Refusal.HIMSELF
+    if len(named) + len(state.others) > settings.max_others:
+        return Refusal.TOO_MANY
+    return None if before_rounds.enough(state, len(named)) else Refusal.NO_PARTICIPANTS
+
+
+def _refuse_consent(state: State, message: m.ConsentAnswer) -> Refusal | None:
+    waits = any(one.number == message.invitation and one.waits for one in state.invitations)
+    return None if waits else Refusal.UNKNOWN_INVITATION
+
+
+def _refuse_decision(state: State, message: m.Decide) -> Refusal | None:
+    if state.phase is not Phase.DECIDING:
+        return Refusal.NOT_NOW
+    if message.decision is m.Decision.ADD_PARTICIPANTS:
+        return _people(state, message.participants)
+    if message.decision in m.GOING_ON and not state.others:
+        return Refusal.DEMANDER_ALONE
+    return _limit(state, message) if message.decision is m.Decision.RAISE_BUDGET else None
+
+
+def _limit(state: State, message: m.Decide) -> Refusal | None:
+    if state.start.lineage is not None:
+        return Refusal.BUDGET_OF_ROOT
+    if message.tokens is None and message.cost is None:
+        return Refusal.NO_LIMIT
+    too_low = (message.tokens is not None and message.tokens <= state.spent.tokens) or (
+        message.cost is not None and float(message.cost) <= float(state.spent.cost)
+    )
+    return Refusal.LIMIT_TOO_LOW if too_low else None
+
+
+def _refuse_answer(state: State, message: m.AnswerPlan) -> Refusal | None:
+    if (refusal := turns.refuse_without_seat(state, message.alias)) is not None:
+        return refusal
+    if state.phase is not Phase.ANSWERING:
+        return Refusal.NOT_NOW
+    if message.alias in state.left_out:
+        return Refusal.NOT_ASKED
+    if message.revision != state.plan_revision:
+        return Refusal.WRONG_REVISION
+    return Refusal.ALREADY_ANSWERED if message.alias in state.answers else None
+
+
+def _refuse_replan(state: State, message: m.Replan) -> Refusal | None:
+    if state.phase is not Phase.ANSWERING:
+        return Refusal.NOT_NOW
+    if state.replanned:
+        return Refusal.ALREADY_REPLANNED
+    if not message.without and not message.proposals:
+        return Refusal.NOTHING_TO_REPLAN
+    if any(state.answers.get(alias) != "decline" for alias in message.without):
+        return Refusal.NO_ONE_DECLINED
+    if any(state.answers.get(alias) != "propose" for alias in message.proposals):
+        return Refusal.NO_ONE_PROPOSED
+    return Refusal.NOBODY_LEFT if set(state.others) <= set(message.without) else None
+
+
+# ---- effects
+
+
+def _conclude(state: State, message: m.Conclude, now: datetime) -> Phase | None:
+    state.concluded = True
+    note(state, EventKind.CONCLUDED, now, round=state.round, phase=state.phase.value)
+    if state.phase is not Phase.CRYSTALLIZING or state.deciding_cause is None:
+        return None
+    state.unconverged = True  # the rounds have already stopped
+    return Phase.PLANNING
+
+
+def _resume(state: State, message: m.Resume, now: datetime) -> None:
+    """Remove operators' causes, and retry steps that failed for infrastructure at once."""
+    clock.clear(state, [name for name, cause in state.causes.items() if cause.kind == "operator"], now)
+    for cause in state.causes.values():
+        cause.retry_at = None
+
+
+def _cancel(state: State, message: m.Cancel, now: datetime) -> Phase:
+    state.cancel_branch = message.branch
+    return Phase.CANCELLED
+
+
+def _upgrade(state: State, message: m.Upgrade, now: datetime) -> None:
+    state.upgrade_wanted = True
+
+
+_TABLE: Final = (
+    Kind(m.ReviseTension, _DEMANDER, _refuse_confirmation, before_rounds.revise,
+         "Revise the tension before it is confirmed: {tension, ask}."),
+    Kind(m.ConfirmTension, _DEMANDER, _refuse_confirmation, lambda state, _, now: before_rounds.confirm(state, "person", now),
+         "Confirm the tension: {ask}."),
+    Kind(m.SelectParticipants, _DEMANDER, _refuse_selection, before_rounds.select,
+         "Choose who takes part, and start: {participants, ask}."),
+    Kind(m.ConsentAnswer, frozenset({"invited"}), _refuse_consent, before_rounds.consent,
+         "Somebody who is invited allows a proxy to speak for them, or does not: {invitation, allow}."),
+    Kind(m.SubmitProjection, _ONESELF, turns.refuse_words, turns.submit,
+         "Say something in a turn: {alias, round, text | nothing_new}."),
+    Kind(m.SwitchEndpoint, _ONESELF, turns.refuse_switch, turns.switch,
+         "Change what speaks for a participant: {alias, endpoint}."),
+    Kind(m.ExtendDeadline, _ONESELF | _DEMANDER, turns.refuse_extension, turns.extend,
+         "Give somebody more time: {alias, seconds, ask}."),
+    Kind(m.Leave, _ONESELF, turns.refuse_leaving, lambda state, message, now: turns.leave(state, message.alias, now),
+         "A participant leaves: {alias}."),
+    Kind(m.Decide, _DEMANDER, _refuse_decision, rounds.decide,
+         "Decide how to go on: {decision, ask}."),
+    Kind(m.Conclude, _DEMANDER, _refuse_conclusion, _conclude,
+         "End the rounds after the present one, or the wait for answers or children: {ask}."),
+    Kind(m.SetMandate, _ONESELF, turns.refuse_mandate, lambda state, message, now: note(state, EventKind.MANDATE_CHANGED, now, alias=message.alias),
+         "Note that a participant changed their proxy's mandate: {alias}."),
+    Kind(m.AnswerPlan, _ONESELF, _refuse_answer, after_rounds.answer,
+         "A participant's answer to the plan: {alias, revision, answer, text}."),
+    Kind(m.ApproveResidual, _DEMANDER, _refuse_approval, after_rounds.approve,
+         "Start a child for a residual tension, or do not: {residual, approve}."),
+    Kind(m.Replan, _DEMANDER, _refuse_replan, after_rounds.replan,
+         "Make the plan anew, once: {without, proposals, ask}."),
+    Kind(m.ChildEnded, frozenset({"child"}), _refuse_end_of_child, after_rounds.child_ended,
+         "A child process has ended: {child, outcome}."),
+    Kind(m.CallAnswered, frozenset({"answerer"}), _refuse_nothing, parking.answered,
+         "A model call that waited is answered: {call}."),
+    Kind(m.Resume, _DEMANDER, _refuse_resume, _resume,
+         "Go on after a suspension."),
+    Kind(m.Upgrade, frozenset({"operator"}), _refuse_nothing, _upgrade,
+         "Continue as new, under the newest rules."),
+    Kind(m.Cancel, _DEMANDER, _refuse_nothing, _cancel,
+         "Cancel the process; {branch: true}: with its children."),
+)  # fmt: skip
+
+KINDS: Final[dict[str, Kind]] = {kind.type.model_fields["kind"].default: kind for kind in _TABLE}
+"""Every kind of message by its name."""

@@ -11,10 +11,8 @@ from datetime import datetime
 
 from tongyao.protocol.contracts.process import Pending
 from tongyao.protocol.life import clock
-from tongyao.protocol.life.journal import note
 from tongyao.protocol.life.rounds import NOT_ANSWERED
-from tongyao.protocol.life.state import Cause, Deadline, Parked, State
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import Cause, Deadline, Parked, State, WantedStep, note
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import CALLS_LANE, CallAnswered
 

@@ -16,10 +16,8 @@ from typing import Final
 
 from tongyao.protocol.life import after_rounds, asks, before_rounds, rounds
 from tongyao.protocol.life.clock import ask_until
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import State
-from tongyao.protocol.life.steps import WantedStep
-from tongyao.protocol.model.events import Ask, EventKind
+from tongyao.protocol.life.state import State, WantedStep, note
+from tongyao.protocol.model.events import AskName, EventKind
 from tongyao.protocol.model.process import Phase
 
 
@@ -38,7 +36,7 @@ class PhaseRules:
     follows: tuple[Phase, ...] = ()
     opens: Callable[[State, datetime], Phase | None] = _nothing
     wanted: Callable[[State], dict[str, WantedStep]] = _no_steps
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[AskName, ...] = ()
     advance: Callable[[State, datetime], Phase | None] = _nothing
     seconds: Callable[[State], int | None] = _nothing
     time_over: Callable[[State, datetime], Phase | None] = _nothing
@@ -53,7 +51,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.CONFIRMING: PhaseRules(
         follows=(P.DISCOVERING, P.CONSENTING),
         opens=before_rounds.open_confirming,
-        asks=(Ask.CONFIRM_TENSION,),
+        asks=(AskName.CONFIRM_TENSION,),
         seconds=before_rounds.confirm_seconds,
         time_over=lambda state, now: before_rounds.confirm(state, "timer", now),
     ),
@@ -63,25 +61,25 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.SELECTING: PhaseRules(
         follows=(P.CONSENTING,),
-        asks=(Ask.SELECT_PARTICIPANTS,),
+        asks=(AskName.SELECT_PARTICIPANTS,),
     ),
     P.CONSENTING: PhaseRules(
         follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
         opens=before_rounds.open_consenting,
         wanted=before_rounds.seating,
-        asks=(Ask.CONSENT,),
+        asks=(AskName.CONSENT,),
     ),
     P.CRYSTALLIZING: PhaseRules(
         follows=(P.DECIDING, P.PLANNING),
         opens=rounds.open,
         wanted=rounds.wanted,
-        asks=(Ask.GAP, Ask.PROJECTION),
+        asks=(AskName.GAP, AskName.PROJECTION),
         advance=rounds.advance,
     ),
     P.DECIDING: PhaseRules(
         follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
         opens=rounds.open_deciding,
-        asks=(Ask.DECISION,),
+        asks=(AskName.DECISION,),
         seconds=rounds.deciding_seconds,
         time_over=rounds.decide_by_itself,
     ),
@@ -96,14 +94,14 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     ),
     P.ANSWERING: PhaseRules(
         follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
-        asks=(Ask.RESIDUAL, Ask.HOLE, Ask.ANSWER, Ask.REPLAN),
+        asks=(AskName.RESIDUAL, AskName.HOLE, AskName.ANSWER, AskName.REPLAN),
         advance=after_rounds.answers_complete,
         seconds=lambda state: state.start.settings.answering_seconds,
         time_over=after_rounds.wait_no_longer,
     ),
     P.AWAITING_CHILDREN: PhaseRules(
         follows=(P.PLANNING, P.COMPLETED),
-        asks=(Ask.RESIDUAL, Ask.HOLE),
+        asks=(AskName.RESIDUAL, AskName.HOLE),
         advance=after_rounds.children_ended,
         seconds=after_rounds.children_seconds,
         time_over=after_rounds.wait_no_longer,
@@ -116,7 +114,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
 }
 """Every open phase may also end as cancelled or expired. Approved children are started in every open phase."""
 
-ALWAYS: Final = (Ask.RESUME, Ask.CALLS)
+ALWAYS: Final = (AskName.RESUME, AskName.CALLS)
 """Asks that may be open in every open phase."""
 
 

@@ -22,9 +22,7 @@ from tongyao.protocol.contracts.process import (
 )
 from tongyao.protocol.life import turns
 from tongyao.protocol.life.clock import process_time, suspend
-from tongyao.protocol.life.journal import note, note_found
-from tongyao.protocol.life.state import Cause, State, Turn
-from tongyao.protocol.life.steps import WantedStep
+from tongyao.protocol.life.state import Cause, State, Turn, WantedStep, note, note_found
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.messages import Decide, Decision
 from tongyao.protocol.model.observation import Verdict

@@ -8,7 +8,7 @@ from typing import Any
 from tongyao.protocol.life.clock import process_time, wall_time
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.model.events import Ask, Snapshot, Waiting
+from tongyao.protocol.model.events import AskName, Snapshot, Waiting
 from tongyao.protocol.model.process import Phase
 
 
@@ -52,7 +52,7 @@ def inbox(state: State, now: datetime) -> tuple[Waiting, ...]:
 
 def waiting(state: State) -> bool:
     """Whether the process waits for a person, including operators. It does not wait for answers to gaps."""
-    return state.phase is Phase.ANSWERING or any(ask.ask is not Ask.GAP for ask, _ in open_asks(state))
+    return state.phase is Phase.ANSWERING or any(ask.ask is not AskName.GAP for ask, _ in open_asks(state))
 
 
 def _until(state: State, deadline: Deadline | None, now: datetime) -> dict[str, Any]:

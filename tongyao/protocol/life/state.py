@@ -1,18 +1,21 @@
-"""The state of one process: all data that determines its next steps, without texts except signalled ones.
+"""The state of one process: all data that determines its next steps, without texts except signalled ones. Also its
+outbox, with the events that are not yet in the records (docs/protocol.md §11), and the steps that it wants to run.
 
 Models are changed in place. Deadlines are in *process time*, without suspensions, so a resumption moves no deadline.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
-from tongyao.protocol.contracts.process import ProcessInput
-from tongyao.protocol.model.events import Event, SignalledText
+from tongyao.protocol.contracts.process import ActivityContract, ActivityInput, DiscoverOutput, ProcessInput
+from tongyao.protocol.model.events import Event, EventKind, SignalledText
 from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.messages import CALLS_LANE, Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
@@ -351,3 +354,76 @@ class State(BaseModel):
             or (self.token_budget is not None and spent.tokens >= self.token_budget)
             or (self.cost_budget is not None and spent.cost >= self.cost_budget)
         )
+
+
+def note(state: State, kind: EventKind, now: datetime, /, **data: JsonValue) -> None:
+    """Add an event to the outbox."""
+    state.seq += 1
+    state.outbox.append(Event(seq=state.seq, kind=kind, at=now, data=data))
+    if kind.urgent:
+        state.urgent = state.seq
+
+
+def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
+    """Add the event of people whom the field found, before the rounds or as possible additions to them."""
+    candidates: list[JsonValue] = [[one.profile_id, one.perspective, round(one.score, 4)] for one in found.candidates]
+    later: dict[str, JsonValue] = {"round": state.round} if state.round else {}
+    note(state, EventKind.FIELD_ACTIVATED, now, **{"candidates": candidates, **later})
+
+
+def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:
+    """Remove events (by number) and signalled texts (by id) that are now in the records."""
+    gone, stored = set(events), set(texts)
+    state.outbox = [event for event in state.outbox if event.seq not in gone]
+    state.signalled = [text for text in state.signalled if text.text_id not in stored]
+
+
+def urgent(state: State) -> bool:
+    """Whether the outbox must be written without waiting for another step."""
+    return bool(state.signalled) or any(event.seq <= state.urgent for event in state.outbox)
+
+
+RECORD_KEY = "record"
+"""The key of the step that writes the outbox. It may run any number of times. Every other key succeeds at most once."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedStep:
+    """A step that should be running. `input` is complete except for the outbox, which the workflow adds.
+
+    `take`: applies the output to the state, and returns the next phase, or None. The output is None if an optional step
+    failed.
+    `split`: called if only an operator can fix the step's failure, or if it waits for answers. It may replace the step
+    by smaller ones.
+    `unanswered`: called if nobody answered its model calls in time. Without it the process is suspended.
+    `held`: the step may continue if it runs, but may not be started, because the process is suspended.
+    `optional`: the process can continue without the step. A failure is noted and skipped.
+    """
+
+    contract: ActivityContract[Any, Any]
+    input: ActivityInput
+    summary: str
+    take: Callable[[State, Any, datetime], Phase | None] = field(default=lambda *_: None, compare=False, repr=False)
+    split: Callable[[State], None] | None = field(default=None, compare=False, repr=False)
+    unanswered: Callable[[State, datetime], None] | None = field(default=None, compare=False, repr=False)
+    optional: bool = False
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """A step's output, and the part of the outbox that it wrote: numbers of events, ids of signalled texts."""
+
+    output: Any
+    events: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailure:
+    """The failure of a step. `code`: a fixed word. `began`: the wall time at which the failed call was made."""
+
+    kind: Literal["operator", "infrastructure"]
+    code: str
+    reason: str
+    began: datetime

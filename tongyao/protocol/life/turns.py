@@ -1,4 +1,7 @@
-"""One participant's turn in a round: waiting for it, adding words, ending it (docs/protocol.md §3.3)."""
+"""One participant's turn in a round: waiting for it, adding words, ending it (docs/protocol.md §3.3).
+
+`refuse_…` returns the reason why a message cannot be applied now.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,22 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue
 
 from tongyao.protocol.life.clock import ask_until, process_time, wall_time
-from tongyao.protocol.life.journal import note
-from tongyao.protocol.life.state import State, Turn, Words
+from tongyao.protocol.life.state import State, Turn, Words, note
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import SwitchEndpoint, is_own
-from tongyao.protocol.model.process import Phase
+from tongyao.protocol.model.messages import (
+    MAX_SAID,
+    MAX_TAKEN_BACK,
+    ExtendDeadline,
+    Leave,
+    SetMandate,
+    SubmitProjection,
+    SwitchEndpoint,
+    is_own,
+)
+from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.projection import EndpointKind, Outcome
 from tongyao.protocol.model.settings import Fallback, to_proxy
+from tongyao.protocol.rules.refusals import Refusal
 
 
 def wait_for(state: State, turn: Turn, now: datetime) -> None:
@@ -21,6 +33,45 @@ def wait_for(state: State, turn: Turn, now: datetime) -> None:
     turn.deadline = ask_until(state, state.start.settings.turn_seconds, now, whose=turn.alias)
     due = wall_time(state, turn.deadline.due).isoformat()
     note(state, EventKind.TURN_WAITING, now, alias=turn.alias, round=state.round, due=due)
+
+
+def refuse_words(state: State, message: SubmitProjection) -> Refusal | None:
+    answers_gaps = message.alias == DEMANDER and DEMANDER not in state.seats
+    if answers_gaps and not (state.demander_asked or DEMANDER in state.turns):
+        return Refusal.DEMANDER_APART if state.seats else Refusal.NO_SEATS_YET
+    if not answers_gaps and (refusal := refuse_without_seat(state, message.alias)) is not None:
+        return refusal
+    if message.nothing_new and message.text_id:
+        return Refusal.TWO_ANSWERS
+    if not message.nothing_new and not message.text_id:
+        return Refusal.NOTHING_SAID
+    if message.round > state.round:
+        return Refusal.WRONG_ROUND
+    if state.phase not in (Phase.CRYSTALLIZING, Phase.DECIDING, Phase.CONSENTING):
+        return Refusal.ROUND_OVER
+    entered = counts_in(state)
+    if message.nothing_new and message.round < entered and not answers_gaps:
+        return Refusal.ROUND_OVER
+    if state.endpoint_of(message.alias) is EndpointKind.PROXY:
+        return Refusal.PROXY_SPEAKS
+    turn = state.turns.get(message.alias) if entered == state.round else None
+    if turn is not None and turn.author is EndpointKind.PROXY and turn.outcome is not None and turn.outcome.spoken:
+        return Refusal.TURN_OVER  # the words of a proxy are not corrected
+    often = turn.revision if turn is not None else len(state.late_words.get(message.alias, ()))
+    return Refusal.CORRECTED_ENOUGH if message.text_id and often >= MAX_SAID else None
+
+
+def submit(state: State, message: SubmitProjection, now: datetime) -> None:
+    """Add words to the open round, or keep them for the next round if the gate is closed. The event names the round."""
+    said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
+    if message.alias == DEMANDER:
+        state.demander_asked = 0
+    entered = counts_in(state)
+    note(state, EventKind.WORDS_ARRIVED, now, alias=message.alias, round=entered)
+    if entered == state.round:
+        hear_words(state, message.alias, said, now)
+    else:
+        state.late_words.setdefault(message.alias, []).append(said)
 
 
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
@@ -71,6 +122,11 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
         end(state, turn, Outcome.LAPSED, now)
 
 
+def refuse_leaving(state: State, message: Leave) -> Refusal | None:
+    alone = message.alias == DEMANDER and not state.others
+    return refuse_without_seat(state, message.alias) or (Refusal.DEMANDER_ALONE if alone else None)
+
+
 def leave(state: State, alias: str, now: datetime) -> None:
     """Let a participant leave the room. Words of this and earlier rounds are kept. A turn without words is `left`."""
     state.seats[alias].active = False
@@ -80,6 +136,25 @@ def leave(state: State, alias: str, now: datetime) -> None:
     turn = state.turns.get(alias)
     if turn is not None and turn.open and not turn.answered:
         end(state, turn, Outcome.LEFT, now)
+
+
+def refuse_switch(state: State, message: SwitchEndpoint) -> Refusal | None:
+    if (refusal := refuse_without_seat(state, message.alias)) is not None:
+        return refusal
+    seat = state.seats[message.alias]
+    proxy = to_proxy(message.endpoint, message.fallback)
+    if proxy and seat.profile is None:
+        return Refusal.NO_PROFILE
+    if proxy and not seat.consented:
+        return None if is_own(message) else Refusal.NO_CONSENT
+    same = message.endpoint is seat.endpoint and message.fallback in (None, seat.fallback)
+    if same:
+        return Refusal.NO_CHANGE
+    turn = state.turns.get(message.alias)
+    takes_over = seat.endpoint is EndpointKind.PROXY and message.endpoint is not EndpointKind.PROXY
+    if takes_over and is_own(message) and turn is not None and turn.open and turn.batch:
+        return Refusal.TAKEN_OVER_OFTEN if turn.taken_back >= MAX_TAKEN_BACK else None
+    return None
 
 
 def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
@@ -108,3 +183,56 @@ def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
 def _note_switch(state: State, alias: str, now: datetime) -> None:
     seat = state.seats[alias]
     note(state, EventKind.ENDPOINT_SWITCHED, now, alias=alias, to=seat.endpoint.value, fallback=seat.fallback.value)
+
+
+def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
+    """Return why an extension is refused. It does not show who is waited for (docs/protocol.md §3.3)."""
+    turn = state.turns.get(message.alias)
+    if message.author.role == "participant":
+        if turn is None or not turn.waits:
+            return Refusal.NOTHING_TO_EXTEND
+        if turn.extended_by_self:
+            return Refusal.EXTENDED_ALREADY
+        return Refusal.TOO_LONG if message.seconds > state.start.settings.turn_seconds else None
+    if message.alias == DEMANDER and (state.deadline is not None or DEMANDER not in state.seats):
+        return None if state.deadline is not None else Refusal.NOTHING_TO_EXTEND
+    if (refusal := refuse_without_seat(state, message.alias)) is not None:
+        return refusal
+    return None if state.phase is Phase.CRYSTALLIZING and state.gate_open else Refusal.NOTHING_TO_EXTEND
+
+
+def extend(state: State, message: ExtendDeadline, now: datetime) -> None:
+    """Give more time: to a participant in a turn, or to the demander in a phase that waits for them.
+
+    If the process does not wait for that person, nothing changes, so the sender cannot distinguish proxies.
+    """
+    turn = state.turns.get(message.alias)
+    deadline = turn.deadline if turn is not None and turn.waits else None
+    if deadline is None and message.alias == DEMANDER:
+        deadline = state.deadline
+    if deadline is None:
+        return
+    late = max(timedelta(0), process_time(state, now) - deadline.due)
+    deadline.extended += late + timedelta(seconds=message.seconds)
+    deadline.passed, deadline.check_at = False, None
+    if turn is not None and message.author.role == "participant":
+        turn.extended_by_self = True
+    due = wall_time(state, deadline.due).isoformat()
+    note(state, EventKind.DEADLINE_EXTENDED, now, alias=message.alias, due=due)
+
+
+def refuse_mandate(state: State, message: SetMandate) -> Refusal | None:
+    return None if message.alias in state.seats else _nobody(state, message.alias)
+
+
+def refuse_without_seat(state: State, alias: str) -> Refusal | None:
+    seat = state.seats.get(alias)
+    if seat is None:
+        return _nobody(state, alias)
+    return None if seat.active else Refusal.HAS_LEFT
+
+
+def _nobody(state: State, alias: str) -> Refusal:
+    if not state.seats:
+        return Refusal.NO_SEATS_YET
+    return Refusal.DEMANDER_APART if alias == DEMANDER else Refusal.UNKNOWN_ALIAS

@@ -17,9 +17,8 @@ from tongyao.protocol.life.asks import does, whom, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
 from tongyao.protocol.life.phases import open_asks
-from tongyao.protocol.life.state import Deadline, State
-from tongyao.protocol.life.steps import RECORD_KEY, WantedStep
-from tongyao.protocol.model.events import Ask, Waiting
+from tongyao.protocol.life.state import RECORD_KEY, Deadline, State, WantedStep
+from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.process import DEMANDER, ENDED, Phase
 from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
@@ -103,7 +102,7 @@ def _people(state: State, language: Language) -> list[WaitReason]:
                 since=since,
                 until=_until(state, deadline),
                 moved_by=moved,
-                holds_up=ask.ask is not Ask.GAP,
+                holds_up=ask.ask is not AskName.GAP,
             )
         )
     return reasons
@@ -112,8 +111,10 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
     """Yield the asks for which the process waits, without `resume`, and without residuals while answers are awaited."""
     for ask, deadline in open_asks(state):
-        beside = state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (Ask.RESIDUAL, Ask.HOLE)
-        if ask.ask is not Ask.RESUME and not beside:
+        beside = (
+            state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (AskName.RESIDUAL, AskName.HOLE)
+        )
+        if ask.ask is not AskName.RESUME and not beside:
             yield ask, deadline
 
 
@@ -159,7 +160,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
         return f"{said}{_say('not_you', language)}"
     ask, deadline = min(own, key=lambda one: (one[1] is None, one[1].due if one[1] is not None else None))
     what = does(ask, language)
-    key = "gap_waits" if ask.ask is Ask.GAP else "process_waits"
+    key = "gap_waits" if ask.ask is AskName.GAP else "process_waits"
     until = _until(state, deadline)
     at = _say("until", language, until=f"{until:%Y-%m-%d %H:%M} UTC") if until is not None else ""
     return f"{_say(key, language, what=what)}{at}{_say('stop', language)}"

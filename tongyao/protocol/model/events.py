@@ -94,7 +94,7 @@ class Event(Value):
     data: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class Ask(StrEnum):
+class AskName(StrEnum):
     """The kinds of asks (`life.asks`). Each row of an inbox has one."""
 
     CONFIRM_TENSION = "confirm_tension"
@@ -121,7 +121,7 @@ class Waiting(Value):
     """
 
     id: str
-    ask: Ask
+    ask: AskName
     alias: str
     round: int = 0
     due: datetime | None = None

@@ -24,10 +24,16 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 from itertools import combinations
-from typing import Final
+from typing import Annotated, Final
 from uuid import UUID, uuid5
 
+from pydantic import Field
+
 from tongyao.protocol.model.process import DEMANDER
+
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+Alias = Annotated[str, Field(pattern=r"^P\d{2,3}$")]
+"""Ids and aliases in requests."""
 
 Pair = tuple[str, str]
 """Two aliases, the lower one first."""

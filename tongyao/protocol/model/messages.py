@@ -1,4 +1,7 @@
-"""Messages to a process (docs/protocol.md §8). `life.message_kinds` states who may send them and when.
+"""Messages to a process (docs/protocol.md §8). `life.machine` states who may send them and when.
+
+For each kind there is a body, which a person or an agent sends, and the message that the process hears. The author is
+never in a body; it is the caller. Texts are stored before a process hears of them, so a message has their ids.
 
 The sender gives a message a key. Two messages with the same key and author are one message. The message's row has a
 lane and a number. Messages of one lane are applied in order, each at most once, also across runs of the workflow.
@@ -6,15 +9,70 @@ lane and a number. Messages of one lane are applied in order, each at most once,
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
 
+from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.process import Choice, TensionRef
-from tongyao.protocol.model.projection import EndpointKind
+from tongyao.protocol.model.projection import MAX_FIRST_ITEMS, EndpointKind, ItemDraft
 from tongyao.protocol.model.settings import Fallback
-from tongyao.protocol.model.value import Value
+from tongyao.protocol.model.tension import MISSING, MOST_NAME_CHARS, MOST_NAMES, NameFound
+from tongyao.protocol.model.value import Body, Value
+
+MAX_TEXT: Final = 20_000
+"""Longest text of a turn, an answer or an intent, in characters. Longer descriptions belong in a profile."""
+MAX_CONTACT: Final = 2_000
+"""Longest contact, in characters."""
+MAX_TOKENS: Final = 10**12
+Text = Annotated[str, Field(max_length=MAX_TEXT, description="Your own words; they are kept as they are.")]
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=MOST_NAME_CHARS)], ...] | None,
+    Field(
+        max_length=MOST_NAMES,
+        description="All names of persons in your words that others read as marks. If left out: the words that a small program takes for names.",
+    ),
+]
+
+_WHOSE: Final = "Alias of the participant. Default: yours."
+
+
+class TensionBody(Body):
+    """A tension as its owner writes it. An omitted part is `[data_insufficient]`."""
+
+    transition: str = Field(min_length=1, max_length=5_000, description="T: the structure of the change.")
+    initial_state: str = Field(default=MISSING, max_length=5_000, description="I: your situation, as facts.")
+    barriers: tuple[Annotated[str, Field(max_length=5_000)], ...] = Field(
+        default=(MISSING,), max_length=20, description="B: the barriers, one by one."
+    )
+    exchange: str = Field(default=MISSING, max_length=5_000, description="E: what you can give.")
+    names: tuple[NameFound, ...] | None = Field(
+        default=None,
+        max_length=MOST_NAMES,
+        description="All names in it that others read as marks: persons and firms that occur in the intent or the tension. If left out: "
+        "the names that were found before.",
+    )
+
+
+class ParticipantBody(Body):
+    """A person who is to take part."""
+
+    profile_id: Id
+    endpoint: EndpointKind | None = Field(
+        default=None,
+        description="If left out, a proxy speaks. In a child process, people who spoke for themselves in the parent do so again.",
+    )
+    fallback: Fallback | None = None
+
+
+def _tag(given: Any) -> str:
+    return "id" if isinstance(given, str) else "person"
+
+
+ParticipantOrId = Annotated[Annotated[ParticipantBody, Tag("person")] | Annotated[Id, Tag("id")], Discriminator(_tag)]
+Participants = tuple[ParticipantOrId, ...]
 
 
 class Author(Value):
@@ -38,26 +96,64 @@ class _Message(Value):
     )
 
 
-class AnswerToAsk(_Message):
-    """A message that answers an ask that was open when the message was composed."""
+class AnswerToAsk(Body):
+    """Answers an ask that was open when it was composed. Without `ask`: the ask that is open when it arrives."""
 
     ask: str = Field(
-        default="", max_length=200, description="What it answers (`life.asks`). Empty: what is open when it arrives."
+        default="",
+        max_length=200,
+        description="The id of the ask that you saw and answer, from the inbox. The message is refused if that ask is closed. If left out: the ask that is open now.",
     )
 
 
-class ReviseTension(AnswerToAsk):
+class ReviseTensionBody(AnswerToAsk):
+    kind: Literal["revise_tension"]
+    tension: TensionBody
+
+
+class ReviseTension(_Message, AnswerToAsk):
     kind: Literal["revise_tension"] = "revise_tension"
     tension: TensionRef
 
 
-class ConfirmTension(AnswerToAsk):
+class ConfirmTensionBody(AnswerToAsk):
+    kind: Literal["confirm_tension"]
+
+
+class ConfirmTension(_Message, ConfirmTensionBody):
     kind: Literal["confirm_tension"] = "confirm_tension"
 
 
-class SelectParticipants(AnswerToAsk):
+class SelectParticipantsBody(AnswerToAsk):
+    kind: Literal["select_participants"]
+    participants: Participants = Field(min_length=1, max_length=20)
+
+
+class SelectParticipants(_Message, AnswerToAsk):
     kind: Literal["select_participants"] = "select_participants"
     participants: tuple[Choice, ...] = Field(min_length=1)
+
+
+class SubmitProjectionBody(Body):
+    """Speak in a turn: with a text, or with `nothing_new`.
+
+    Your own agent may send `items` in place of a text, with `shown`, the text that contains their quotes.
+    """
+
+    kind: Literal["submit_projection"]
+    round: int = Field(ge=1, le=1_000)
+    text: Text = ""
+    items: tuple[ItemDraft, ...] = Field(
+        default=(), max_length=MAX_FIRST_ITEMS, description="Items; only a person's own agent sends them."
+    )
+    shown: Text = Field(default="", description="With `items`: the text from which their quotes are taken, verbatim.")
+    names: Names = None
+    nothing_new: bool = False
+
+    @property
+    def words(self) -> str:
+        """The part of the message that others will read."""
+        return self.text or "\n\n".join(item.text for item in self.items)
 
 
 class SubmitProjection(_Message):
@@ -70,20 +166,37 @@ class SubmitProjection(_Message):
     nothing_new: bool = False
 
 
-class SwitchEndpoint(_Message):
-    kind: Literal["switch_endpoint"] = "switch_endpoint"
-    alias: str
+class SwitchEndpointBody(Body):
+    kind: Literal["switch_endpoint"]
     endpoint: EndpointKind
     fallback: Fallback | None = None
+    alias: Alias | None = Field(default=None, description=_WHOSE)
 
 
-class ExtendDeadline(AnswerToAsk):
-    kind: Literal["extend_deadline"] = "extend_deadline"
+class SwitchEndpoint(_Message, SwitchEndpointBody):
+    kind: Literal["switch_endpoint"] = "switch_endpoint"
     alias: str
+
+
+class ExtendDeadlineBody(AnswerToAsk):
+    """More time for a participant's turn, once for your own turn, or, as demander, with `P00` for your own ask."""
+
+    kind: Literal["extend_deadline"]
+    alias: Alias | None = Field(default=None, description=_WHOSE)
     seconds: int = Field(gt=0, le=60 * 24 * 3600)
 
 
-class Leave(_Message):
+class ExtendDeadline(_Message, ExtendDeadlineBody):
+    kind: Literal["extend_deadline"] = "extend_deadline"
+    alias: str
+
+
+class LeaveBody(Body):
+    kind: Literal["leave"]
+    alias: Alias | None = Field(default=None, description=_WHOSE)
+
+
+class Leave(_Message, LeaveBody):
     kind: Literal["leave"] = "leave"
     alias: str
 
@@ -100,7 +213,17 @@ GOING_ON: Final = frozenset({Decision.EXTEND, Decision.RAISE_BUDGET})
 """Decisions after which the same people continue the rounds."""
 
 
-class Decide(AnswerToAsk):
+class DecideBody(AnswerToAsk):
+    kind: Literal["decide"]
+    decision: Decision
+    participants: Participants = Field(default=(), max_length=20)
+    tokens: int | None = Field(default=None, gt=0, le=MAX_TOKENS)
+    cost: Decimal | None = Field(
+        default=None, gt=0, le=1_000_000, max_digits=15, decimal_places=6, description="US dollars."
+    )
+
+
+class Decide(_Message, AnswerToAsk):
     kind: Literal["decide"] = "decide"
     decision: Decision
     participants: tuple[Choice, ...] = ()
@@ -110,24 +233,51 @@ class Decide(AnswerToAsk):
     )
 
 
-class Conclude(AnswerToAsk):
+class ConcludeBody(AnswerToAsk):
+    """End the rounds after the current round, or end the waiting for answers or children."""
+
+    kind: Literal["conclude"]
+
+
+class Conclude(_Message, ConcludeBody):
     kind: Literal["conclude"] = "conclude"
 
 
-class SetMandate(_Message):
-    """The mandate is stored with the profile and applies from the next call on. The process only notes the change."""
-
-    kind: Literal["set_mandate"] = "set_mandate"
-    alias: str
+class ResumeBody(Body):
+    kind: Literal["resume"]
 
 
-class Resume(_Message):
+class Resume(_Message, ResumeBody):
     kind: Literal["resume"] = "resume"
 
 
-class Cancel(_Message):
+class CancelBody(Body):
+    kind: Literal["cancel"]
+    branch: bool = False
+
+
+class Cancel(_Message, CancelBody):
+    """`branch`: also everything below it."""
+
     kind: Literal["cancel"] = "cancel"
-    branch: bool = Field(default=False, description="Also everything below it.")
+
+
+class AnswerPlanBody(Body):
+    kind: Literal["answer_plan"]
+    revision: int = Field(ge=1, le=1_000)
+    answer: Literal["commit", "decline", "propose"]
+    text: Text = ""
+    names: Names = None
+    contact: str = Field(
+        default="",
+        max_length=MAX_CONTACT,
+        description="With `commit`: how the demander and the others who commit reach you. Only they read it.",
+    )
+
+    @property
+    def words(self) -> str:
+        """The part of the message that others will read."""
+        return self.text
 
 
 class AnswerPlan(_Message):
@@ -138,27 +288,59 @@ class AnswerPlan(_Message):
     text_id: str = ""
 
 
+class ApproveResidualBody(Body):
+    kind: Literal["approve_residual"]
+    residual: Id
+    approve: bool = True
+    ask: str = Field(
+        default="",
+        max_length=200,
+        description="`candidate/…`, as `pending` says it: begin with the candidate, or not with this one.",
+    )
+
+
 class ApproveResidual(_Message):
     kind: Literal["approve_residual"] = "approve_residual"
     residual: str
     approve: bool = True
 
 
-class Replan(AnswerToAsk):
-    """Request a new plan: without some people who declined, and with some proposals."""
+class ReplanBody(AnswerToAsk):
+    """Request a new plan, once: without some people who declined, and with some proposals. Give at least one alias."""
 
+    kind: Literal["replan"]
+    without: tuple[Alias, ...] = Field(default=(), max_length=20, description="Aliases of participants who declined.")
+    proposals: tuple[Alias, ...] = Field(
+        default=(), max_length=20, description="Aliases whose proposals the new plan follows."
+    )
+
+
+class Replan(_Message, ReplanBody):
     kind: Literal["replan"] = "replan"
-    without: tuple[str, ...] = ()
-    proposals: tuple[str, ...] = Field(default=(), description="Aliases whose proposals are to be taken up.")
 
 
-class ConsentAnswer(_Message):
-    """Whether an invited person takes part, and with which endpoint (by default a proxy)."""
+class ConsentBody(Body):
+    """Answer whether you take part in this process. `invitation`: by default the last question."""
 
+    kind: Literal["consent"]
+    allow: bool
+    endpoint: EndpointKind = Field(
+        default=EndpointKind.PROXY,
+        description="With `allow`: what speaks for you. `human`: you yourself; no proxy speaks for you and no plan reads your profile.",
+    )
+    invitation: int | None = Field(default=None, ge=1, le=10_000)
+
+
+class ConsentAnswer(_Message, ConsentBody):
     kind: Literal["consent"] = "consent"
     invitation: int = Field(ge=1)
-    allow: bool
-    endpoint: EndpointKind = EndpointKind.PROXY
+
+
+class SetMandate(_Message):
+    """The mandate is stored with the profile and applies from the next call on. The process only notes the change."""
+
+    kind: Literal["set_mandate"] = "set_mandate"
+    alias: str
 
 
 class ChildEnded(_Message):
@@ -181,6 +363,26 @@ class Upgrade(_Message):
 
     kind: Literal["upgrade"] = "upgrade"
 
+
+MessageBody = Annotated[
+    ReviseTensionBody
+    | ConfirmTensionBody
+    | ResumeBody
+    | ConcludeBody
+    | SelectParticipantsBody
+    | SubmitProjectionBody
+    | SwitchEndpointBody
+    | ExtendDeadlineBody
+    | LeaveBody
+    | DecideBody
+    | CancelBody
+    | AnswerPlanBody
+    | ApproveResidualBody
+    | ReplanBody
+    | ConsentBody,
+    Field(discriminator="kind"),
+]
+MESSAGE_BODY: Final[TypeAdapter[MessageBody]] = TypeAdapter(MessageBody, config=ConfigDict(hide_input_in_errors=True))
 
 Message = Annotated[
     ReviseTension

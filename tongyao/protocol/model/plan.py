@@ -41,7 +41,7 @@ class Claim(Value):
     doubt: str = Field(default="", description="Why code doubts that the cited items say this; empty when it does not.")
 
 
-class Role(Value):
+class PlanRole(Value):
     """One participant's part of the plan, besides their tasks."""
 
     alias: str
@@ -104,7 +104,7 @@ class Plan(Value):
     language: str = "en"
     date: Claim | None = Field(default=None, description="The date that matters, and what hangs on it.")
     possible: tuple[Claim, ...] = Field(default=(), description="What is possible now, and through what.")
-    roles: tuple[Role, ...] = ()
+    roles: tuple[PlanRole, ...] = ()
     tasks: tuple[Task, ...] = Field(default=(), description="What is done or settled, in that order.")
     residuals: tuple[Residual, ...] = Field(default=(), description="What nobody here has.")
     offsets: tuple[Claim, ...] = Field(default=(), description="Offsets and dissent, with both sides.")

@@ -14,7 +14,7 @@ from typing import Final
 from tongyao.protocol.documents.plan_page import plan_markdown
 from tongyao.protocol.model.ids import child_id
 from tongyao.protocol.model.observation import Ended, Observation, Statement
-from tongyao.protocol.model.plan import Claim, Plan, Residual, Role, Task
+from tongyao.protocol.model.plan import Claim, Plan, PlanRole, Residual, Task
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.tension import MISSING, Tension
 
@@ -168,7 +168,7 @@ class Erasure:
             if not self._stands_on(claim.sources) and not self._names(claim.text)
         )
 
-    def _role(self, role: Role) -> Role:
+    def _role(self, role: PlanRole) -> PlanRole:
         return role.model_copy(update={"role": self._text(role.role), "conditions": self._claims(role.conditions)})
 
     def _task(self, task: Task, left: Mapping[str, Task]) -> Task:

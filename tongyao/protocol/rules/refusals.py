@@ -1,5 +1,5 @@
 """All refusals of messages (docs/protocol.md §8). Their texts are in `tongyao/texts/protocol/refusals.toml`, their
-conditions in `life/message_kinds.py`."""
+conditions in `life/machine.py`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _OVER: Final = frozenset(
 """Refusals of messages that answer an ask that is not open."""
 
 
-class Verdict(Value):
+class MessageVerdict(Value):
     """The answer to a message. A refusal has a code and texts in both languages. A repeated key gets its first verdict.
 
     `round`: the later round in which words count if their own round had closed; otherwise 0.
@@ -93,7 +93,7 @@ class Verdict(Value):
     round: int = 0
 
     @classmethod
-    def refused(cls, code: Refusal, open_now: str = "") -> Verdict:
+    def refused(cls, code: Refusal, open_now: str = "") -> MessageVerdict:
         """Return a refusal. `open_now`: ids of the open asks, which are added if the message answers a closed ask."""
         en, zh = in_both("protocol", f"refusals.{code.value}")
         if open_now and code in _OVER:
@@ -102,4 +102,4 @@ class Verdict(Value):
         return cls(accepted=False, code=code.value, en=en, zh=zh)
 
 
-ACCEPTED: Final = Verdict(accepted=True)
+ACCEPTED: Final = MessageVerdict(accepted=True)

@@ -343,3 +343,38 @@ _KEY: LiteralString = """k.id AS key_id, k.wrapped, k.master_id
     FROM profiles p LEFT JOIN data_keys k ON k.owner = p.id AND k.destroyed_at IS NULL"""
 _VERSION: LiteralString = f"""SELECT {_COLUMNS} FROM profile_versions v WHERE v.profile_id = %s
     AND v.version = COALESCE(%s, (SELECT current_version FROM profiles p WHERE p.id = v.profile_id))"""
+
+
+class MandateRow(Value):
+    """Whether the proxy may speak, and the id of the text with the other orders (JSON of topics, never, addition), if there is one."""
+
+    profile_id: str
+    may_speak: bool = True
+    text_id: str | None = None
+    updated_at: datetime | None = None
+
+
+class MandateRows(Repository):
+    """Whether each proxy may speak, by profile id. The words of mandates are in `texts`."""
+
+    async def get_many(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
+        """The mandates as they stand now; one that allows everything for a person who never set one."""
+        rows = await self._all(
+            MandateRow,
+            "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",
+            [list(profile_ids)],
+        )
+        said = {row.profile_id: row for row in rows}
+        return {id: said.get(id) or MandateRow(profile_id=id) for id in profile_ids}
+
+    async def put(
+        self, profile_id: str, *, may_speak: bool, text_id: str | None = None, answerers: Sequence[str] = ()
+    ) -> None:
+        """Replace the mandate. It applies from the next call on. `answerers`: names of answerers (`tongyao.records.waiting_calls`)."""
+        await self._run(
+            """INSERT INTO mandates (profile_id, may_speak, text_id, answerers) VALUES (%s, %s, %s, %s)
+               ON CONFLICT (profile_id) DO UPDATE
+               SET may_speak = excluded.may_speak, text_id = excluded.text_id, answerers = excluded.answerers,
+                   updated_at = now()""",
+            [profile_id, may_speak, text_id, list(answerers)],
+        )

@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 
 from psycopg.types.json import Jsonb
 
-from tongyao.protocol.model.events import Ask, Snapshot
+from tongyao.protocol.model.events import AskName, Snapshot
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
 from tongyao.records.database import Connection, Repository
@@ -96,7 +96,7 @@ class Inbox(Repository):
             InboxRow,
             """SELECT * FROM inbox WHERE process_id = %(process)s AND person = %(person)s AND ask = %(consent)s
                AND (%(number)s::int IS NULL OR round = %(number)s) ORDER BY round DESC LIMIT 1""",
-            {"process": process_id, "person": person, "consent": Ask.CONSENT.value, "number": number},
+            {"process": process_id, "person": person, "consent": AskName.CONSENT.value, "number": number},
         )
 
     async def open_in(self, process_ids: Sequence[str]) -> list[InboxRow]:
@@ -126,7 +126,7 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
     asks = {f"{snapshot.process_id}/{waiting.id}": waiting for waiting in snapshot.inbox}
     await connection.execute(
         "UPDATE inbox SET closed_at = %s WHERE process_id = %s AND closed_at IS NULL AND NOT id = ANY(%s) AND ask <> %s",
-        [at, snapshot.process_id, list(asks), Ask.CANDIDATE.value],
+        [at, snapshot.process_id, list(asks), AskName.CANDIDATE.value],
     )
     if not asks:
         return
@@ -151,7 +151,7 @@ async def show_inbox(connection: Connection, snapshot: Snapshot, at: datetime) -
         {
             "process": snapshot.process_id,
             "demander": DEMANDER,
-            "consent": Ask.CONSENT.value,
+            "consent": AskName.CONSENT.value,
             "at": at,
             "asks": Jsonb([{**ask.model_dump(mode="json"), "id": id} for id, ask in asks.items()]),
         },

@@ -10,9 +10,9 @@ from tongyao.protocol.model.events import EventKind, Outbox
 from tongyao.records.budgets import settle
 from tongyao.records.database import Connection, Repository, transaction
 from tongyao.records.process import event_projections
-from tongyao.records.process.children import tell_parent
 from tongyao.records.process.epochs import Position, begin_epoch, first_difference, write_events
 from tongyao.records.process.inbox import show_inbox
+from tongyao.records.process.lineage import tell_parent
 from tongyao.records.process.messages import send_again
 from tongyao.records.process.processes import ProcessUnknown
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from tongyao.protocol.model.messages import Author, Cancel, ChildEnded
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.records.database import Pool, Repository, session
+from tongyao.records.database import Connection, Pool, Repository, session, transaction
 from tongyao.records.privacy.texts import get_texts
-from tongyao.records.process.processes import SELECT_PROCESSES, Processes, ProcessRow
+from tongyao.records.process.messages import add_message
+from tongyao.records.process.processes import SELECT_PROCESSES, Processes, ProcessRow, ProcessUnknown
 
 
 class ProcessTree(Value):
@@ -82,3 +85,48 @@ class ProcessLineage(Repository):
 def _branch(top: ProcessRow, below: Sequence[ProcessRow]) -> ProcessTree:
     children = tuple(_branch(row, below) for row in below if row.parent_id == top.id)
     return ProcessTree(process=top, children=children)
+
+
+VIA_CHILD: Final = "child"
+VIA_PARENT: Final = "parent"
+
+
+async def tell_parent(connection: Connection, process_id: str) -> None:
+    """Insert the end of a process as a message for its parent. A repetition is the same message."""
+    cursor = await connection.execute(
+        """SELECT c.parent_id, c.outcome FROM processes c JOIN processes p ON p.id = c.parent_id
+           WHERE c.id = %s AND c.ended_at IS NOT NULL""",
+        [process_id],
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        return
+    message = ChildEnded(
+        key=f"ended/{row['outcome']}",
+        author=Author(role="child", alias=process_id),
+        child=process_id,
+        outcome=row["outcome"],
+    )
+    await add_message(connection, row["parent_id"], message, author_id=f"child:{process_id}", via=VIA_CHILD)
+
+
+async def cancel_children(pool: Pool, process_id: str) -> tuple[str, ...]:
+    """Send `cancel` with its branch to every child that has not ended, and allow no further child.
+
+    Children that were announced and never started are included. Returns their ids. A repetition changes nothing. Raises
+    `ProcessUnknown`.
+    """
+    async with transaction(pool) as connection:
+        cursor = await connection.execute("UPDATE processes SET branch_cancelled = true WHERE id = %s", [process_id])
+        if not cursor.rowcount:
+            raise ProcessUnknown(f"there is no process {process_id!r}")
+    # every transaction that held the parent's row has announced its child by now
+    async with transaction(pool) as connection:
+        cursor = await connection.execute(
+            "SELECT id FROM processes WHERE parent_id = %s AND ended_at IS NULL ORDER BY id", [process_id]
+        )
+        children = tuple(row["id"] for row in await cursor.fetchall())
+        message = Cancel(key=f"with/{process_id}", author=Author(role="operator"), branch=True)
+        for child in children:
+            await add_message(connection, child, message, author_id=f"parent:{process_id}", via=VIA_PARENT)
+    return children

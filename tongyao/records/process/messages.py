@@ -25,7 +25,7 @@ from tongyao.protocol.model.messages import (
     lane_of,
 )
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.refusals import Verdict
+from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.records.database import Connection, RecordsError, Repository, reading, rows_of, transaction
 from tongyao.records.privacy.texts import TextConflict, put_text, text_id
 from tongyao.records.process.processes import ProcessUnknown
@@ -78,7 +78,7 @@ class StoredMessage(Value):
     payload: dict[str, Any]
     text_id: str | None
     state: Literal["pending", "decided"]
-    verdict: Verdict | None
+    verdict: MessageVerdict | None
     attempts: int
     next_attempt_at: datetime
     leased_until: datetime | None
@@ -252,7 +252,7 @@ class Messages(Repository):
             [message.process_id, message.lane, message.number],
         )
 
-    async def verdict(self, id: str, verdict: Verdict) -> StoredMessage:
+    async def verdict(self, id: str, verdict: MessageVerdict) -> StoredMessage:
         """Store the verdict unless there is one, and return the message. Raises `MessageUnknown`."""
         decided = await self._one(
             StoredMessage,

@@ -14,7 +14,7 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
-from tongyao.protocol.model.events import Ask
+from tongyao.protocol.model.events import AskName
 from tongyao.protocol.model.ids import OWN_TENSION, ask_id
 from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.value import Value
@@ -72,7 +72,7 @@ class StandingMatch(Value):
 
     @property
     def ask(self) -> str:
-        return ask_id(Ask.CANDIDATE, self.standing_id, self.number)
+        return ask_id(AskName.CANDIDATE, self.standing_id, self.number)
 
 
 def standing_id(process_id: str, residual: str) -> str:
@@ -280,12 +280,12 @@ _ASK: Final = f"""
         WHERE (m.standing_id, m.number) = (w.standing_id, w.number) AND w.in_week <= w.per_week AND w.in_day <= %(most)s
         RETURNING w.*)
     INSERT INTO inbox (id, process_id, ask, alias, person, round, subject, due_at, opened_at)
-    SELECT process_id || '/{Ask.CANDIDATE}/' || standing_id || '/' || number, process_id, '{Ask.CANDIDATE}', %(demander)s, demander, number,
+    SELECT process_id || '/{AskName.CANDIDATE}/' || standing_id || '/' || number, process_id, '{AskName.CANDIDATE}', %(demander)s, demander, number,
            residual, until, %(now)s FROM asked ON CONFLICT (id) DO NOTHING"""
 
 _CLOSE_ASKS: Final = f"""
     UPDATE inbox i SET closed_at = %(now)s FROM standing_matches m JOIN standing_tensions s ON s.id = m.standing_id
-    WHERE i.ask = '{Ask.CANDIDATE}' AND i.closed_at IS NULL AND i.process_id = s.process_id
-      AND i.id = s.process_id || '/{Ask.CANDIDATE}/' || s.id || '/' || m.number
+    WHERE i.ask = '{AskName.CANDIDATE}' AND i.closed_at IS NULL AND i.process_id = s.process_id
+      AND i.id = s.process_id || '/{AskName.CANDIDATE}/' || s.id || '/' || m.number
       AND (s.closed_at IS NOT NULL OR m.begun IS NOT NULL)"""
 """Close the asks of closed standing tensions, and the asks that were answered."""

@@ -22,8 +22,7 @@ from tongyao.runtime.local.processes import (
     port_is_taken,
 )
 from tongyao.runtime.local.temporal_binary import ensure_binary
-from tongyao.runtime.temporal.namespaces import retention
-from tongyao.runtime.temporal.search_attributes import register_search_attributes
+from tongyao.runtime.temporal.namespaces import register_search_attributes, retention
 
 FAIRNESS = "matching.enableFairness=true"  # task queues use priorities and fairness keys
 EAGER_ACTIVITIES = "system.enableActivityEagerExecution=true"  # a worker may at once run activities that it schedules

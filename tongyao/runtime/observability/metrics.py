@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from tongyao.app.operators.roles import RoleState
+from tongyao.app.operators.task_queues import RoleState
 from tongyao.protocol.model.process import ENDED, Phase
 from tongyao.records.backlog import Backlog
 from tongyao.records.maintenance import Backup, DutyRow

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError
 
-from tongyao.app.operators.roles import RoleState
+from tongyao.app.operators.task_queues import RoleState
 from tongyao.gateway.access.http_server import ServerWithoutSignals, server_config
 from tongyao.records.backlog import read_backlog
 from tongyao.records.database import Pool, RecordsError, session

@@ -15,23 +15,19 @@ from activities.dependencies import Deps
 from activities.discover import Discovering
 from activities.formulate import Formulating
 from activities.freeze import Freezing
-from activities.maintain import Maintaining
+from activities.maintain import Maintaining, Reciting, Reindexing
 from activities.observe import Observing
 from activities.plan import Planning
 from activities.project import Projecting
-from activities.recite import Reciting
 from activities.record_steps import RecordSteps
-from activities.reindex import Reindexing
 from tongyao.protocol.contracts.process import FIELD_QUEUE, MODELS_QUEUE, PROCESS_QUEUE
 from tongyao.records.maintenance import DutyLog
 from tongyao.runtime.errors import NotReady
 from tongyao.runtime.settings import Settings
 from tongyao.runtime.temporal.build import build_id
-from tongyao.runtime.temporal.search_attributes import missing_search_attributes
+from tongyao.runtime.temporal.namespaces import missing_search_attributes
 from workflows.crystallization import Crystallization
-from workflows.maintenance import Maintenance
-from workflows.recitation import Recitation
-from workflows.reindex import Reindex
+from workflows.maintenance import Maintenance, Recitation, Reindex
 
 Role = Literal["all", "process", "models", "field"]
 

@@ -1,1 +1,1 @@
-"""One module for each page of the console, named after it. Public: the router of each, for `console.app`."""
+"""One module for each group of pages of the console. Public: their routers, for `console.app`."""

@@ -14,14 +14,14 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.errors import BadInput, Problem, Refused
-from tongyao.app.messaging.own_words import preview
-from tongyao.app.messaging.wire import Id
+from tongyao.app.messaging.given_names import preview
 from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.app.processes import ProcessSummary, list_processes, party_view
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.asks import Answering, keep_draft, one_waiting, projection_message, waiting
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, dollars_in, lines_in, text_in
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.rules.consent import Consent
 

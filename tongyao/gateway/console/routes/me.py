@@ -1,4 +1,6 @@
-"""The visitor's own page: profile, mandate, words of the proxy, channels, agent, devices, export, erasure."""
+"""The visitor's own page: profile, mandate, words of the proxy, channels, agent, devices, export, erasure; and
+their standing tensions.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,18 @@ from weakref import WeakValueDictionary
 
 from fastapi import APIRouter
 from fastapi.responses import Response
+from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_for_profile
-from tongyao.app.errors import BadInput, NotFound, Problem, validated
+from tongyao.app.errors import BadInput, NotFound, Problem, not_valid, validated
 from tongyao.app.notifications import channels
 from tongyao.app.people import agents, erasure, profiles, tokens
 from tongyao.app.people.consents import SceneConsentBody, read_consents, set_consent
 from tongyao.app.people.openid import connected_account, disconnect_account
 from tongyao.app.people.sessions import issue_link, link_address
+from tongyao.app.standing import KeepLookingBody, keep_looking, read_standing, step_forward
 from tongyao.gateway.access.authentication import SESSION, place_of
 from tongyao.gateway.console.asks import scene_titles
 from tongyao.gateway.console.pages import go_to, page
@@ -202,3 +206,40 @@ _PAGES: Final = WeakValueDictionary[str, asyncio.Lock]()
 def _one_at_a_time(person: str) -> asyncio.Lock:
     """Return a lock for making this page or an export. Both hold everything that the person wrote in memory."""
     return _PAGES.setdefault(person, asyncio.Lock())
+
+
+standing_routes = APIRouter(prefix="/standing")
+
+
+@standing_routes.get("")
+async def show_standing(visit: SignedIn, done: str = "") -> Response:
+    return await _standing_page(visit, done=done[:20])
+
+
+@standing_routes.post("")
+async def change_standing(visit: SignedIn, form: Form) -> Response:
+    """Take any form of the page. The field `do` names the form."""
+    do = text_in(form, "do")
+    try:
+        if do == "forward":
+            await visit.limits.count_search(visit.caller)
+            await step_forward(visit.context, visit.caller, text_in(form, "standing"))
+        elif do in ("keep", "show", "hide", "close"):
+            visible = {"show": True, "hide": False}.get(do)
+            body = KeepLookingBody(residual=text_in(form, "residual"), looking=do != "close", visible=visible)
+            await keep_looking(visit.context, visit.caller, text_in(form, "process"), body)
+        else:
+            raise BadInput("no_such_answer", "choose one of the buttons", field="do")
+    except BadInput as problem:
+        return await _standing_page(visit, problem=problem)
+    except ValidationError as error:
+        return await _standing_page(visit, problem=not_valid(error))
+    return go_to(f"/standing?done={do}")
+
+
+async def _standing_page(visit: Visit, *, done: str = "", problem: Problem | None = None) -> Response:
+    await visit.limits.count_search(visit.caller)
+    found = await read_standing(visit.context, visit.caller)
+    status = 422 if problem is not None else 200
+    titles = await scene_titles(visit)
+    return page(visit, "standing.html", status=status, found=found, done=done, problem=problem, scenes=titles)

@@ -1,4 +1,7 @@
-"""The operators' pages: processes that wait, with the cause; figures; links to the Temporal UI. No text of a person."""
+"""The operators' pages: processes that wait, with the cause; figures; links to the Temporal UI. No text of a person.
+
+Also waiting model calls, and the codec for the Temporal UI.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,23 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
+from tongyao.app import calls
+from tongyao.app.action_permissions import Action
+from tongyao.app.authorization import permit
+from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.in_bulk import resume_all
-from tongyao.app.operators.operations import HOURS, read_operations, read_processes_in
+from tongyao.app.operators.operations import HOURS, decode_payloads, encode_payloads, read_operations, read_processes_in
+from tongyao.gateway.access.codec_cors import origin_of
+from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.gateway.console.dates import duration
 from tongyao.gateway.console.pages import go_to, in_temporal, page
 from tongyao.gateway.console.texts import Language
-from tongyao.gateway.console.visit import Form, SignedIn, text_in
+from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
+from tongyao.gateway.problems import HttpProblem
 from tongyao.records.overview import ChannelFigures, ProcessState, StepFigures
 
 router = APIRouter()
@@ -107,3 +117,70 @@ def step_shares(steps: Sequence[StepFigures]) -> list[StepCells]:
 def used_channels(channels: Sequence[ChannelFigures]) -> list[ChannelFigures]:
     """Return the channels with sent, failed or pending notifications."""
     return [channel for channel in channels if channel.sent or channel.failed or channel.pending]
+
+
+call_routes = APIRouter()
+
+CallId = Annotated[str, Path(pattern=r"^call-[0-9a-f]{10}$")]
+LEASE_SECONDS = 4 * 3600
+"""A person who answers by hand needs longer than a program."""
+
+
+@call_routes.get("/calls")
+async def show_calls(visit: SignedIn, answered: str = "") -> Response:
+    """`answered`: the call that was answered just now."""
+    found = await calls.list_calls(visit.context, visit.caller)
+    return page(visit, "calls.html", calls=found, answered=answered[:40], name=visit.caller.login)
+
+
+@call_routes.get("/calls/{call_id}")
+async def show_call(visit: SignedIn, call_id: CallId) -> Response:
+    """Show a call and lease it to the visitor for `LEASE_SECONDS`."""
+    return await _call_page(visit, call_id)
+
+
+@call_routes.post("/calls/{call_id}")
+async def answer(visit: SignedIn, call_id: CallId, form: Form) -> Response:
+    written = text_in(form, "text")
+    try:
+        if text_in(form, "give_back"):
+            await calls.give_back_call(visit.context, visit.caller, call_id)
+            return go_to("/calls")
+        body = validated(calls.AnswerCallBody, {"text": written})
+        await calls.answer_call(visit.context, visit.caller, call_id, body)
+    except BadInput as problem:
+        return await _call_page(visit, call_id, written=written, problem=problem)
+    return go_to(f"/calls?answered={call_id}")
+
+
+async def _call_page(visit: Visit, call_id: str, *, written: str = "", problem: Problem | None = None) -> Response:
+    body = calls.NextCallBody(call=call_id, lease_seconds=LEASE_SECONDS)
+    found = (await calls.next_call(visit.context, visit.caller, body)).call
+    if found is None:
+        raise NotFound("no_such_call", "this call was answered, somebody else took it, or it may not be shown to you")
+    return page(visit, "call.html", call=found, written=written, problem=problem)
+
+
+codec_routes = APIRouter(prefix="/codec")
+
+
+@codec_routes.post("/decode")
+async def decode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
+    _of_the_ui(request, visit)
+    return wired(await decode_payloads(visit.context, visit.caller, payloads.read(), via="temporal_ui"))
+
+
+@codec_routes.post("/encode")
+async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
+    _of_the_ui(request, visit)
+    return wired(await encode_payloads(visit.context, visit.caller, payloads.read()))
+
+
+def _of_the_ui(request: Request, visit: Visit) -> None:
+    """Raise `HttpProblem` (403) if the page is not the Web UI's. A browser sends the cookie for all pages of a site."""
+    permit(visit.caller, Action.DECODE_PAYLOADS)
+    ui = origin_of(visit.context.temporal_ui)
+    if not ui or request.headers.get("origin") != ui:
+        raise HttpProblem(
+            403, "not_the_temporal_ui", "only pages at the address in TONGYAO_TEMPORAL_UI_URL may send requests here"
+        )

@@ -13,15 +13,14 @@ from starlette.datastructures import FormData
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
 from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.choosing.child_cost import child_cost
-from tongyao.app.choosing.nearest_first import nearest_first
+from tongyao.app.choosing.choices import nearest_first
+from tongyao.app.choosing.open_residuals import child_cost
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
 from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.messages import Receipt
 from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
-from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.gateway.console import asks, reading
 from tongyao.gateway.console.intent_highlights import left_over, pieces
@@ -31,6 +30,7 @@ from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
 from tongyao.protocol.identity.listed import parts_of_line
 from tongyao.protocol.model.events import EventKind
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.process import DEMANDER, Phase
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import FORMULATE

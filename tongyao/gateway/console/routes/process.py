@@ -14,12 +14,11 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.findings import engine_of
+from tongyao.app.choosing.choices import engine_of
 from tongyao.app.errors import BadInput, Problem, Refused, Unavailable, validated
 from tongyao.app.forks import ForkBody, fork_process
 from tongyao.app.messaging.party_events import MAX_TOKEN, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet
-from tongyao.app.messaging.wire import Id
 from tongyao.app.processes import ProcessSummary, list_processes, party_view, read_process, summary
 from tongyao.app.why import Why, why_for
 from tongyao.gateway.access.authentication import session_of
@@ -30,6 +29,7 @@ from tongyao.gateway.console.pages import SharedPage, go_to, in_temporal, shared
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, text_in
 from tongyao.protocol.documents.plan_answers import answered_by, own_answer_in_words
 from tongyao.protocol.life.asks import moment
+from tongyao.protocol.model.ids import Id
 from tongyao.protocol.model.process import Phase
 from tongyao.protocol.rules.read_access import PartyView
 from tongyao.records.database import RecordsError
