@@ -49,8 +49,8 @@ from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring
-from tongyao.runtime.retrievers import reciting as recitations
 from tongyao.runtime.settings import MaintenanceSettings, Settings
+from tongyao.runtime.start_recitation import reciting as recitations
 from tongyao.runtime.temporal import workers
 
 

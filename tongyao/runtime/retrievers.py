@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import structlog
-from temporalio.client import Client
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from activities.dependencies import Retriever
 from crystalline_highway.highway import Highway, NotRecited, ReciteRequest, UsedSpans
 from tongyao.field.retriever import BUDGET_CHARS, ChunkRetriever, joined, labels_in, queries_of
-from tongyao.protocol.contracts.maintenance import RECITATION, RECITATION_QUEUE, RecitationInput
-from tongyao.protocol.contracts.process import Readable
 from tongyao.protocol.model.process import ProfileRef
 from tongyao.protocol.model.requests import Material, Piece
 from tongyao.protocol.model.tension import Tension
+from tongyao.runtime.start_recitation import Recite
 from tongyao.single_flight import SingleFlight
 
 ASK_SECONDS: Final = 5
@@ -115,30 +111,3 @@ def retriever(name: Literal["highway", "both"], highway: Highway, recite: Recite
         return HighwayRetriever(highway, recite)
     half = BUDGET_CHARS // 2
     return BothRetrievers(ChunkRetriever(budget_chars=half), HighwayRetriever(highway, recite, budget_chars=half))
-
-
-class Recite(Protocol):
-    """Requests the recitation of a profile version. A search may request more `passes` and an `encoder`."""
-
-    async def __call__(self, profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None: ...
-
-
-def reciting(client: Client) -> Recite:
-    """Return a function that requests recitations on this server. A request can safely be repeated."""
-
-    async def recite(profile_id: str, version: int, passes: int = 0, encoder: str = "") -> None:
-        what = RecitationInput(profile_id=profile_id, version=version, passes=passes, encoder=encoder)
-        try:
-            await client.start_workflow(
-                RECITATION,
-                what,
-                id=what.workflow_id,
-                task_queue=RECITATION_QUEUE,
-                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
-                static_summary=Readable("Recite a long profile"),
-            )
-        except WorkflowAlreadyStartedError:
-            return
-
-    return recite

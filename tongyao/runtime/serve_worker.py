@@ -21,8 +21,8 @@ from tongyao.runtime.errors import NotReady, TemporalUnreachable
 from tongyao.runtime.observability import logs
 from tongyao.runtime.observability.instrumentation import Measuring
 from tongyao.runtime.observability.telemetry import Telemetry, records_answer
-from tongyao.runtime.retrievers import reciting
 from tongyao.runtime.settings import SettingsError, load_settings
+from tongyao.runtime.start_recitation import reciting
 from tongyao.runtime.temporal import workers
 from tongyao.runtime.temporal.build import build_id
 from tongyao.runtime.temporal.connection import codec_of, connect

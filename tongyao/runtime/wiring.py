@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tongyao.field.encoders.encoder import Encoder
     from tongyao.field.intent_field import IntentField
     from tongyao.protocol.contracts.maintenance import Duty
-    from tongyao.runtime.retrievers import Recite
+    from tongyao.runtime.start_recitation import Recite
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
     from tongyao.records.privacy.signing import Signer
-    from tongyao.runtime.retrievers import reciting
+    from tongyao.runtime.start_recitation import reciting
 
     uses_highway = settings.retriever != "chunks"
     return AppContext(
