@@ -31,3 +31,10 @@ def test_a_number_that_the_source_writes_otherwise_is_no_reason_to_doubt() -> No
     assert doubt("P02 has 212 uncollected suits and frocks.", [source]) == ""
     assert "213" in doubt("P02 has 213 uncollected suits and frocks.", [source])
     assert doubt("The repair costs 2,800 pounds.", ["The repair costs 2800 pounds."]) == ""
+
+
+def test_of_a_date_only_the_day_is_compared() -> None:
+    source = "The ice goes in on Monday the 20th of September."
+    for told in ("20 September 2027", "September 20, 2027", "the 20th (2027-09-20)"):
+        assert doubt(f"The ice goes in on {told}.", [source]) == ""
+    assert "21" in doubt("The ice goes in on 2027-09-21.", [source])

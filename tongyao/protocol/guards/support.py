@@ -21,6 +21,7 @@ CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 WORD = re.compile(r"[a-z][a-z'’-]{2,}")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _YEAR_OF_DATE = re.compile(rf"\b(?P<date>{_MONTH}\.?(?: \d{{1,2}})?,?) (?:19|20)\d\d\b|(?:19|20)\d\d ?年(?= ?\d)", re.I)
+_ISO_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-0?(?P<day>\d{1,2})(?!\d)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 ALIAS_OR_ID = re.compile(r"(?<![A-Za-z0-9])(?:(?:task|plan|residual)/\d+|P\d{2}|R\d+|B\d+|T\d+)(?![A-Za-z0-9])")
 
@@ -37,11 +38,12 @@ _WORDS: Final = table("protocol", "sources")
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
     """Return the reason in `language` why code doubts that `cited` supports `claim`. Empty if it does not.
 
-    Years of dates are not checked, because plans write whole dates and people seldom state the year. Aliases, ids and
+    Of a date only the day is checked, because plans write whole dates and people seldom state the year. Aliases, ids and
     the numbers of marks are not counted as terms.
     """
     sources = "\n".join(cited)
-    own = _YEAR_OF_DATE.sub(r"\g<date> ", MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim)))
+    own = _ISO_DATE.sub(r"\g<day>", MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim)))
+    own = _YEAR_OF_DATE.sub(r"\g<date> ", own)
     numbers = _digits(own) - _digits(sources) - spelled_numbers(sources)
     if numbers:
         return _WORDS[language]["absent_number"].format(number=sorted(numbers)[0])
