@@ -100,6 +100,13 @@ def test_a_part_of_a_name_in_a_script_without_capitals_is_recognised() -> None:
     assert hiding(people={"P01": ["محمد علي"]}).text("A: محمد, B") == "A: [person 1], B"
 
 
+def test_a_title_alone_is_nobodys_name() -> None:
+    """Two people are not one because both are called 婆婆."""
+    names = hiding("罗婆婆", "周奶奶")
+    told = names.text("罗婆婆没吃饭。店是从婆婆手里接的，奶奶教的水位。", author="")
+    assert "从婆婆手里" in told and "奶奶教" in told and "罗婆婆" not in told
+
+
 def test_chinese_names_are_recognised_in_full_by_the_given_name_and_by_title() -> None:
     names = hiding(people={"P01": ["王小明"], "P02": ["欧阳娜娜"], "P03": ["李默"]})
     said = "王小明和小明说，王先生找过欧阳娜娜，娜娜认识李默"

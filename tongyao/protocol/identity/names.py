@@ -206,10 +206,10 @@ def _chinese_parts(word: str, *, whole: bool) -> Iterator[Form]:
     given = word[len(surname) :]
     if not surname or not 1 <= len(given) <= _LONGEST_GIVEN:
         return
+    if given in HONORIFICS:  # 罗婆婆: another 婆婆 is somebody else
+        return
     if len(given) > 1 and given not in CHINESE:
         yield Form((given,))
-    if given in HONORIFICS:
-        return
     called = [surname + title for title in HONORIFICS]
     if len(surname) == 1:
         called += [before + surname for before in FAMILIAR]
