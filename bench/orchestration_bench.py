@@ -44,7 +44,7 @@ from tests.support.messages_api.responder import Responder
 from tests.support.messages_api.server import MessagesServer
 from tests.support.stack import Stack
 from tongyao.app.context import AppContext
-from tongyao.llm.anthropic.stream import converse
+from tongyao.llm.anthropic.request import converse
 from tongyao.protocol.model.process import Choice
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.records.migrate import migrate

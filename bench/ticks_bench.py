@@ -20,7 +20,7 @@ from tongyao.app.choosing.candidate_sentences import nearest_sentence, whole_sen
 from tongyao.evals.cases import Case, load
 from tongyao.field.perspectives import TensionScores, union
 from tongyao.field.scene import Scene
-from tongyao.gateway.console.people import people_found, ticked
+from tongyao.gateway.console.candidates import people_found, ticked
 from tongyao.llm.engine import Call, CallKey
 from tongyao.llm.extractive.engine import ExtractiveEngine
 from tongyao.protocol.model import steps

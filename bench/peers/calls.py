@@ -7,7 +7,7 @@ from pathlib import Path
 from anthropic import AsyncAnthropic
 
 from bench.orchestration_bench import in_waves, read_requests
-from tongyao.llm.anthropic.stream import converse
+from tongyao.llm.anthropic.request import converse
 
 
 class Calls:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tongyao.gateway.console.people import Person, people_found, telling_words_in_common, ticked
+from tongyao.gateway.console.candidates import Person, people_found, telling_words_in_common, ticked
 from tongyao.records.process.seats import CandidateRow
 
 PARTS = {

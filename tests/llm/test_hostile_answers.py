@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.raw_server import raw_server
 from tongyao.llm.anthropic.client import client_of
-from tongyao.llm.anthropic.stream import ANSWER_BYTES, CHARS_PER_TOKEN, converse
+from tongyao.llm.anthropic.request import ANSWER_BYTES, CHARS_PER_TOKEN, converse
 from tongyao.llm.dialogue import Reply
 from tongyao.llm.errors import Transient
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from anthropic import omit
 
 from tongyao.llm.anthropic.client import client_of
+from tongyao.llm.anthropic.request import Rejected, converse
 from tongyao.llm.anthropic.step_settings import DEFAULTS, StepSettings
-from tongyao.llm.anthropic.stream import Rejected, converse
 from tongyao.llm.dialogue import PROXY_SECONDS, Dialogue, ModelEngine, ModelPrompt, Reply, safe_words
 from tongyao.llm.engine import Usage
 from tongyao.llm.errors import Failure, OperatorNeeded, of_failure

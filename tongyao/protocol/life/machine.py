@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from tongyao.protocol.contracts.process import RECORD, ModelOutput, Pending, ProcessInput, RecordInput
-from tongyao.protocol.life import after_rounds, asks, before_rounds, clock, deadline_checks, parking, rounds, turns
+from tongyao.protocol.life import after_rounds, asks, before_rounds, clock, parking, passed_deadlines, rounds, turns
 from tongyao.protocol.life.phases import PHASES, enter, open_asks
 from tongyao.protocol.life.state import (
     LOGIC,
@@ -108,7 +108,7 @@ def tick(state: State, now: datetime) -> None:
         if at.total_seconds() >= state.start.settings.process_seconds:
             enter(state, Phase.EXPIRED, now)
         else:
-            deadline_checks.remind(state, at, now)
+            passed_deadlines.remind(state, at, now)
             for deadline in clock.deadlines(state):
                 clock.pass_if_over(deadline, at)
     _settle(state, now)
@@ -118,7 +118,7 @@ def wanted(state: State) -> dict[str, WantedStep]:
     """Return all steps that should be running in this state, by key, in the order in which to start them."""
     steps = parking.runnable(state, PHASES[state.phase].wanted(state))
     if not state.phase.ended:
-        steps = deadline_checks.wanted(state) | steps | after_rounds.branches(state)
+        steps = passed_deadlines.wanted(state) | steps | after_rounds.branches(state)
     steps = {key: _held(state, key, step) for key, step in steps.items()}
     nothing_carries = all(step.held for step in steps.values())
     if urgent(state) or (state.outbox and nothing_carries):
@@ -132,7 +132,7 @@ def wake(state: State) -> datetime | None:
     """Return the wall time of the next timed event; None if there is none."""
     times = [cause.retry_at for cause in state.causes.values() if cause.retry_at is not None]
     if not state.suspended and not state.phase.ended:
-        due = deadline_checks.next_due(state)
+        due = passed_deadlines.next_due(state)
         times.append(clock.wall_time(state, due))
     return min(times, default=None)
 

@@ -4,7 +4,7 @@ automatic transitions, deadline, the effect of the deadline, and possible next p
 Every function of a phase changes the state, and returns the next phase, or None if the phase stays. Only `enter`
 changes the phase. No module of a phase imports another one. A process begins in `formulating`, or with a given tension
 in `confirming` (`machine.begin`). Rounds follow each other within `crystallizing`. Before `time_over`, a step checks
-the passed deadline (`deadline_checks`).
+the passed deadline (`passed_deadlines`).
 """
 
 from __future__ import annotations

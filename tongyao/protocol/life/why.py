@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from tongyao.protocol.contracts.process import ROLES, queue_of
-from tongyao.protocol.life import deadline_checks
+from tongyao.protocol.life import passed_deadlines
 from tongyao.protocol.life.asks import does, whom, words
 from tongyao.protocol.life.clock import wall_time
 from tongyao.protocol.life.machine import wanted
@@ -141,7 +141,7 @@ def _nothing(state: State, language: Language) -> list[WaitReason]:
     if state.draining is not None:
         return [WaitReason(waits_for=_say("next_run", language))]
     return [
-        WaitReason(waits_for=_say("own_deadline", language), until=wall_time(state, deadline_checks.next_due(state)))
+        WaitReason(waits_for=_say("own_deadline", language), until=wall_time(state, passed_deadlines.next_due(state)))
     ]
 
 

@@ -23,9 +23,9 @@ from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
 from tongyao.app.processes import party_view, read_candidates
 from tongyao.gateway.console import asks, reading
+from tongyao.gateway.console.candidates import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.intent_highlights import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
-from tongyao.gateway.console.people import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.texts import LANGUAGES, say
 from tongyao.gateway.console.visit import Form, SignedIn, Visit, lines_in, text_in, words_in
 from tongyao.protocol.identity.listed import parts_of_line
