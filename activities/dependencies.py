@@ -42,7 +42,7 @@ class ProfileMemory(Protocol):
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Strengthen the index for `spans` of the profile, which answered `queries`. Once per `occasion`."""
+        """Strengthen the index for the passages (`spans`) of the profile that answered `queries`, once per `occasion`."""
         ...
 
 

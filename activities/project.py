@@ -198,7 +198,8 @@ class Projecting:
         return said.model_copy(update={"items": numbered, "struck": guards["struck"]})
 
     async def _material(self, room: _Room, alias: str) -> tuple[str, Material] | None:
-        """Return the text for which a proxy speaks, and its part in the request. None if the profile was erased.
+        """Return the text from which a proxy speaks, and the material: what the request contains of this text. Return None
+        if the profile was erased.
 
         The text of the demander's proxy is the intent followed by the profile.
         """

@@ -269,7 +269,8 @@ def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
     """Lexical cohesion of neighbouring segments, 0 to 1.
 
     It is 0 if a segment shares no more rare units with the next segment than with a distant one (a shuffled
-    collection). It is 1 if it shares three times as much (running text).
+    collection). It is 1 if it shares three times as much with the next segment as with a distant one (running
+    text).
     """
     count = len(table.places)
     if count < 8:

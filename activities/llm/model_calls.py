@@ -207,8 +207,8 @@ class ModelCalls:
             return await self.call(question, replace(UNREADABLE, previous=error.text, complaints=(told,))), True
 
     async def call(self, question: Question[RequestT, DraftT], reask: Reask | None = None) -> Settled[DraftT]:
-        """Return the settled answer for the key of the question or its repair (`reask`). Calls the engine if there is
-        none.
+        """Return the settled answer for the key of the question or its repair (`reask`). If no settled answer is
+        stored, the engine is called.
 
         An answer to another input does not count. The input differs after a change of a mandate or a reset of the
         workflow. Raises the errors of `tongyao.llm.errors`. The ledger keeps each failed attempt with its reason.

@@ -157,7 +157,7 @@ def show_prompt(
 
 @prompts_app.command("list")
 def list_prompts() -> None:
-    """List every prompt with its version and hash, as a manifest freezes them."""
+    """List every prompt with its version and hash. The manifest of a process records the same values."""
     from tongyao.llm import prompts
     from tongyao.protocol.model.steps import STEPS
 

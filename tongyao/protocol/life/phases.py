@@ -2,9 +2,9 @@
 automatic transitions, deadline, the effect of the deadline, and possible next phases.
 
 Every function of a phase changes the state, and returns the next phase, or None if the phase stays. Only `enter`
-changes the phase. No module of a phase imports another one. A process begins in `formulating`, or with a given tension
-in `confirming` (`machine.begin`). Rounds follow each other within `crystallizing`. Before `time_over`, a step checks
-the passed deadline (`passed_deadlines`).
+changes the phase, except that reconciliation enters FAILED in the records alone. No module of a phase imports another
+one. A process begins in `formulating`, or with a given tension in `confirming` (`machine.begin`). Rounds follow each
+other within `crystallizing`. Before `time_over`, a step checks the passed deadline (`passed_deadlines`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ def _no_steps(state: State) -> dict[str, WantedStep]:
 
 @dataclass(frozen=True)
 class PhaseRules:
-    """The rules of one phase. `advance`: the transition that the state itself determines, checked after every input."""
+    """The rules of one phase.
+
+    `advance`: the transition that the state itself determines, checked after every input. In the rounds it also assigns
+    turns to steps and closes the gate.
+
+    A phase is also left by messages and by steps. The effects of messages are in the table `KINDS` of `machine.py`. The
+    effect of a step is `take` of the wanted step.
+    """
 
     follows: tuple[Phase, ...] = ()
     opens: Callable[[State, datetime], Phase | None] = _nothing
@@ -110,7 +117,7 @@ PHASES: Final[dict[Phase, PhaseRules]] = {
     P.ABANDONED: PhaseRules(),
     P.CANCELLED: PhaseRules(wanted=after_rounds.cancelling),
     P.EXPIRED: PhaseRules(),
-    P.FAILED: PhaseRules(),  # only `app/operators/reconcile.py` enters it, for a workflow that has failed
+    P.FAILED: PhaseRules(),  # entered only by `app/operators/reconcile.py`, in the records alone
 }
 """Every open phase may also end as cancelled or expired. Approved children are started in every open phase."""
 

@@ -82,7 +82,8 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Return the decrypted payloads, with the mark `UNSEALED` on those that this installation did not encrypt for
-        the workflow. Without a context (`with_context`) payloads are only displayed, so they get no mark.
+        the workflow. Payloads that are decoded without a context (`with_context`) get no mark. They are only
+        displayed.
 
         In a workflow and its steps, a payload that cannot be decrypted becomes `UNREADABLE`. A signal with it is
         refused, and any other use of it fails. Without a context, `KeyMissing` is raised if its master key is missing,
