@@ -155,7 +155,7 @@ async def main(viewers: int) -> None:
             **{f"TONGYAO_GATEWAY__{name}": "1000000/minute" for name in ("RATE", "ADDRESS_RATE")},
             **{f"TONGYAO_GATEWAY__{name}": str(10 * viewers) for name in MOST},
         }
-        port, gateway = await _gateway(environment, closing)
+        port, serving = await gateway(environment, closing)
         pid, people = await room(bench)
         looking = await _viewers(bench, viewers, people, f"http://127.0.0.1:{port}")
         observations = Observations(bench.postgres.url(), pid)
@@ -171,21 +171,21 @@ async def main(viewers: int) -> None:
                 failed = [task.exception() for task in tasks if task.done()]
                 assert opening.done(), failed or "streams are not open in 300 s"
         await asyncio.sleep(SETTLE_SECONDS)
-        print(f"{len(looking)} streams open; gateway {gateway.memory_info().rss / 1e6:.0f} MB", flush=True)
-        idle = await _share_of_a_core(gateway, 10)
+        print(f"{len(looking)} streams open; gateway {serving.memory_info().rss / 1e6:.0f} MB", flush=True)
+        idle = await _share_of_a_core(serving, 10)
         spent, most = [], 0
         for number in range(1, ROUNDS):
-            began = _cpu_seconds(gateway)
+            began = _cpu_seconds(serving)
             await _round(bench, pid, number, observations)
-            spent.append(_cpu_seconds(gateway) - began)
-            most = max(most, gateway.memory_info().rss)
+            spent.append(_cpu_seconds(serving) - began)
+            most = max(most, serving.memory_info().rss)
         _report(looking, observations.at, idle, spent, most)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _gateway(environment: dict[str, str], closing: AsyncExitStack) -> tuple[int, psutil.Process]:
+async def gateway(environment: dict[str, str], closing: AsyncExitStack) -> tuple[int, psutil.Process]:
     port = free_port()
     run = subprocess.Popen(
         [sys.executable, "-c", "from tongyao.cli import main; main()", "gateway"],
