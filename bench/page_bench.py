@@ -21,7 +21,7 @@ from psycopg import AsyncCursor
 
 from bench.orchestration_bench import opened
 from bench.viewers_bench import asked, room, said, started_worker
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.people.sessions import open_session
 from tongyao.gateway.server import application
 

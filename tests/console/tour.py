@@ -25,7 +25,7 @@ from tests.support.stack import open_stack
 from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.commands.export import report_of
 from tongyao.field.intent_field import IntentField

@@ -17,7 +17,8 @@ from temporalio.client import Client
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
-from tongyao.app.context import AppContext, GatewayOptions
+from tongyao.app.context import AppContext
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.field.intent_field import IntentField
 from tongyao.gateway.server import application
 from tongyao.protocol.model.observation import Verdict

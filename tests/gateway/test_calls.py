@@ -20,7 +20,7 @@ from tests.support.answering import answer_to
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
 from tests.support.until import until
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application, listen, serve, url_of
 from tongyao.llm.delegated import DelegatedAnswers, DelegatedEngine

@@ -11,7 +11,8 @@ import pytest
 
 from tests.gateway.actions import TOOLS
 from tests.gateway.conftest import GatewayHarness
-from tongyao.app.context import Ceilings, GatewayOptions
+from tongyao.app.context import Ceilings
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.outbound.http_agent import Credentials, HttpConfig
 from tongyao.records.people.consents import ConsentQuotas
 from tongyao.runtime.settings import Settings

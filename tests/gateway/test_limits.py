@@ -10,7 +10,7 @@ import pytest
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.mcp.server import make_server
 from tongyao.gateway.server import application
 

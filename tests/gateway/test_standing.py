@@ -20,7 +20,7 @@ from tests.support.until import until
 from tests.workflows.test_children import CRANE, left_over
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.people.erasure import erase
 from tongyao.app.standing_look import look
 from tongyao.field.intent_field import IntentField

@@ -12,7 +12,7 @@ from temporalio.client import Client
 from tests.gateway.conftest import UNLIMITED, GatewayHarness, gateway
 from tests.support.scripted import Script, ScriptedEngine
 from tests.support.stack import open_stack
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.server import application
 
 __all__ = ["gateway", "limited", "whole"]

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tongyao.app.authorization import ANONYMOUS
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.access.rate_limits import RateLimits
 from tongyao.gateway.problems import HttpProblem
 

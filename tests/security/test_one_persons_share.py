@@ -16,9 +16,10 @@ from tests.gateway.outbound.test_sources import SECRETS, platform
 from tests.security.test_consent import Room
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.context import AppContext, GatewayOptions
+from tongyao.app.context import AppContext
 from tongyao.app.errors import BadInput, QuotaReached, Unavailable
 from tongyao.app.feedback import FeedbackBody, give_feedback
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.people import registration
 from tongyao.app.people.agents import SourceBody, fetch_profile, set_source
 from tongyao.app.people.profile_source import ChatMessage

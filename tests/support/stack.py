@@ -21,7 +21,8 @@ from tests.support.time_skipping import skip
 from tests.support.until import until
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, ProcessAccess, authorize_in_process
-from tongyao.app.context import AppContext, GatewayOptions
+from tongyao.app.context import AppContext
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.messaging.message_relay import MessageRelay
 from tongyao.app.messaging.messages import build_message
 from tongyao.app.people.registration import register_profile

@@ -23,8 +23,8 @@ from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.context import GatewayOptions
 from tongyao.app.errors import Unavailable
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.app.quotas import check_backlog, oldest_model_step
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.model.process import Choice

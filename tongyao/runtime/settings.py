@@ -20,7 +20,8 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as UnreadableError
 
-from tongyao.app.context import LOOPBACK, Ceilings, GatewayOptions
+from tongyao.app.context import LOOPBACK, Ceilings
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.protocol.contracts.process import FairBy
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import STEPS

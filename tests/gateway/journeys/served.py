@@ -18,7 +18,8 @@ from temporalio.client import Client
 
 from tests.gateway.conftest import until_served
 from tests.support.until import until
-from tongyao.app.context import AppContext, GatewayOptions
+from tongyao.app.context import AppContext
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.server import listen, serve, url_of
 from tongyao.records.repositories import Repositories
 from tongyao.runtime import wiring

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tongyao.app.authorization import Caller
-from tongyao.app.context import GatewayOptions
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.problems import HttpProblem, problem_response
 
 WORDS_BYTES: Final = 1_000_000

@@ -10,8 +10,8 @@ from typing import Final
 from limits import RateLimitItem, parse
 
 from tongyao.app.authorization import Caller
-from tongyao.app.context import GatewayOptions
 from tongyao.app.errors import Problem
+from tongyao.app.gateway_options import GatewayOptions
 from tongyao.gateway.problems import HttpProblem
 
 _SWEEP_SECONDS: Final = 60.0
