@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from temporalio import activity
@@ -50,7 +51,8 @@ class Maintaining:
             await self._log.failed(what.duty, error.code)
             raise ApplicationError(str(error), type=error.code, non_retryable=True) from None
         except Exception as error:
-            await self._log.failed(what.duty, type(error).__name__)
+            with suppress(Exception):  # the records may be what failed
+                await self._log.failed(what.duty, type(error).__name__)
             raise
         await self._log.succeeded(what.duty, report.counts)
         return report

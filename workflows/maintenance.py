@@ -119,7 +119,8 @@ class Reindex:
                 if rest > timedelta(0):
                     await workflow.sleep(rest, summary=Readable(f"at most {what.per_second:g} people a second"))
             if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(what)
+                # An index that is live is filled further, and not made anew.
+                workflow.continue_as_new(what.model_copy(update={"refit": False}) if self._progress.live else what)
 
     async def _do(self, step: ActivityContract[ReindexInput, ReindexProgress] | ActivityContract[FillInput, ReindexProgress],
                   what: ReindexInput | FillInput) -> None:  # fmt: skip

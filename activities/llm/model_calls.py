@@ -468,7 +468,7 @@ def fork_of(row: StepRow) -> Fork | None:
 
 def _raise(error: EngineError) -> NoReturn:
     if isinstance(error, OperatorNeeded):
-        raise ApplicationError(str(error), type=OPERATOR_NEEDED, non_retryable=True) from error
+        raise ApplicationError(str(error), error.reason, type=OPERATOR_NEEDED, non_retryable=True) from error
     if isinstance(error, DayBudgetUsed):
         raise ApplicationError(str(error), type=error.reason, non_retryable=True) from error
     if isinstance(error, Transient):
@@ -477,7 +477,7 @@ def _raise(error: EngineError) -> NoReturn:
             str(error), type="Transient", next_retry_delay=delay, category=ApplicationErrorCategory.BENIGN
         ) from error
     if isinstance(error, StepFailed | Unreadable):
-        raise ApplicationError(f"{error.reason}: {error}", type=STEP_FAILED, non_retryable=True) from error
+        raise ApplicationError(str(error), error.reason, type=STEP_FAILED, non_retryable=True) from error
     raise error
 
 

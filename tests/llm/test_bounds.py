@@ -166,6 +166,7 @@ async def test_a_key_that_expires_suspends_with_its_reason_and_a_mended_one_goes
         failed = [call for call in await stack.repositories.ledger.calls(process) if call.state == "failed"]
 
         assert "ANTHROPIC_API_KEY), then resume" in row.suspended_reason
+        assert list(row.suspended) == ["unauthorized"], "operators resume by this code"
         assert row.suspended_reason in shown.current_details
         assert {call.error_reason for call in failed} == {"unauthorized"}
         assert len(failed) <= 6, "each that spoke at once, then each alone, none a third time"

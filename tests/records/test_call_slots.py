@@ -71,6 +71,32 @@ async def test_a_worker_that_lost_its_connection_holds_nothing(own_pool: Pool, f
     await other.aclose()
 
 
+async def test_a_call_that_lost_its_slot_with_the_connection_gives_back_no_slot_of_another(
+    own_pool: Pool, fresh_database_url: str
+) -> None:
+    slots, other = CallSlots(own_pool, 1), CallSlots(own_pool, 1)
+    first, second = AsyncExitStack(), AsyncExitStack()
+    await first.enter_async_context(slots.taken(wait=60))
+    with psycopg.connect(fresh_database_url, autocommit=True) as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            " AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+    while True:
+        try:
+            await second.enter_async_context(slots.taken(wait=60))
+            break
+        except DatabaseUnreachable:  # the first request finds the broken connection
+            continue
+    await first.aclose()
+    with pytest.raises(NoSlot):
+        async with other.taken(wait=0.5):
+            pass
+    await second.aclose()
+    await slots.aclose()
+    await other.aclose()
+
+
 async def test_whoever_is_cancelled_while_asking_keeps_no_slot(own_pool: Pool) -> None:
     slots = CallSlots(own_pool, 1)
 

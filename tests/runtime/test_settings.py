@@ -50,6 +50,23 @@ def test_a_key_may_come_from_a_file_and_chooses_the_engine(monkeypatch: pytest.M
     assert settings.engine_of("observe") == "anthropic"
 
 
+def test_a_list_may_come_from_a_file_as_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text('["keys.example"]\n')
+    monkeypatch.setenv("TONGYAO_OPENID_HOSTS_FILE", str(tmp_path / "hosts"))
+    assert load_settings().openid_hosts == ("keys.example",)
+    (tmp_path / "hosts").write_text("keys.example")
+    with pytest.raises(SettingsError, match=r"TONGYAO_OPENID_HOSTS_FILE: .* does not contain JSON"):
+        load_settings()
+
+
+def test_a_setting_that_is_given_twice_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://host/a")
+    monkeypatch.setenv("DATABASE_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("DATABASE_URL", "postgresql://host/b")
+    with pytest.raises(SettingsError, match="DATABASE_URL and DATABASE_URL_FILE are both set"):
+        load_settings()
+
+
 def test_the_openid_provider_is_made_of_its_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert openid_of(load_settings()) is None
     (tmp_path / "secret").write_text("canary\n")

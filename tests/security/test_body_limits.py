@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from tongyao.app.people.sessions import open_session
 from tongyao.gateway.access.authentication import SESSION
 from tongyao.gateway.access.body_limit import Structure
 from tongyao.gateway.mcp.server import make_server
+from tongyao.gateway.problems import HttpProblem
 
 BIG = "x" * 70_000
 
@@ -75,6 +77,16 @@ async def test_whoever_is_signed_in_sends_a_long_form(whole: GatewayHarness) -> 
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"{SESSION}={session.secret}"}
     answer = await whole.ask("POST", "/console/me", content=b"text=" + b"a" * 200_000, headers=headers)
     assert answer.status_code == 403, "it is read, and has no token of a form"
+
+
+async def test_a_refused_body_is_not_kept(whole: GatewayHarness) -> None:
+    for _ in range(3):
+        bomb = f'{{"intent": "A bridge.", "more": [{"0," * 20_000}0]}}'
+        refused = await whole.ask("POST", "/processes", content=bomb, headers={"Content-Type": "application/json"})
+        assert refused.json()["code"] == "too_many_parts"
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, HttpProblem) and one.code == "too_many_parts"]
+    assert not kept, "an exception keeps the frames in which it was raised, and these the body"
 
 
 async def test_a_long_body_of_many_small_values_is_not_parsed(whole: GatewayHarness) -> None:

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import psycopg
 from psycopg import AsyncConnection
@@ -22,6 +22,11 @@ ANSWER_SECONDS: Final = 10.0
 
 class NoSlot(Exception):
     """No slot became free within the time limit."""
+
+
+class _Slot(NamedTuple):
+    number: int
+    connection: AsyncConnection
 
 
 class CallSlots:
@@ -48,7 +53,7 @@ class CallSlots:
         if self._connection is not None:
             await self._connection.close()
 
-    async def _take(self, wait: float) -> int:
+    async def _take(self, wait: float) -> _Slot:
         until = time.monotonic() + wait
         while True:
             trying = asyncio.create_task(self._try())
@@ -69,14 +74,14 @@ class CallSlots:
                 raise NoSlot(f"all {self._most} slots for model calls are in use")
             await asyncio.sleep(LOOK_AGAIN_SECONDS * random.uniform(0.5, 1.5))
 
-    def _not_wanted(self, trying: asyncio.Task[int | None]) -> None:
+    def _not_wanted(self, trying: asyncio.Task[_Slot | None]) -> None:
         """Give back a slot that was taken for a caller who was cancelled in the meantime."""
         if not trying.cancelled() and trying.exception() is None and (slot := trying.result()) is not None:
             giving = asyncio.create_task(self._give_back(slot))
             self._giving.add(giving)
             giving.add_done_callback(self._giving.discard)
 
-    async def _try(self) -> int | None:
+    async def _try(self) -> _Slot | None:
         async with self._asking:
             if self._connection is None or self._connection.closed:
                 self._held.clear()
@@ -94,12 +99,12 @@ class CallSlots:
             if row is None:
                 return None
             self._held.add(row[0])
-            return int(row[0])
+            return _Slot(int(row[0]), self._connection)
 
-    async def _give_back(self, slot: int) -> None:
+    async def _give_back(self, slot: _Slot) -> None:
         async with self._asking:
-            if slot not in self._held or self._connection is None:
-                return  # the connection was lost, and its locks were released with it
-            self._held.discard(slot)
+            if slot.connection is not self._connection:
+                return  # the connection was lost with its locks: another call may hold this number now
+            self._held.discard(slot.number)
             with suppress(psycopg.Error):
-                await self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, slot])
+                await slot.connection.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, slot.number])

@@ -37,14 +37,21 @@ class NamedFiles(PydanticBaseSettingsSource):
     """Reads a setting from the file that its variable with the suffix ``_FILE`` names, without the last line break."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        for name in variable_names(field_name, field):
+        names = variable_names(field_name, field)
+        for name in names:
             file = os.environ.get(f"{name}_FILE")
             if file and not self._is_setting(f"{name}_FILE"):
                 try:
                     text = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
-                    return text or None, field_name, False  # an empty file counts as unset, like an empty variable
                 except (OSError, UnicodeDecodeError) as error:
                     raise SettingsError(f"{name}_FILE: cannot read {file}: {error}") from None
+                if text and (twice := next(filter(os.environ.get, names), "")):
+                    raise SettingsError(f"{twice} and {name}_FILE are both set: unset one of them")
+                try:
+                    # An empty file counts as unset, like an empty variable.
+                    return self.prepare_field_value(field_name, field, text, False) if text else None, field_name, False
+                except ValueError:
+                    raise SettingsError(f"{name}_FILE: {file} does not contain JSON") from None
         return None, field_name, False
 
     def _is_setting(self, variable: str) -> bool:

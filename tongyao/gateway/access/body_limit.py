@@ -21,11 +21,6 @@ MOST_PARTS_OF_PAYLOADS: Final = 300_000
 MOST_FIELDS: Final = 200
 """Limit of the fields of a form, and of the parameters of a query."""
 
-TOO_MANY_PARTS: Final = HttpProblem(
-    413,
-    "too_many_parts",
-    "this request has too many values for its length: a long request may only be a long text in UTF-8",
-)
 _LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
 _PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages|/calls/[^/]+/answer")
@@ -56,7 +51,7 @@ class BodyLimit:
             read += len(body)
             structure.read(body)
             if read > most or structure.parts > most_parts:
-                cut = long if read > most else TOO_MANY_PARTS
+                cut = long if read > most else _too_many_parts()
                 raise cut
             return message
 
@@ -74,6 +69,12 @@ class BodyLimit:
                     raise
         if cut is not None and not started:
             await problem_response(cut)(scope, receive, send)
+
+
+def _too_many_parts() -> HttpProblem:
+    """Return a new exception: one that is raised again and again keeps the frames of all requests, with their bodies."""
+    told = "this request has too many values for its length: a long request may only be a long text in UTF-8"
+    return HttpProblem(413, "too_many_parts", told)
 
 
 class Structure:
