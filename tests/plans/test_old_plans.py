@@ -47,3 +47,9 @@ def test_a_plan_of_the_old_shape_keeps_its_claims_tasks_and_conditions() -> None
 def test_a_plan_of_the_present_shape_is_read_as_it_stands() -> None:
     plan = read_plan(json.dumps(OLD))
     assert read_plan(plan.model_dump_json()) == plan
+
+
+def test_a_plan_with_benefits_in_its_roles_keeps_them_as_possibilities() -> None:
+    plan = read_plan(json.dumps(OLD)).model_dump(mode="json")
+    plan["roles"][0]["benefits"] = [{"text": "A warm hall.", "sources": ["T/E"]}]
+    assert [claim.text for claim in read_plan(json.dumps(plan)).possible][-1] == "A warm hall."

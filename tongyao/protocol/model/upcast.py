@@ -30,9 +30,9 @@ def read_observation(text: str) -> Observation:
 
 
 def read_plan(text: str) -> Plan:
-    """Return the plan in a stored text of either format. Its sources keep ids of old observations."""
+    """Return the plan in a stored text of any format. Its sources keep ids of old observations."""
     stored = json.loads(text)
-    return Plan.model_validate(_plan(stored) if "panorama" in stored else stored)
+    return Plan.model_validate(_plan(stored) if "panorama" in stored else _with_gains(stored))
 
 
 def _projection(old: Stored) -> Stored:
@@ -120,6 +120,12 @@ def _plan(old: Stored) -> Stored:
         "references": [_source(source) for source in old.get("references", [])],
         "unused": [_source(source) for source in old.get("unused", [])],
     }
+
+
+def _with_gains(stored: Stored) -> Stored:
+    """Return a plan whose `possible` also has the benefits that an earlier format kept with each role."""
+    gains = [claim for role in stored.get("roles", []) for claim in role.pop("benefits", [])]
+    return stored | {"possible": [*stored.get("possible", []), *gains]}
 
 
 def _source(old: Stored) -> Stored:
