@@ -20,6 +20,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import Material, PlannerRequest
 from tongyao.protocol.model.tension import Lineage
+from tongyao.protocol.model.upcast import read_plan
 from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.plans.residuals import hole_title
 from tongyao.records.privacy.texts import GONE, NewText, TextErased, text_id
@@ -128,7 +129,7 @@ class Planning:
         )
         if len(stand) < 2:
             raise TextErased(GONE)
-        plan = Plan.model_validate_json(stand[structure])
+        plan = read_plan(stand[structure])
         claims = plan.claims()
         await repositories.plans.put_plan(
             what.process_id,
