@@ -146,13 +146,17 @@ def show_prompt(
     ] = False,
 ) -> None:
     """Show a prompt: as written, or with an example's data as the model would get it."""
-    from tongyao.commands.engine_check import render_example
     from tongyao.llm import prompts
     from tongyao.protocol.model.steps import STEPS
 
     if step not in STEPS:
         fail(say("models.no_prompt", steps=", ".join(STEPS)), 2)
-    typer.echo(render_example(step, lang) if example else prompts.load(step, lang).whole)
+    if example:
+        from tongyao.commands.engine_check import render_example  # loads the engines
+
+        typer.echo(render_example(step, lang))
+    else:
+        typer.echo(prompts.load(step, lang).whole)
 
 
 @prompts_app.command("list")

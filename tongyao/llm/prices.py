@@ -74,8 +74,12 @@ class PriceTable(Value):
         ) / self.per_tokens
 
     def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
-        """The most that a request can cost, for a reservation: its whole prompt is written to the cache, and the limit is used up."""
-        return self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit))
+        """The most that a request can cost, for a reservation: its whole prompt has the higher rate of the two, new or written to the cache, and the limit is used up."""
+        counted = (
+            self.cost(model, Usage(input_tokens=prompt_tokens, output_tokens=output_limit)),
+            self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit)),
+        )
+        return max((cost for cost in counted if cost is not None), default=None)
 
 
 def estimated_tokens(text: str) -> int:
