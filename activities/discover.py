@@ -11,7 +11,7 @@ from activities.record import write_outbox
 from tongyao.protocol.contracts.process import DISCOVER, PROPOSE, Candidate, DiscoverInput, DiscoverOutput, ProposeInput
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.tension import Tension
-from tongyao.protocol.rules.formulation import Lack, lacking
+from tongyao.protocol.rules.gap_tension import Lack, lacking
 from tongyao.records.process.processes import ProcessRow
 from tongyao.records.process.seats import CandidateRow
 

@@ -56,7 +56,7 @@ async def turns_of_origin(
 ) -> Mapping[str, tuple[ProjectionRow, Projection] | None]:
     """Return the turns of a round of the origin, by alias. None: a proxy spoke, and the fork asks it again.
 
-    Before the first round of the fork, no turn is asked again; from that round on, only turns of proxies are.
+    Before the first round of the fork, no turn is asked again. From that round on, only turns of proxies are.
     """
     replaced = {seat.alias for seat in fork.seats if seat.replaced}
     rows = [

@@ -7,7 +7,7 @@ from tongyao.protocol.model.process import Phase
 from tongyao.protocol.model.projection import Item, Outcome, Projection
 from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, Tension
-from tongyao.protocol.rules.formulation import lacking
+from tongyao.protocol.rules.gap_tension import lacking
 
 TENSION = Tension(
     transition="from a ferry timetable made by hand to one that follows the tides",

@@ -1,5 +1,5 @@
 """`log` (operators' actions), `project-again` (rewrites records), `signal` (signs payloads),
-`schedules` and `note-backup` (maintenance); docs/operations.md §6 and §11."""
+`schedules` and `note-backup` (maintenance). See docs/operations.md §6 and §11."""
 
 from __future__ import annotations
 

@@ -176,6 +176,15 @@ async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(
             MESSAGE_BODY.validate_python(message)
 
 
+async def test_lists_say_what_their_elements_are(gateway: GatewayHarness) -> None:
+    async with McpClient(make_server(gateway.context)) as client:
+        takes = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
+    [items] = (one["items"] for one in takes["respond"]["items"]["anyOf"] if one["type"] == "array")
+    assert items["type"] == "object"
+    [people] = (one["items"] for one in takes["demand"]["participants"]["anyOf"] if one["type"] == "array")
+    assert {one["type"] for one in people["anyOf"]} == {"object", "string"}
+
+
 async def test_every_argument_of_every_tool_is_described(gateway: GatewayHarness) -> None:
     async with McpClient(make_server(gateway.context)) as client:
         tools = (await client.list_tools()).tools

@@ -171,7 +171,7 @@ class FoundCandidate(Value):
 
 
 async def candidates(repositories: Repositories, caller: Caller, process_id: str) -> list[FoundCandidate]:
-    """Return each person once, in the field's order; the choice of `auto_start` comes first. Raises `NotFound`."""
+    """Return each person once, in the field's order. The choice of `auto_start` comes first. Raises `NotFound`."""
     access = await authorize_in_process(repositories, caller, process_id, Action.READ_CANDIDATES)
     row = access.process
     found = await repositories.seats.candidates(process_id, round_number=0)

@@ -14,7 +14,7 @@ from tongyao.protocol.model.process import DEMANDER
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.tension import Tension
 from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.formulation import lacking
+from tongyao.protocol.rules.gap_tension import lacking
 from tongyao.records.process.announcements import NotAnnounced, residual_of
 from tongyao.records.process.inbox import InboxRow
 from tongyao.records.process.processes import ProcessRow

@@ -63,7 +63,7 @@ async def _check(given: Sequence[tuple[str, NameFound]], text: str, *, field: st
 
 class Preview(Value):
     """`text`: as others read it. `named`: whether the author's name is known here. `open_record`: whether others also
-    read it after the plan. `names`: texts taken for names of persons; the author confirms or changes them."""
+    read it after the plan. `names`: texts taken for names of persons. The author confirms or changes them."""
 
     text: str
     named: bool

@@ -1,4 +1,4 @@
-"""The operators' view of an installation: states and figures, without texts of people; and the payloads
+"""The operators' view of an installation: states and figures without texts of people, and the payloads
 of Temporal that they decode.
 """
 
@@ -100,7 +100,7 @@ def _by_cause(rows: Sequence[SuspendedProcess]) -> tuple[Suspension, ...]:
 async def decode_payloads(
     context: AppContext, caller: Caller, payloads: Sequence[Payload], *, via: str
 ) -> list[Payload]:
-    """Return the decrypted payloads; others are unchanged. First, the caller is written to the operators' log.
+    """Return the decrypted payloads. Payloads that are not encrypted are unchanged. First, the caller is written to the operators' log.
 
     Raises `NotAllowed`, `BadInput` if a payload cannot be decrypted, `Unavailable` if its master key is missing.
     """

@@ -1,4 +1,4 @@
-"""Task queues as Temporal describes them: pollers and backlog; and the roles of workers that poll them."""
+"""Task queues as Temporal describes them (pollers and backlog), and the roles of workers that poll them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RoleState(Value):
 
     @property
     def missing(self) -> str:
-        """Advice for a role without a poller; empty if a worker polls."""
+        """Advice for a role without a poller. Empty if a worker polls."""
         if self.workers:
             return ""
         return f"nobody polls the queue of the role {self.role} ({self.queue}): {start_worker(self.role)}"

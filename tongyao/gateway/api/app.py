@@ -22,7 +22,7 @@ from tongyao.gateway.access.answered_problems import AnsweredProblems
 from tongyao.gateway.access.body_limit import BodyLimit
 from tongyao.gateway.access.codec_cors import CodecCors
 from tongyao.gateway.access.rate_limits import RateLimits
-from tongyao.gateway.api import calls, events, processes, profiles
+from tongyao.gateway.api import calls, events, operations, processes, profiles
 from tongyao.gateway.api.common import known_query
 from tongyao.gateway.problems import HttpProblem, log_failure, problem_response
 from tongyao.protocol.model.events import EventKind
@@ -50,10 +50,10 @@ def make_app(context: AppContext, *, limits: RateLimits | None = None, lifespan:
         events.router,
         profiles.token_routes,
         calls.router,
-        calls.operation_routes,
+        operations.router,
     ):
         app.include_router(routes, dependencies=[Depends(known_query)])
-    app.include_router(calls.codec)
+    app.include_router(operations.codec)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)

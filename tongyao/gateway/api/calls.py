@@ -1,4 +1,4 @@
-"""Model calls that wait for an answer from outside; figures and the codec server for operators (docs/temporal.md §3)."""
+"""Routes of model calls that wait for an answer from outside."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from tongyao.app import calls
-from tongyao.app.operators.operations import Operations, decode_payloads, encode_payloads, read_operations
 from tongyao.gateway.api.common import Caller, Context
-from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.protocol.model.ids import Alias, Id
 from tongyao.protocol.model.steps import StepName
 
@@ -52,26 +50,3 @@ async def answer_call(
 async def give_back_call(call_id: CallId, context: Context, caller: Caller) -> None:
     """End your lease. The call is offered to others at once."""
     await calls.give_back_call(context, caller, call_id)
-
-
-operation_routes = APIRouter(prefix="/operations", tags=["operations"])
-codec = APIRouter(prefix="/codec", tags=["operations"])
-"""A router without the check of query parameters, because Temporal's UI and command line choose their parameters."""
-
-
-@operation_routes.get("")
-async def show_operations(context: Context, caller: Caller) -> Operations:
-    """Numbers of processes, by state and cause of suspension, and of the last day's model calls and messages."""
-    return await read_operations(context, caller)
-
-
-@codec.post("/decode")
-async def decode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
-    """Decrypt payloads of Temporal. The operators' log records the caller and the number of payloads."""
-    return wired(await decode_payloads(context, caller, payloads.read(), via="api"))
-
-
-@codec.post("/encode")
-async def encode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
-    """Encrypt payloads, for signals that are sent by hand."""
-    return wired(await encode_payloads(context, caller, payloads.read()))

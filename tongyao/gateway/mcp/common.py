@@ -72,7 +72,7 @@ class Callers:
 def takes(body: type[BaseModel], *, without: Collection[str] = (), **told: str) -> Callable[[Tool], Tool]:
     """Give a tool the fields of a request body as arguments, with the names, types and defaults of the body.
 
-    The tool gets them as its `**` argument; what is null is left out. `without`: fields that are no arguments. `told`:
+    The tool gets them as its `**` argument, without those that are null. `without`: fields that are no arguments. `told`:
     descriptions for readers of tools, in place of those of the body. Limits of values are checked with the body.
     """
     fields = [
@@ -102,13 +102,16 @@ def _argument(name: str, field: FieldInfo, told: Mapping[str, str]) -> Parameter
 
 
 def _shown(kind: Any) -> Any:
-    """Return the type of a field as tools show it: values in place of an enum, objects in place of models."""
+    """Return the type of a field as tools show it: values in place of an enum, objects in place of models, no limits."""
+    if get_origin(kind) is Annotated:
+        return _shown(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return Literal[tuple(one.value for one in kind)]
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return dict[str, Any]
     if get_origin(kind) is tuple:
-        return list[Any]
+        element: Any = _shown(get_args(kind)[0])
+        return list[element]
     return reduce(or_, map(_shown, get_args(kind))) if get_origin(kind) in (Union, UnionType) else kind
 
 

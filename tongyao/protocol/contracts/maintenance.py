@@ -78,7 +78,7 @@ RECITATION_QUEUE: Final = FIELD_QUEUE
 class RecitationInput(Value):
     """A profile and its version. The text stays in the records.
 
-    `passes`, `encoder`: as a search requested them (docs/highway.md); by default those of the installation.
+    `passes`, `encoder`: as a search requested them (docs/highway.md). Default: those of the installation.
     """
 
     profile_id: str

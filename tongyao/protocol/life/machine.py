@@ -253,7 +253,7 @@ def open_now(state: State, message: m.Message) -> str:
 
 
 def _is_open(ask: str, open_now: str) -> bool:
-    """Whether `ask`, which the message answers, is still open. Without its number it matches its phase; empty, all."""
+    """Whether `ask`, which the message answers, is still open. An id without a number matches its phase. An empty id matches every ask."""
     return ask in ("", open_now) or open_now.startswith(f"{ask}/")
 
 

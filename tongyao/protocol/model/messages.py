@@ -1,7 +1,7 @@
 """Messages to a process (docs/protocol.md §8). `life.machine` states who may send them and when.
 
-For each kind there is a body, which a person or an agent sends, and the message that the process hears. The author is
-never in a body; it is the caller. Texts are stored before a process hears of them, so a message has their ids.
+For each kind there is a body, which a person or an agent sends, and the message that the process hears. A body
+never names the author, who is the caller. Texts are stored before a process hears of them, so a message has their ids.
 
 The sender gives a message a key. Two messages with the same key and author are one message. The message's row has a
 lane and a number. Messages of one lane are applied in order, each at most once, also across runs of the workflow.

@@ -1,5 +1,4 @@
-"""Sources of a formulated tension: spans of intent and profile, unquoted sentences (docs/protocol.md §2.3); and the
-tension with which people are sought for open points. Pure."""
+"""Sources of a formulated tension: spans of intent and profile, unquoted sentences (docs/protocol.md §2.3). Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +10,6 @@ from typing import Final
 from tongyao.protocol.guards.checks import Complaint, complaint
 from tongyao.protocol.guards.naming import named_targets
 from tongyao.protocol.guards.quoting import REPLACED, Shown, find_pieces, find_quote
-from tongyao.protocol.model.observation import RelationKind
-from tongyao.protocol.model.record import Record
 from tongyao.protocol.model.requests import FormulationRequest
 from tongyao.protocol.model.sizes import units
 from tongyao.protocol.model.tension import (
@@ -20,13 +17,8 @@ from tongyao.protocol.model.tension import (
     TENSION_UNITS,
     LineSpan,
     Source,
-    Tension,
     TensionDraft,
-    from_draft,
-    within_limits,
 )
-from tongyao.protocol.model.value import Value
-from tongyao.protocol.rules.standing import rounds_of, standing
 
 SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
 _LEAST: Final = 3
@@ -111,46 +103,3 @@ def _lines(draft: TensionDraft) -> dict[str, str]:
     every |= {f"B{number}": barrier for number, barrier in enumerate(barriers, 1)}
     every["E"] = draft.exchange
     return {name: text for name, text in every.items() if text.strip()}
-
-
-_HELPFUL: Final = (RelationKind.COMPLEMENTARY, RelationKind.ALIGNED)
-
-
-class Lack(Value):
-    """Open points as a tension. `tension`: T, I and E of the process; its barriers are the open points.
-
-    `open` maps a barrier of `tension` to a barrier of the process or to a gap: `B1` → `B3`, `B2` → `R7/n4`.
-    """
-
-    tension: Tension
-    open: Mapping[str, str]
-
-
-def lacking(record: Record) -> Lack | None:
-    """Return the points that nobody in the room covers, the most important first; None before there is a tension.
-
-    The order: open gaps that ask nobody; barriers without a gap and without a complementary or aligned relation to a
-    participant; open gaps that ask somebody. If nothing is open: the process's own barriers.
-    """
-    if record.tension is None:
-        return None
-    tension = record.tension
-    barriers = {name: text for name, text in tension.targets().items() if name.startswith("B")}
-    state = standing(rounds_of(record.projections, record.observations))
-    gaps = [gap for gap in state.open_gaps if gap.text.strip()]
-    met = {relation.between[1] for relation in state.relations if relation.kind in _HELPFUL}
-    met |= {line for gap in gaps for line in gap.about}
-    found = {gap.id: gap.text for gap in gaps if not gap.asks}
-    found |= {name: text for name, text in barriers.items() if name not in met}
-    found |= {gap.id: gap.text for gap in gaps if gap.asks}
-    named = dict(list((found or barriers).items())[:MAX_BARRIERS])
-    draft = TensionDraft(
-        transition=tension.transition,
-        initial_state=tension.initial_state,
-        barriers=list(named.values()),
-        exchange=tension.exchange,
-    )
-    return Lack(
-        tension=from_draft(within_limits(draft), language=tension.language),
-        open={f"B{number}": name for number, name in enumerate(named, 1)},
-    )

@@ -358,7 +358,7 @@ class MandateRows(Repository):
     """Whether each proxy may speak, by profile id. The words of mandates are in `texts`."""
 
     async def get_many(self, profile_ids: Sequence[str]) -> dict[str, MandateRow]:
-        """The mandates as they stand now; one that allows everything for a person who never set one."""
+        """The present mandates. A person who never set one has a mandate that allows everything."""
         rows = await self._all(
             MandateRow,
             "SELECT profile_id, may_speak, text_id, updated_at FROM mandates WHERE profile_id = ANY(%s)",

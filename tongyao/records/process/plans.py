@@ -155,7 +155,7 @@ class Contacts(Repository):
     """Contacts in all processes. Each contact belongs to the person who gave it."""
 
     async def put(self, process_id: str, alias: str, words: str) -> None:
-        """Store the contact that `alias` gives to the others who committed. It replaces the one before; empty words
+        """Store the contact that `alias` gives to the others who committed. It replaces the one before. Empty words
         remove it.
 
         Raises `NobodyThere`, `TextErased`.

@@ -1,5 +1,5 @@
-"""The visitor's own page: profile, mandate, words of the proxy, channels, agent, devices, export, erasure; and
-their standing tensions.
+"""The visitor's own pages: profile, mandate, words of the proxy, channels, agent, devices, export, erasure, and
+standing tensions.
 """
 
 from __future__ import annotations

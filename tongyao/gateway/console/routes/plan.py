@@ -1,4 +1,4 @@
-"""The page of the plan: claims with their sources, tasks, residuals; downloads; and the page of a delivery."""
+"""The page of the plan (claims with their sources, tasks, residuals), downloads, and the page of a delivery."""
 
 from __future__ import annotations
 
