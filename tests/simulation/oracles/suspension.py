@@ -36,7 +36,7 @@ class Suspension(Oracle):
             check(new <= {"endpoints_failed"}, "suspended by a success", new)
             if new:
                 self._all_failed(world, before)
-        self._note(world, before)
+        self._note(world, before, events)
 
     def _failed(
         self, world: World, running: Running, failure: StepFailure, before: Frozen, events: list[Event]
@@ -91,7 +91,7 @@ class Suspension(Oracle):
         gone = [name for name in before["causes"] if name not in world.state.causes]
         wanted = machine.wanted(world.state) if message.kind != "resume" and not world.state.phase.ended else {}
         check(not wanted.keys() & set(gone), "resumed without `resume`", gone)
-        self._note(world, before)
+        self._note(world, before, events)
 
     def ticked(self, world: World, before: Frozen, events: list[Event]) -> None:
         for name, one in world.state.causes.items():
@@ -101,10 +101,11 @@ class Suspension(Oracle):
                 check(one.retry_at == (None if due else was["retry_at"]), "the next try", one, "before", was)
         gone = set(before["causes"]) - set(world.state.causes)
         check(not gone & machine.wanted(world.state).keys() or world.state.phase.ended, "resumed by time", gone)
-        self._note(world, before)
+        self._note(world, before, events)
 
-    def _note(self, world: World, before: Frozen) -> None:
-        if before["causes"] and not world.state.causes and not world.state.phase.ended:
+    def _note(self, world: World, before: Frozen, events: list[Event]) -> None:
+        resumed = any(event.kind is EventKind.RESUMED for event in events)  # the end of a process removes causes too
+        if before["causes"] and not world.state.causes and resumed:
             self.resumed = world.now
             ended = [name for name in self.tries if name not in world.state.causes]
             for name in ended:
