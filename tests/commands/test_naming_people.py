@@ -40,6 +40,7 @@ async def test_commands_about_profiles_take_a_part_of_the_id_or_the_file(stack: 
     for given in ("derek", str(files["derek"])):
         for words in (
             ("consents", given),
+            ("standing", "list", given),
             ("token", "create", "--person", given),
             ("token", "link", "--person", given),
             ("token", "list", "--person", given),
@@ -152,6 +153,9 @@ async def test_the_beginning_of_a_parents_id_means_the_parent(stack: Stack) -> N
         )
     assert await find_process(parent[:8]) == parent
     assert await find_process(f"{parent}.") == f"{parent}.2-2"
+    for of_one in (("cost", "--by", "process", "--process"), ("log",), ("plan", "acceptance")):
+        assert (await tongyao(*of_one, parent[:8])).exit_code == 0
+        assert "c-unknown" in str((await tongyao(*of_one, "c-unknown")).exception), of_one
     listed = await asyncio.to_thread(lambda: CliRunner(env={"COLUMNS": "80"}).invoke(app, ["list"]))
     assert parent in listed.stdout and f"{parent}.2-2" in listed.stdout
 

@@ -39,6 +39,8 @@ async def test_processes_are_found_by_words_role_and_state(console: Console) -> 
         assert await shown(**{"State": "ended"}) == [joined]
         assert await shown(**{"State": "going on"}) == [asked]
         assert await shown(words="nothing like it") == []
+        impossible = await page.request.get(f"{console.url}/console/processes?since=2024-02-31")
+        assert impossible.status == 422
         assert await page.get_by_text("No process matches.").is_visible()
         await page.goto(f"{console.url}/console/processes")
         assert await page.get_by_text("$0.00 of $6.00").count() == 1

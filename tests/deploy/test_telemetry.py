@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import subprocess
 import sys
 from contextlib import suppress
@@ -101,6 +102,20 @@ def test_phases_without_a_process_are_zero_and_asks_that_are_gone_are_gone() -> 
     metrics.show_backlog(none)
     assert metrics.REGISTRY.get_sample_value("tongyao_open_processes", {"phase": "planning"}) == 0
     assert metrics.REGISTRY.get_sample_value("tongyao_oldest_wait_seconds", {"ask": "projection"}) is None
+
+
+def test_after_a_failed_read_no_old_value_is_left() -> None:
+    waits = OpenAsks(ask="projection", count=3, oldest=60.0)
+    metrics.show_backlog(
+        Backlog(
+            phases={}, suspended={}, waits=(waits,), undelivered=4, oldest_undelivered=9.0, set_aside=0, troubles={}
+        )
+    )
+
+    metrics.forget_records()
+
+    assert metrics.REGISTRY.get_sample_value("tongyao_oldest_wait_seconds", {"ask": "projection"}) is None
+    assert math.isnan(value("tongyao_undelivered_messages")) and math.isnan(value("tongyao_backup_age_seconds"))
 
 
 async def test_one_port_serves_metrics_health_and_readiness() -> None:

@@ -123,9 +123,11 @@ async def list_standing(person: Annotated[str, typer.Argument(help="Id of the pe
     from tongyao.app.action_permissions import Role
     from tongyao.app.authorization import Caller
     from tongyao.app.standing import read_standing
+    from tongyao.commands.references import find_person
 
     async with app_context() as context:
-        found = await read_standing(context, Caller(Role.PERSON, person))
+        whose = await find_person(context.repositories, person)
+        found = await read_standing(context, Caller(Role.PERSON, whose))
     rows = [
         (one.process_id, one.residual, one.scene, f"{one.until:%Y-%m-%d}", str(one.found), one.child or "")
         for one in found.own

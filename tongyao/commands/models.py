@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 import typer
 
 from tongyao.commands.context import open_records, settings
-from tongyao.commands.options import AsJson, Process
+from tongyao.commands.options import AsJson, Process, ProcessOption
 from tongyao.commands.terminal import CommandGroup, console, fail, print_json, print_table
 from tongyao.commands.words import say
 
@@ -40,7 +40,7 @@ async def cost(
         list[CostGroup] | None,
         typer.Option(help="Group by process, step, model or day (the default). May be repeated."),
     ] = None,
-    process: Annotated[str | None, typer.Option(help="Only this process.")] = None,
+    process: ProcessOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show model calls, tokens and dollars. Failed calls are included."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tongyao.commands.context import app_context, open_records, operator
-from tongyao.commands.options import AsJson, Process
+from tongyao.commands.options import AsJson, Process, ProcessIfAny
 from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, errors, fail, print_json, print_table
 from tongyao.commands.words import say, tell
 
@@ -21,7 +21,7 @@ app = CommandGroup()
 
 @app.command("log")
 async def show_log(
-    process: Annotated[str | None, typer.Argument(help="Only this process.")] = None,
+    process: ProcessIfAny = None,
     login: Annotated[str | None, typer.Option("--operator", help="Only what this operator did.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000)] = 50,
     as_json: AsJson = False,

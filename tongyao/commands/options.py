@@ -24,6 +24,10 @@ def find_process(given: str) -> str:
     return run(references.find_process(given))
 
 
+def _find_if_given(given: str | None) -> str | None:
+    return find_process(given) if given else given
+
+
 def complete_process(incomplete: str) -> list[str]:
     """Return the ids that begin with `incomplete`. On an error: none, because the shell would print the error."""
     from tongyao.commands import references
@@ -52,6 +56,13 @@ Process = Annotated[
     typer.Argument(
         help="Id of the process, or the beginning of the id.", callback=find_process, autocompletion=complete_process
     ),
+]
+ProcessOption = Annotated[
+    str | None,
+    typer.Option("--process", help="Only this process.", callback=_find_if_given, autocompletion=complete_process),
+]
+ProcessIfAny = Annotated[
+    str | None, typer.Argument(help="Only this process.", callback=_find_if_given, autocompletion=complete_process)
 ]
 Who = Annotated[
     str,

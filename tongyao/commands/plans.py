@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tongyao.commands.context import app_context, open_records, operator, read_json, validated
-from tongyao.commands.options import AsJson, Process, Who
+from tongyao.commands.options import AsJson, Process, ProcessIfAny, Who
 from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
 from tongyao.commands.words import dollars, say, tell
 
@@ -81,7 +81,7 @@ async def machine(
 
 @plan.command()
 async def acceptance(
-    process: Annotated[str | None, typer.Argument(help="Id of one process; all by default.")] = None,
+    process: ProcessIfAny = None,
     scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only plans made on this day (UTC) or later.")] = None,
     as_json: AsJson = False,
@@ -89,7 +89,7 @@ async def acceptance(
     """Report how plans were answered, counting only the valid revision of each plan. The rate is the share of those who answered."""
     after = since.replace(tzinfo=UTC) if since else None
     async with open_records() as repositories:
-        if process is not None:
+        if process:
             await repositories.processes.get(process)  # raises for an unknown id
         found = await repositories.plans.acceptance(process_id=process, scene=scene, since=after)
     if as_json:

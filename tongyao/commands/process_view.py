@@ -320,7 +320,7 @@ async def print_plan(repositories: Repositories, process_id: str) -> None:
     if view.plan is not None:
         console.print(markdown(view.plan.markdown))  # ends with the answers
     said = await nothing_found(repositories, await repositories.processes.get(process_id))
-    if said and (view.plan is None or "ANTHROPIC_API_KEY" not in view.plan.markdown):  # the plan may state the reason
+    if said:
         console.print(Text(said, style="yellow"))
 
 

@@ -9,7 +9,7 @@ import typer
 
 from tongyao.commands.context import assignments, operator, settings
 from tongyao.commands.options import AsJson
-from tongyao.commands.terminal import EXIT_FAILED, CommandGroup, console, print_json, put
+from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
 from tongyao.commands.words import language, say, tell
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ async def start(
     ]
     body: dict[str, Any] = {"intent": intent, "demander": demander, "participants": named, "scene": scene or None,
                             "settings": changes, "strategy": strategy}  # fmt: skip
+    if wait and as_json and (human or agent):
+        fail(say("started.links_are_not_shown"), EXIT_BAD_INPUT)
     config = settings()
     async with installation.brought_up(config) if wait else installation.running(config) as installed:
         context = installed.context

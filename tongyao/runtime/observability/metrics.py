@@ -59,6 +59,12 @@ def show_roles(roles: Sequence[RoleState]) -> None:
         ROLE_WAITING.labels(role.role).set(role.waiting_seconds)
 
 
+def forget_roles() -> None:
+    """Remove the values of `show_roles`, which are old after a failed read."""
+    ROLE_WORKERS.clear()
+    ROLE_WAITING.clear()
+
+
 DUTY_AGE = Gauge(
     "tongyao_duty_seconds_since_success",
     "Time since a duty of maintenance last succeeded.",
@@ -102,3 +108,11 @@ def show_backlog(backlog: Backlog) -> None:
     for trouble, count in backlog.troubles.items():
         TROUBLES.labels(trouble).set(count)
     RELAY_LAG.set(backlog.oldest_undelivered)
+
+
+def forget_records() -> None:
+    """Remove the values of `show_backlog` and `show_duties`, which are old after a failed read. Without labels: NaN."""
+    for labelled in (OPEN, SUSPENDED, WAITS, OLDEST, TROUBLES, DUTY_AGE, DUTY_FAILURES, DUTY_FOUND):
+        labelled.clear()
+    for single in (UNDELIVERED, SET_ASIDE, RELAY_LAG, BACKUP_AGE):
+        single.set(float("nan"))

@@ -115,12 +115,12 @@ class Telemetry:
                 metrics.show_backlog(await read_backlog(self.records))
                 metrics.show_duties(await DutyLog(self.records).rows(), await Backups(self.records).last())
             except RecordsError:
-                metrics.OPEN.clear()  # old values would be wrong
+                metrics.forget_records()
         if self.roles is not None:
             try:
                 metrics.show_roles(await self.roles())
             except RPCError:
-                metrics.ROLE_WORKERS.clear()
+                metrics.forget_roles()
         own = generate_latest(metrics.REGISTRY)
         async with httpx.AsyncClient(timeout=CHECK_SECONDS, trust_env=False) as client:
             sdk = await client.get(f"http://{self._inner}/metrics")

@@ -1,4 +1,4 @@
-"""Clients of Temporal: address, TLS and mTLS, API key (docs/temporal.md). `worker_plugin.py`: parts for workers."""
+"""Clients of Temporal: address, TLS and mTLS, API key (docs/temporal.md)."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ async def show_processes(
     visit: SignedIn,
     role: Literal["demander", "participant", ""] = "",
     state: Literal["open", "ended", ""] = "",
-    since: Annotated[str, Query(max_length=10, pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = "",
+    since: date | Literal[""] = "",
     words: Annotated[str, Query(max_length=100)] = "",
     cursor: Annotated[str, Query(max_length=300)] = "",
     cursor_participant: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
     """Show the processes of one role. Without `role`: of both roles together, each with its own cursor."""
-    after = datetime.combine(date.fromisoformat(since), time(), visit.place) if since else None
+    after = datetime.combine(since, time(), visit.place) if since else None
     sides: list[Side] = [role] if role else ["demander", "participant"]
     if visit.caller.role is not Role.PERSON:
         sides = sides[:1]
@@ -67,7 +67,7 @@ async def show_processes(
     rows = [await _row(visit, process) for process in found]
     wanted = words.strip().lower()
     shown = _in_trees([row for row in rows if not wanted or wanted in row.title.lower()])
-    asked = {"role": role, "state": state, "since": since, "words": words}
+    asked = {"role": role, "state": state, "since": str(since), "words": words}
     next_page = urlencode({**asked, **following}) if following else ""
     return page(visit, "processes.html", rows=shown, asked=asked, following=next_page)
 
