@@ -236,7 +236,6 @@ class AppContext:
 
     @cached_property
     def relay(self) -> MessageRelay:
-        """The relay, which stores messages and delivers them."""
         from tongyao.app.messaging.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)
