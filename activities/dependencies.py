@@ -30,8 +30,7 @@ class Retriever(Protocol):
         """Return pieces of `text` in text order. Each piece equals `text[start:start + len(piece)]`.
 
         The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus` has the statements
-        since the
-        person's last turn, so every round searches the profile again.
+        since the person's last turn, so every round searches the profile again.
         """
         ...
 
@@ -59,7 +58,6 @@ class Field(Protocol):
 @dataclass(frozen=True)
 class Deps:
     """The dependencies of all activities.
-
 
     `manifest`: the engines, models and prompts that are frozen for a process. `brief`: the retriever for plan requests,
     which contain less of a profile than endpoint requests. If `brief` is None, `retriever` is used. `duties`: the

@@ -2,7 +2,7 @@
 
 Checks out REV into a temporary folder. Runs `bench.orchestration_bench` of both versions in turn, `--repeat` times,
 with variant `plain` and one worker. Both use this environment's libraries. Prints the medians. With `--out` it writes
-`against.svg`. The floor makes the same calls as its version, with nothing around them.
+`against.svg`. The floor makes the same calls as its version, without orchestration.
 
     of the floor    wall time of the floor ÷ wall time of the processes
     over the floor  milliseconds of CPU per process of worker, Temporal server and PostgreSQL, minus the floor's CPU

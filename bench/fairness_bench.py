@@ -1,5 +1,5 @@
-"""One demander with many processes, another with one: `python -m bench.fairness_bench [200] [--seconds 0.5] [--slots
-4]`.
+"""A demander with many processes beside a demander with one: `python -m bench.fairness_bench [200] [--seconds 0.5]
+[--slots 4]`.
 
 Every process has two proxies and three rounds. Each answer of the model takes a fixed time, and the worker runs few
 model steps at a time. So most of the time is spent in the task queue. The single process begins when all of the many

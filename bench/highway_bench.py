@@ -150,7 +150,6 @@ def note(text: str) -> None:
 
 
 def run(collection: Collection, only: Sequence[str]) -> dict[str, Any]:
-    """Measure every method."""
     results: dict[str, Any] = {}
     for name, method in methods(collection, MemorySettings(), only).items():
         results[name] = measure(method, collection)

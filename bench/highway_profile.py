@@ -1,8 +1,8 @@
 """Prints the passages that each retriever shows of a long profile: `python bench/highway_profile.py
 examples/zh-3-waiting-box`.
 
-For each person of a case whose profile is longer than 50,000 characters, the query is the intent as a tension. Printed
-is the number of passages with evidence for the case's links (`a_terms`, `b_terms`) that are shown.
+For each person of a case whose profile is longer than 50,000 characters, the query is the intent as a tension. The
+output states how many of the passages with evidence for the case's links (`a_terms`, `b_terms`) are shown.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 It runs whole processes of 5 participants and 5 rounds, from the raw intent to the deliveries. It uses the real worker,
 a real Temporal server with its database on disk, PostgreSQL, and the engine for Claude. The engine calls a local
 Messages API over HTTP, in which every answer takes a fixed time and arrives in 100 deltas. The floor is a plain asyncio
-loop. It makes the same streamed calls, recorded from a process, in the same order, with nothing around them.
+loop. It makes the same streamed calls, recorded from a process, in the same order, without orchestration.
 
     share   critical path (calls that must follow each other × latency) ÷ wall time of the slowest process;
             all processes start at once

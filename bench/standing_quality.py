@@ -51,7 +51,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Town:
-    """A scene. `before`: profiles by id of the people who are there at first. `newcomers`: those of later people."""
+    """A scene. `before`: profiles by id of the people there first. `newcomers`: of the people who come later."""
 
     meetings: Sequence[Meeting]
     before: Mapping[str, str]
@@ -67,7 +67,7 @@ def people_of_the_scenes() -> dict[str, str]:
 
 
 def drawn(seed: int, share: float) -> Town:
-    """Draw thirty labelled needs of the scenes. For each, one expected person comes later, and the others never."""
+    """Draw thirty labelled needs of the scenes. One expected person of each need comes later, the others never."""
     choice, people = random.Random(seed), people_of_the_scenes()
     lines = [line for path in sorted(SCENES.glob("*/needs.jsonl")) for line in path.read_text("utf-8").splitlines()]
     meetings = list[Meeting]()

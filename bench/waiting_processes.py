@@ -60,7 +60,7 @@ class Waiting:
 
 @asynccontextmanager
 async def waiting(*, cached: int) -> AsyncIterator[Waiting]:
-    """`cached`: the number of workflows that the worker keeps in memory. A description of the machine is printed."""
+    """Start servers and a worker, and describe the machine. `cached`: workflows that the worker keeps in memory."""
     print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}", flush=True)
     async with opened() as bench:
         people = await bench.stack.people({f"p{n}": PROFILE.format(n=n) for n in range(PEOPLE)})

@@ -13,11 +13,11 @@ from typing import Final
 
 class Role(StrEnum):
     ANONYMOUS = "anonymous"
-    PERSON = "person"  # has a token of their own; for things that have no owner
+    PERSON = "person"  # has a personal token; the role for objects that have no owner
     OWNER = "owner"  # for their own profile and their own tokens
     DEMANDER = "demander"
     PARTICIPANT = "participant"
-    INVITED = "invited"  # is asked whether a proxy may speak for them, and has no seat
+    INVITED = "invited"  # was asked for consent to a proxy, and has no seat
     OPERATOR = "operator"
     ANSWERER = "calls"  # answers waiting model calls, and sees nothing else
 
@@ -109,7 +109,7 @@ PERMISSIONS: Final[Mapping[Action, frozenset[Role]]] = {
 }
 
 ON_THE_MACHINE: Final = frozenset({Action.WRITE_PROFILE, Action.START_PROCESS, Action.FORK})
-"""Actions of an operator for somebody else, only on the machine's command line. The person is told."""
+"""Actions that an operator may do for another person, only on the machine's command line. That person is notified."""
 
 _DEMANDERS: Final = frozenset({Role.DEMANDER, Role.OPERATOR})
 _SPEAKERS: Final = frozenset({Role.DEMANDER, Role.PARTICIPANT})
@@ -136,9 +136,9 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "call_answered": frozenset(),
     "upgrade": frozenset({Role.OPERATOR}),
 }
-"""Roles that may send a message of each kind. An empty set: only the service sends it. The workflow also refuses a
-demander without a seat. Operators cannot speak or answer for others here; they can send signals, which are shown as an
-operator's."""
+"""Roles that may send a message of each kind. A kind with an empty set is sent only by the service itself. The workflow
+also refuses a demander without a seat. Operators cannot speak or answer for others with messages. They can send
+signals, which are shown as signals of an operator."""
 
 
 def is_permitted(role: Role, action: Action) -> bool:

@@ -25,11 +25,11 @@ class Caller:
     """The caller of a use case.
 
     `role`: anonymous, person, participant, operator or `calls`. A participant is limited to one process, and possibly
-    to one `alias`.
-    `id`: of the token; `cli` on the command line. `login`: the operator's name in the operators' log, or the name of a
-    caller who answers model calls. Such a caller may be limited to one process, alias and `step`.
-    `on_the_machine`: the caller runs a command on the machine, in most cases as operator. Such a caller may act for
-    others in ways that no operator may over the network, and has no limits of the installation.
+    to one `alias`. `id`: the id of the token, or `cli` on the command line. `login`: the operator's name in the
+    operators' log, or the name of a caller who answers model calls. Such a caller may be limited to one process, alias
+    and `step`. `on_the_machine`: the caller runs a command on the machine, in most cases as operator. Such a caller may
+    act for others in ways that no operator may over the network. The installation's limits do not apply to such a
+    caller.
     """
 
     role: Role = Role.ANONYMOUS
@@ -107,7 +107,8 @@ async def authorize_in_process(
 ) -> ProcessAccess:
     """Return the caller's access to a process if their role in it permits the action.
 
-    Raises `NotFound` for an unknown process and for one without the caller, so its existence is not revealed.
+    Raises `NotFound` for an unknown process. It raises the same error for a process in which the caller has no role, so
+    that the process's existence is not revealed.
     """
     return await authorize_in_row(repositories, caller, await _row(repositories, caller, process_id), action)
 
@@ -152,8 +153,8 @@ async def _access(repositories: Repositories, caller: Caller, row: ProcessRow) -
 async def authorize_invited(
     repositories: Repositories, caller: Caller, process_id: str, number: int | None = None
 ) -> ProcessAccess:
-    """Return the access of a person who was asked for consent, also after they got a seat. `number` of the question;
-    None: the last.
+    """Return the access of a person who was asked for consent, also after they got a seat. `number`: the number of the
+    question; None means the last question.
 
     Raises `NotFound` if the person was not asked, or not with this number.
     """

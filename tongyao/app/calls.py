@@ -110,7 +110,7 @@ class CallReceipt(Value):
 
 
 async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | None = None) -> list[CallSummary]:
-    """Return the waiting calls within the caller's credential, oldest first, without requests. Raises `Problem`."""
+    """Return the waiting calls that the caller's token covers, oldest first, without requests. Raises `Problem`."""
     answerer = _answerer(caller)
     rows = await context.repositories.waiting_calls.waiting(answerer, _filter(caller, which or WhichCalls()))
     return [_summary(row) for row in rows]
@@ -119,9 +119,9 @@ async def list_calls(context: AppContext, caller: Caller, which: WhichCalls | No
 async def next_call(
     context: AppContext, caller: Caller, body: NextCallBody, *, wait_seconds: float | None = None
 ) -> NextCall:
-    """Lease the next call to the caller: the one they already lease, or else the oldest that may be shown to them.
+    """Lease the next call to the caller: the call that they already lease, or else the oldest that they may see.
 
-    A repeated request is safe: it returns the same call until the call is answered, given back, or its lease has ended.
+    A repeated request is safe: it returns the same call until the call is answered or given back, or its lease ends.
     `wait_seconds` replaces the value of the body. Raises `Problem`.
     """
     answerer, answers = _answerer(caller), _answers(context)

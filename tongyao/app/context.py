@@ -79,7 +79,7 @@ class PeopleSearch(Protocol):
     async def relevant(
         self, needs: Sequence[str], *, scene: str, top: int, excluded: Sequence[str]
     ) -> Sequence[Sequence[FoundPerson]]:
-        """Return the nearest people for each raw text, best first."""
+        """Return for each raw text in `needs` the nearest people, best first."""
         ...
 
     async def perspectives(
@@ -123,14 +123,14 @@ class PersonalDataStore(Protocol):
 
 
 RequestRecitation = Callable[[str, int], Awaitable[None]]
-"""Takes a profile id and a version. Has a long profile indexed in the background (docs/highway.md)."""
+"""Takes a profile id and a version. Starts the indexing of a long profile in the background (docs/highway.md)."""
 
 
 class IntentReader(Protocol):
-    """The engine that formulates intents, called before a start. Its use counts for the person's day budget."""
+    """The engine that formulates intents, called before a process starts. Calls count for the person's day budget."""
 
     def most(self, request: FormulationRequest) -> Decimal:
-        """Return the highest cost of a reading in US dollars."""
+        """Return the highest possible cost of reading this request, in US dollars."""
         ...
 
     def read(self, request: FormulationRequest, *, person: str) -> AsyncIterator[TensionDraft]:
@@ -167,7 +167,7 @@ class OpenIDFlow:
 
 @dataclass(frozen=True)
 class OpenIDAccount:
-    """An account at the OpenID provider. `shown`: its name. `operator`: it is in the operators' group."""
+    """An account at the OpenID provider. `shown`: display name. `operator`: whether it is in the operators' group."""
 
     subject: str
     shown: str
@@ -196,13 +196,14 @@ class AppContext:
 
     Without `people_search`, people can be listed but not searched.
 
-    - `process_defaults`: default settings of new processes. `day_budgets`: the use of model calls per day.
+    - `process_defaults`: default settings of new processes. `day_budgets`: the limits of model calls per day.
     - `remember`: whether the Highway remembers processes. `intent_reader`: None if its engine is free or unknown.
     - `notifiers`: by kind of channel. `profile_sources`: the clients of people's own agents, by kind of platform.
     - `signer`: signs relayed messages. With None or `temporal_authenticated`, new processes accept unsigned messages.
     - `call_answers`: None if no calls are answered here. `delegates`: whether any model call is answered from outside.
     - `models_cost`: whether any step calls a paid service. `fair_by`: the unit among which workers are shared evenly.
-    - `public_url`, `gateway_host`, `behind_proxy`: the settings; the gateway answers only to their host names.
+    - `public_url`, `gateway_host`, `behind_proxy`: the settings of these names. The gateway answers only to the host
+      names in them.
     - `temporal_ui`: URL of the workflows in Temporal's Web UI, or empty. `openid`: None if OpenID Connect is off.
     """
 
@@ -235,7 +236,6 @@ class AppContext:
 
     @cached_property
     def relay(self) -> MessageRelay:
-        """The relay, which stores messages and delivers them."""
         from tongyao.app.messaging.message_relay import MessageRelay
 
         return MessageRelay(self.repositories, self.client, self.signer)

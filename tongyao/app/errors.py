@@ -56,7 +56,7 @@ class BadInput(Problem):
 
     @classmethod
     def worded(cls, code: str, key: str, /, *, field: str, **values: Any) -> BadInput:
-        """Make the error with the text of `key` in `texts/app`, in both languages. `values` fill the text."""
+        """Make the error from the text of `key` in `texts/app`, in both languages. `values` fill its placeholders."""
         en, zh = in_both("app", key, **values)
         return cls(code, en, field=field, zh=zh)
 
@@ -81,7 +81,7 @@ class NotAllowed(Problem):
 
 
 class NotFound(Problem):
-    """The object does not exist, or not for this caller."""
+    """The object does not exist, or the caller may not know that it exists."""
 
 
 class Conflict(Problem):
@@ -167,7 +167,7 @@ def not_valid(error: ValidationError) -> BadInput:
 
 
 def location(error: ErrorDetails) -> str:
-    """Return the path of the rejected value, joined by dots, without the kind of a message."""
+    """Return the path of the rejected value, joined by dots. The kind of a message in the path is left out."""
     inside = error["loc"][1:] if error["loc"][:1] == ("body",) else error["loc"]
     of_kind = len(inside) > 1 and inside[0] in KINDS
     parts = [part for part in error["loc"] if not of_kind or part != inside[0]]

@@ -86,7 +86,7 @@ async def give_feedback(context: AppContext, caller: Caller, process_id: str, bo
 
 
 async def _share(context: AppContext, process_id: str, row: FeedbackRow, words: str) -> None:
-    """Store the shared text of the feedback. Texts that look like names become `[…]` in it, and nowhere else."""
+    """Store the copy of the feedback for others. Only in it, words that look like names are replaced by `[…]`."""
     new = NewText(row.text_id or "", row.person, "feedback", words)
     process = await context.repositories.processes.get(process_id)
     await context.repositories.shared.put(process, [new], aliases={new.id: row.alias})
@@ -103,7 +103,7 @@ async def give_own_feedback(
 
 
 async def _add_to_profile(context: AppContext, caller: Caller, process_id: str, row: FeedbackRow) -> tuple[str, int]:
-    """Add the author's text to their profile as a new version, unless it is in it. Returns profile id and version."""
+    """Add the author's text to their profile, unless the profile contains it. Returns profile id and (new) version."""
     repositories = context.repositories
     seats = {seat.alias: seat.person for seat in await repositories.seats.seats(process_id)}
     person = seats.get(row.alias) or (await repositories.processes.get(process_id)).demander

@@ -32,7 +32,7 @@ from tongyao.records.process.events import RecordedEvent
 from tongyao.records.process.processes import ProcessRow
 
 _FIXED: Final[dict[str, Any]] = {"auto_confirm": True, "residuals": "off", "depth_limit": 0}
-"""Settings of every fork. The tension is confirmed at once, and no child starts. `open_record` is the origin's."""
+"""Settings of every fork. Its tension is confirmed at once, and no child starts. `open_record` is as in the origin."""
 
 
 class ForkBody(Body):

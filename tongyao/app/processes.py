@@ -27,7 +27,7 @@ from tongyao.records.repositories import Repositories
 
 _MILLIONTH: Final = Decimal("0.000001")
 SOON_READ: Final = 30_000
-"""Characters of a record whose view is made within some tens of milliseconds."""
+"""Length in characters up to which the view of a record is made within some tens of milliseconds."""
 
 
 class WaitsFor(Value):
@@ -47,7 +47,7 @@ class WaitsFor(Value):
 
 
 class ProcessSummary(Value):
-    """A process as one party may know it. `you`: your alias in it. Only operators read for whom it waits.
+    """A process as one party may know it. `you`: your alias in it.
 
     `answers`: answers to the current plan by alias, for demander and operators. `forked_from`: the origin of a fork.
     `price_unknown`: true if no price of its model calls is known; `cost` is 0 then.
@@ -105,7 +105,8 @@ async def list_processes(
     limit: int = 50,
     cursor: str | None = None,
 ) -> ProcessList:
-    """Return the caller's processes in this role, newest first. Operators get all; a participant's token gets its one.
+    """Return the caller's processes in this role, newest first. Operators get all processes. A participant's token gets
+    the process for which it was issued.
 
     `origin`: only its forks. `person` is for operators, because it reveals who takes part. Raises `NotAllowed`.
     """
@@ -215,7 +216,7 @@ def _summary(access: ProcessAccess, open_asks: Sequence[InboxRow], decisions: di
 
 
 def _shown(ask: InboxRow) -> str:
-    """Return the residual of an ask. The invited person's id is not shown in lists."""
+    """Return the subject of an ask, such as a residual. Empty for `consent`, where the subject is a person's id."""
     return "" if ask.ask == "consent" else ask.subject
 
 

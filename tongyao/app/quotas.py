@@ -21,7 +21,7 @@ from tongyao.protocol.model.projection import EndpointKind
 
 
 async def check_open_processes(context: AppContext, caller: Caller, demander: str) -> None:
-    """Raises `QuotaReached` if the demander has the most open processes."""
+    """Raises `QuotaReached` if the demander already has as many open processes as permitted."""
     most = context.options.most_open_processes
     if caller.operator:
         return
@@ -47,7 +47,8 @@ async def check_chosen(context: AppContext, caller: Caller, demander: str, choic
 
 
 async def check_profile(context: AppContext, caller: Caller, profile_id: str, *, chars: int) -> None:
-    """`chars`: length of the next version. Raises `QuotaReached`."""
+    """Raises `QuotaReached` if a version of `chars` characters would exceed the limit of versions or of stored
+    texts."""
     most = context.options.most_versions
     known = await context.repositories.profiles.known([profile_id])
     if not caller.operator and known.get(profile_id, 0) >= most:
@@ -56,7 +57,7 @@ async def check_profile(context: AppContext, caller: Caller, profile_id: str, *,
 
 
 async def check_storage(context: AppContext, caller: Caller, person: str, *, chars: int) -> None:
-    """`chars`: length of the text that is added to the person's stored texts. Raises `QuotaReached`."""
+    """Raises `QuotaReached` if `chars` further characters would exceed the limit of the person's stored texts."""
     most = context.options.most_stored_chars
     if caller.operator or not chars:
         return
@@ -65,7 +66,7 @@ async def check_storage(context: AppContext, caller: Caller, person: str, *, cha
 
 
 async def check_tokens(context: AppContext, caller: Caller, person: str) -> None:
-    """Raises `QuotaReached` if the person has the most tokens. Browser sessions and personal links are not counted."""
+    """Raises `QuotaReached` if the person has as many tokens as permitted. Sessions and personal links do not count."""
     most = context.options.most_tokens
     if caller.operator:
         return
@@ -96,8 +97,8 @@ async def check_day_budget(context: AppContext, caller: Caller, demander: str) -
 
 
 async def oldest_model_step(client: Client) -> float:
-    """Return the seconds for which the oldest model step has waited for a worker. 0 if none waits or the server does
-    not answer; then the start itself fails or waits (docs/operations.md §8)."""
+    """Return the seconds for which the oldest model step has waited for a worker. 0 if no step waits. Also 0 if the
+    server does not answer, because then the start itself fails or waits (docs/operations.md §8)."""
     try:
         return (await describe_queue(client, MODELS_QUEUE, seconds=2.0)).waiting_seconds
     except RPCError:

@@ -72,7 +72,7 @@ class KeepLookingBody(Body):
 
 
 class StandingView(Value):
-    """Your standing tension. `tension`: as others read it. `process_id`: of origin. `child`: took it up."""
+    """Your standing tension. `tension`: as others read it. `process_id`: its origin. `child`: the process with it."""
 
     id: str
     process_id: str
@@ -107,9 +107,10 @@ class StandingList(Value):
 async def in_words_that_may_leave(
     repositories: Repositories, row: ProcessRow, residual: Residual | None, now: datetime
 ) -> StandingTension | None:
-    """Return a residual as a standing tension, or the process's own tension if the owner of an item does not allow it.
+    """Return a residual as a standing tension, or if the owner of an item forbids this, the process's own tension.
 
-    Words from a closed room do not leave it without consent. None if the tension was never confirmed.
+    So no words leave the room without consent. `residual` None means the process's own tension. Returns None if that
+    tension was never confirmed.
     """
     people = await _owners(repositories, row, residual) if residual is not None else []
     if residual is None or not await _all_allow(repositories, row.scene_id or "", people):
@@ -203,9 +204,9 @@ async def _visible_to(repositories: Repositories, person: str) -> tuple[Profile 
 
 async def step_forward(context: AppContext, caller: Caller, id: str) -> None:
     """Make the caller a candidate for a visible standing tension of their scene. Idempotent. The reply does not show
-    whether they were one already.
+    whether the caller was a candidate already.
 
-    Raises `NotFound` both if it does not exist and if the caller may not see it.
+    Raises `NotFound` if the standing tension does not exist, and also if the caller may not see it.
     """
     permit(caller, Action.STEP_FORWARD)
     repositories = context.repositories
@@ -270,8 +271,8 @@ async def keep_looking(context: AppContext, caller: Caller, process_id: str, bod
 async def _words_to_wait_in(
     context: AppContext, access: ProcessAccess, body: KeepLookingBody, waits: StandingTension | None, now: datetime
 ) -> tuple[str, list[str]]:
-    """Return the id of the text that waits, and the owners of items in it. The text is, in this order: the demander's
-    new words, the current text, or the residual."""
+    """Return the id of the text that waits, and the owners of items in the text. The text is the first that exists of:
+    the demander's new words, the demander's current words, the residual."""
     repositories, row, residual = context.repositories, access.process, None
     if body.residual != OWN_TENSION:
         try:
@@ -309,7 +310,7 @@ async def _own_words(context: AppContext, access: ProcessAccess, residual: str, 
 async def answer_candidate(
     context: AppContext, access: ProcessAccess, ask: str, *, begin: bool
 ) -> str | SelectParticipantsBody:
-    """Start a process with a candidate and the earlier candidates, or refuse this candidate (`begin` false).
+    """Start a process with a candidate and the earlier candidates. If `begin` is false, refuse this candidate.
 
     Returns the id of the process, or an empty string after a refusal. If the process itself is in `selecting`, returns
     the message that selects the people; the caller then calls `taken_up` after it was applied. A repeated call returns
@@ -368,7 +369,7 @@ async def _found_so_far(
 
 
 async def _begin(context: AppContext, access: ProcessAccess, standing: StandingTension, named: Sequence[str]) -> str:
-    """Start the child of a residual. For the process's own tension, or without room for a child, start a new
+    """Start the child of a residual. For the process's own tension, or if depth or budget permit no child, start a new
     process."""
     repositories, row = context.repositories, access.process
     if standing.residual != OWN_TENSION:

@@ -68,8 +68,8 @@ async def _candidates(
     tensions: Sequence[StandingTension],
     people: Mapping[str, int],
 ) -> list[StandingMatch]:
-    """Return a match for each person who fits a standing tension; of several, the one with the best score. People who
-    said `never` have none."""
+    """Return for each person the match with the best score, if a standing tension fits the person. People whose consent
+    is `never` are left out."""
     near = await search.tensions_near({row.id: row.text_id for row in tensions}, scene=scene, people=people)
     wanted = [row for row in tensions if row.id in near]
     words, best = await words_of(repositories, wanted), dict[str, StandingMatch]()

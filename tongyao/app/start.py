@@ -267,8 +267,8 @@ def _settings(context: AppContext, caller: Caller, body: StartProcessBody) -> Pr
 def settings_of(
     context: AppContext, caller: Caller, given: Mapping[str, Any], usual: Mapping[str, Any]
 ) -> ProcessSettings:
-    """Return `usual` settings with those in `given`, and with budgets if started over the network. Raises
-    `BadInput`."""
+    """Return the `usual` settings, changed by `given`. A process that is started over the network also gets budgets.
+    Raises `BadInput`."""
     unknown = sorted(set(given) - set(ProcessSettings.model_fields))
     if unknown:
         near = [
@@ -334,7 +334,7 @@ def check_ceiling(context: AppContext, name: str, value: object, *, field: str) 
 
 
 async def _check_people(context: AppContext, body: StartProcessBody, demander: str, settings: ProcessSettings) -> None:
-    """Raises `BadInput` or `NotFound` unless there is an intent, and the participants or the scene suffice."""
+    """Raise `BadInput` or `NotFound` unless there is an intent, with valid participants or a scene to search."""
     refuse_file(body.intent, field="intent")
     if not body.intent.strip():
         raise BadInput.worded("intent_empty", "refusal.intent_empty", field="intent")

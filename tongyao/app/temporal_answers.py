@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 async def if_known(asked: Awaitable[T]) -> T | None:
-    """Return the answer; None if the server does not know the workflow, or its history expired. Raises `RPCError`."""
+    """Return the answer; None if the workflow is unknown to the server, or its history expired. Raises `RPCError`."""
     try:
         return await asked
     except RPCError as error:

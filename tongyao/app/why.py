@@ -24,8 +24,8 @@ from tongyao.texts.catalogue import catalogue, worded
 
 
 class Why(Value):
-    """`sentence`: the answer, in the language of the process. `until`: the latest end of the wait for others, if there
-    is such a date and the reader is not waited for. `reasons`: for operators, with aliases."""
+    """`sentence`: the answer, in the language of the process. `until`: the latest date until which the process waits
+    for others. None without a date, or if it waits for the reader. `reasons`: for operators, with aliases."""
 
     sentence: str
     until: datetime | None = None

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tongyao.texts.catalogue import catalogue
 
 RUN: Final = 18
-"""The longest run of Chinese characters without a space. Each takes two columns, of a window of 80 columns."""
+"""The longest run of Chinese characters without a space. Each character takes two of a window's 80 columns."""
 _MARKS: Final = "。，、：；？）"
 _MARK: Final = re.compile(r"[。，、：；？）\s]")
 

@@ -324,7 +324,7 @@ async def _opened(rows: list[CheckRow], subject: str, opening: Awaitable[T], adv
 
 
 def _with_a_key(settings: Settings) -> Settings:
-    """Return settings for a connection that decrypts nothing. Without a master key, a random one is set, not stored."""
+    """Return settings for a connection that decrypts nothing. A missing master key is set at random."""
     if settings.master_key is not None or key_file(settings).exists():
         return settings
     return settings.model_copy(update={"master_key": SecretStr(base64.b64encode(secrets.token_bytes(32)).decode())})
@@ -571,7 +571,7 @@ async def _model(settings: Settings) -> AsyncIterator[CheckRow]:
     if settings.chosen_engine != "anthropic" and "anthropic" not in settings.engine_steps.values():
         yield CheckRow(subject, CheckState.OK, say("deployment.model_none", engine=settings.chosen_engine))
         return
-    import anthropic  # takes a second, which other checks save
+    import anthropic  # late: takes a second, and the other checks do not need it
 
     from tongyao.llm.anthropic.client import client_of
 

@@ -22,7 +22,7 @@ from tongyao.runtime.engines import engines
 from tongyao.runtime.settings import Settings
 
 SLOW_SHARE: Final = 0.5
-"""The share of its time limit from which the call of an example is too slow: the requests of a process are longer."""
+"""A call of an example is slow above this share of its time limit, because the requests of a process are longer."""
 LIMIT_SETTING: Final = "TONGYAO_PROCESS__PROXY_SECONDS"
 
 

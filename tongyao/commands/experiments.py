@@ -142,7 +142,7 @@ async def _run(
 def whole_use(calls: Iterable[Attempt], of_base: Iterable[Attempt], first_round: int) -> tuple[int, Decimal]:
     """Return the tokens and US dollars that a fork would have used without its base.
 
-    They are those of its own calls, and of the base's calls whose answers or rounds the fork reuses.
+    The fork's own calls are counted, and the calls of the base whose answers or rounds the fork reuses.
     """
     calls, settled = list(calls), [call for call in of_base if call.state == "settled"]
     inputs = {(call.step, call.alias, call.input_hash) for call in calls if "taken" in call.labels}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tongyao.protocol.model.tension import Tension
 
 LARGE: Final = 1_000
-"""An import into a scene with more people also builds its index. Without it, each change needs many seconds of fit."""
+"""An import into a larger scene also builds the index. Without an index, each change takes many seconds of fitting."""
 
 app = CommandGroup()
 field = CommandGroup(help="The search for people: import, search and index scenes.", no_args_is_help=True)

@@ -169,7 +169,7 @@ def gateway_address(config: Settings) -> str:
     """Return the address of the gateway for people: the public address if it is set, otherwise one of this machine.
 
     The running gateway writes its address into a file of the home. The file is used unless a port is set for this
-    command. If the port is any free port and there is no file, the address contains the word PORT.
+    command. If the set port is 0 (any free port) and there is no file, the address contains the word PORT.
     """
     from tongyao.runtime.local.addresses import GATEWAY_FILE
 

@@ -130,7 +130,9 @@ async def write_record(repositories: Repositories, process: str, to: Path) -> in
         usage = RecordedTokens(**settled.model_dump(include=set(RecordedTokens.model_fields)))
         rows.append(RecordedRow.model_validate({**counted, "draft": json.loads(settled.draft_json), "usage": usage}))
     seats = [
-        seat.person.removeprefix(f"{scene}-")  # the id of a profile that was given as a file: its scene, then its name
+        seat.person.removeprefix(
+            f"{scene}-"
+        )  # a profile that was given as a file has an id made of its scene and its name
         for seat in await repositories.seats.seats(process)
         if seat.alias != DEMANDER
     ]

@@ -116,7 +116,7 @@ async def after_end(repositories: Repositories, row: ProcessRow) -> list[tuple[s
 async def next_step(repositories: Repositories, process_id: str, *, alias: str = "") -> str:
     """Return one line with the phase, the open ask and its command, to print after a command that changed something.
 
-    `alias`: of the participant who gave the command. The line contains no command of somebody else.
+    `alias`: of the participant who gave the command. The line contains no commands for other people.
     """
     row = await repositories.processes.get(process_id)
     asks = await repositories.inbox.of_process(process_id, open_only=True)

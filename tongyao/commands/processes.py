@@ -218,7 +218,7 @@ def _listed(shown: list[ProcessSummary], about: dict[str, tuple[str, str]]) -> R
             "phase": _state(row.phase),
             "round": str(row.round),
             "title": about[row.id][0],
-            "people": about[row.id][1] or str(row.participants or ""),  # nothing before people are chosen
+            "people": about[row.id][1] or str(row.participants or ""),  # empty before people are chosen
             "waits_for": "\n".join(_asked(ask) for ask in row.waits or ()),
             "suspended": ", ".join(row.suspended or ()),
             "outcome": _state(row.outcome) if row.outcome else "",

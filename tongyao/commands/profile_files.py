@@ -51,7 +51,7 @@ async def profile_id_of(context: AppContext, given: str, scene: str) -> str:
         try:
             return await find_person(context.repositories, given)
         except NotFound:
-            return given  # the start of the process refuses unknown ids and names similar ones
+            return given  # the start of the process refuses unknown ids, and its message lists similar ids
     text = checked_text(read_text(path, field=given), profile=given, max_chars=context.profile_max_chars)
     if not scene:
         await context.repositories.scenes.put(LOCAL_SCENE, LOCAL_SCENE)
@@ -85,7 +85,7 @@ async def _id_for(context: AppContext, path: Path, scene: str) -> str:
     for free in ids:
         if not await profiles.was_given(free):
             return free
-    return ids[-1]  # the registration refuses it as taken
+    return ids[-1]  # every id is taken, so the registration refuses this id
 
 
 def _name_in(text: str, path: Path) -> str:

@@ -36,7 +36,7 @@ def digest_of_file(path: Path) -> str:
 async def find_process(given: str) -> str:
     """Return the id of a process. `given`: the id or its beginning. Raises `BadInput`, `NotFound`.
 
-    A child's id begins with its parent's id (`c-12ab.2-2`). A common beginning means the parent.
+    A child's id begins with its parent's id (`c-12ab.2-2`). If both ids begin with `given`, the parent is meant.
     """
     found = await processes_like(given)
     if given in found:

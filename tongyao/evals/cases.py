@@ -19,8 +19,8 @@ class CaseError(ValueError):
 
 
 class Link(Draft):
-    """A relation between two people, or a contribution of one, that a run should find. `by_round`: the latest round in
-    which it should be found.
+    """A relation between two people, or a person's contribution, that a run should find. `by_round`: the latest round
+    in which it should be found.
 
     `a_terms`, `b_terms`: literal parts of the first and the second person's profile. Evidence must contain a term of
     each.

@@ -122,7 +122,7 @@ def runs_of(experiment: Experiment) -> tuple[Run, ...]:
 
 
 def case_key(experiment: Experiment, case: Path) -> str:
-    """A key of the process of which all runs of a case are forks. If the case is changed, the process runs again."""
+    """The key of a case's process, of which all runs of the case are forks. If the case changes, so does the key."""
     digest = hashlib.sha256(experiment.question.encode())
     for path in sorted(path for path in case.rglob("*") if path.is_file() and path.suffix in (".json", ".md")):
         digest.update(path.name.encode() + path.read_bytes())
@@ -241,7 +241,7 @@ def table(figure: str, results: Sequence[RunResult], variants: Sequence[str]) ->
 
 
 def alike_in_each_case(results: Sequence[RunResult]) -> set[str]:
-    """The figures that are equal in all runs of each case, if there are several runs. Shared steps cannot make a difference."""
+    """The figures that are equal in all runs of each case, if there are several runs. They come from shared steps."""
     values: dict[str, dict[str, set[float]]] = {}
     for one in results:
         for name, value in one.figures.items():

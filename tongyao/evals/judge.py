@@ -1,4 +1,4 @@
-"""A model judges one run by a written rubric (prompts/*/judge.md). Findings without a place in the record do not count.
+"""A model judges one run by a written rubric (prompts/*/judge.md). A finding counts if it names a place in the record.
 
 So far no model has judged a run: this code is tested with scripted answers.
 """

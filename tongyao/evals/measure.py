@@ -230,7 +230,7 @@ def _is_translated(wanted: ExpectedTranslation, seen: Sequence[Observation], ali
 
 
 def _walked_in(plan: Plan, names: tuple[str, ...]) -> bool:
-    """Whether the plan joins the two sides of an expected offset, and no offset or residual of the plan names both."""
+    """Whether the plan joins the two sides of an expected offset, and has both in no offset and no residual."""
 
     def both(sources: Collection[str]) -> bool:
         lines = {DEMANDER} if any(source.startswith("T/") for source in sources) else set()
@@ -251,7 +251,7 @@ def _pair(aliases: Mapping[str, str], between: Sequence[str]) -> tuple[str, ...]
 
 
 def alike(words: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two texts have the same meaning by their terms: at least `SAME` of all their terms are common (Jaccard)."""
+    """Whether two texts have nearly the same terms: at least `SAME` of all their terms are in both (Jaccard)."""
     return bool(words | other) and len(words & other) / len(words | other) >= SAME
 
 

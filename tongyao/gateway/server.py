@@ -51,7 +51,7 @@ def application(context: AppContext) -> FastAPI:
 
 
 def _same_site_only(context: AppContext) -> TransportSecuritySettings:
-    """Return settings with which web pages of other sites cannot call tools with the cookies of a browser."""
+    """Return settings that prevent pages of other sites from calling tools with a browser's cookies."""
     hosts = [
         host_name
         for host in accepted_hosts(context.public_url, context.gateway_host)

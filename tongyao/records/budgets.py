@@ -55,7 +55,7 @@ class Budget(Value):
     settled_cost: Decimal
 
     def has_room(self, tokens: int, cost: Decimal, *, beside_reserved: bool = True) -> bool:
-        """Whether both limits allow this additional amount. `beside_reserved`: reservations count as spent."""
+        """Whether both limits allow this additional amount. `beside_reserved`: whether reservations count as spent."""
         held_tokens, held_cost = (self.reserved_tokens, self.reserved_cost) if beside_reserved else (0, Decimal(0))
         return (self.limit_tokens is None or self.settled_tokens + held_tokens + tokens <= self.limit_tokens) and (
             self.limit_cost is None or self.settled_cost + held_cost + cost <= self.limit_cost
@@ -82,7 +82,7 @@ class Budgets(Repository):
     async def open(
         self, root_id: str, *, tokens: int | None = None, cost: Decimal | None = None, person: str | None = None
     ) -> Budget:
-        """Open the budget of a tree. Amounts that the tree has already used count. An open budget is not changed."""
+        """Open the budget of a tree. Amounts that the tree has already used count. No effect if it is open."""
         await self._run(
             """INSERT INTO budgets (root_id, limit_tokens, limit_cost, person, settled_tokens, settled_cost)
                SELECT %(root)s, %(tokens)s, %(cost)s, %(person)s,

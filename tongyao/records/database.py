@@ -64,7 +64,7 @@ class _Joined:
 
 _JOINED: Final[ContextVar[_Joined | None]] = ContextVar("joined", default=None)
 _WAITING: Final[WeakValueDictionary[tuple[int, str], asyncio.Lock]] = WeakValueDictionary()
-"""Locks by pool and name. Of all tasks that wait for the same lock, only one occupies a connection."""
+"""Locks by pool and name. Of all tasks that wait for the same lock, only one task occupies a connection."""
 
 
 class BadValue(RecordsError):
@@ -83,15 +83,17 @@ async def open_pool(
     timeout: float = 10.0,
     keys: Keyring | None = None,
 ) -> Pool:
-    """Open a pool on `url`, with at least one working connection; close it with `await pool.close()`.
+    """Open a pool on `url` with at least one working connection. Close it with `await pool.close()`.
 
-    Connections are in autocommit: a single statement stands for itself, `transaction` makes several one. A
-    connection that its server has closed is not handed out, so a restarted server costs nobody an error.
+    Connections are in autocommit mode: a single statement is its own transaction, and `transaction` combines several.
+    The pool discards connections that the server has closed, so a restart of the server causes no errors afterwards.
 
-    `timeout`: seconds, for the first connection and for every wait for a free one. `keys`: the master keys. Without them texts are stored
-    as they are, and sealed ones cannot be read: for tests, and for what reads no text.
+    `timeout`: seconds, for the first connection and for every wait for a free connection. `keys`: the master keys.
+    Without keys, texts are stored unencrypted, and encrypted texts cannot be read. Only tests, and programs that read
+    no text, use none.
 
-    Raises `DatabaseUnreachable` where nothing answers, or it refuses us; `BadValue` where `url` is no address of a PostgreSQL database.
+    Raises `DatabaseUnreachable` if no server answers or the server refuses the connection. Raises `BadValue` if `url`
+    is no address of a PostgreSQL database.
     """
     try:
         place = _place(url)
@@ -189,10 +191,10 @@ async def transaction(pool: Pool) -> AsyncIterator[Connection]:
 async def one_at_a_time(pool: Pool, name: str) -> AsyncIterator[None]:
     """Run the block as one transaction. In all processes together only one block with this `name` runs at a time.
 
-    Use it for code that counts rows and then adds one: two such blocks at the same time would add too many. `session`
-    and `transaction` inside the block, also in functions that it calls, use the block's connection. The block is rolled
-    back if it raises. It must not wait for slow operations, and it must not run two queries at the same time. Raises
-    the same errors as `session`.
+    Use it for code that counts rows and then adds a row: two such blocks at the same time could exceed a limit.
+    `session` and `transaction` inside the block, also in functions that it calls, use the block's connection. The block
+    is rolled back if it raises. It must not wait for slow operations, and it must not run two queries at the same time.
+    Raises the same errors as `session`.
     """
     lock = _WAITING.setdefault((id(pool), name), asyncio.Lock())
     async with lock, transaction(pool) as connection:
@@ -252,7 +254,8 @@ def rows_of(row: type[RowT]) -> AsyncRowFactory[RowT]:
 
 @asynccontextmanager
 async def reading(pool: Pool, row: type[RowT]) -> AsyncIterator[AsyncCursor[RowT]]:
-    """A cursor that returns each row as a `row`, built from the columns by name. Raises the same errors as `session`."""
+    """A cursor that returns rows of class `row`, built from the columns by name. Raises the same errors as
+    `session`."""
     async with session(pool) as connection, connection.cursor(row_factory=rows_of(row)) as cursor:
         yield cursor
 
@@ -277,7 +280,7 @@ async def fetch_all(pool: Pool, row: type[RowT], query: str, parameters: Params 
 
 
 class Repository:
-    """Base of the repositories. Each of its calls is one statement, a transaction of its own. They raise as `session`."""
+    """Base of the repositories. Each of its methods runs one statement in its own transaction. Raises as `session`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -289,7 +292,7 @@ class Repository:
         return await fetch_all(self._pool, row, query, parameters)
 
     async def _rows(self, query: str, parameters: Params | None = None) -> list[DictRow]:
-        """Rows that no class describes, by the names of their columns."""
+        """Rows without a class of their own, as dictionaries by column name."""
         async with session(self._pool) as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
@@ -302,7 +305,7 @@ class Repository:
         return [next(iter(row.values())) for row in await self._rows(query, parameters)]
 
     async def _mapping(self, query: str, parameters: Params | None = None) -> dict[Any, Any]:
-        """The second of two columns by the first."""
+        """A dictionary from the first of two columns to the second."""
         pairs: list[Any] = [row.values() for row in await self._rows(query, parameters)]
         return dict(pairs)
 

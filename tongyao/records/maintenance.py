@@ -73,7 +73,7 @@ class DutyLog(Repository):
         )
 
     async def forget(self, duties: Sequence[str]) -> None:
-        """Delete the rows of duties that were turned off. Nobody expects another run of them."""
+        """Delete the rows of duties that were turned off, because no further run of them is expected."""
         await self._run("DELETE FROM duties WHERE duty = ANY(%s)", [[str(one) for one in duties]])
 
 
@@ -111,7 +111,7 @@ operators' log are kept.
 
 
 async def delete_old_rows(pool: Pool, keep: timedelta) -> dict[str, int]:
-    """Delete rows that ended more than `keep` ago, `MOST_BATCHES` of each kind at most; returns how many of each."""
+    """Delete rows that ended more than `keep` ago, at most `MOST_BATCHES` batches per kind. Returns counts by kind."""
     deleted = dict.fromkeys(_OLD, 0)
     for name, statement in _OLD.items():
         for _ in range(MOST_BATCHES):

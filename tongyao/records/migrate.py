@@ -34,13 +34,13 @@ async def applied(pool: Pool) -> set[str]:
 def migrate(database_url: str, *folders: Path) -> list[str]:
     """Apply pending migrations folder by folder, in the order of file names, each file in one transaction.
 
-    Safe to call from many processes at once: a PostgreSQL advisory lock lets one at a time through. (yoyo's
-    own lock is a row, which a killed process leaves behind.)
+    Safe to call from many processes at once: a PostgreSQL advisory lock admits one at a time. (yoyo's own lock is a
+    row, which remains if the process is killed.)
 
-    `folders`: folders of `NNNN_name.sql` files; none: those of `MIGRATIONS`. Returns the names applied now, without `.sql`.
+    `folders`: folders of `NNNN_name.sql` files, by default `MIGRATIONS`. Returns the names applied now, without `.sql`.
 
-    Raises `psycopg.Error` where the database cannot be reached or a statement failed: its file is rolled back, those before it stay
-    applied. Raises `ValueError` for another kind of database.
+    Raises `psycopg.Error` if the database cannot be reached or a statement fails. The file of a failed statement is
+    rolled back, and earlier files stay applied. Raises `ValueError` for another kind of database.
     """
     scheme, separator, rest = database_url.partition("://")
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:

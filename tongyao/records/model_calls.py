@@ -1,8 +1,8 @@
 """The ledger of model calls: at most one settled answer per key and input (docs/protocol.md §8.1).
 
-A call is claimed before it is made. The claim reserves its most possible usage in the budget of the process's tree. The
-activity stores the answer before it returns. A claim marks every earlier attempt without a result as orphaned. If an
-orphaned attempt returns later, the answer stored first counts. The transaction that ends an attempt also counts its
+A call is claimed before it is made. The claim reserves the highest possible usage in the budget of the process's tree.
+The activity stores the answer before it returns. A claim marks every earlier attempt without a result as orphaned. If
+an orphaned attempt returns later, the answer stored first counts. The transaction that ends an attempt also counts its
 usage in the budget. Claiming and ending are one statement each: the SQL functions `claim_call` and `end_call`
 (migration 0039).
 """

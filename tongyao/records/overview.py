@@ -125,7 +125,7 @@ class Overview(Repository):
         return found
 
     async def lines(self, state: ProcessState, *, limit: int = 50, hours: int | None = None) -> list[ProcessLine]:
-        """Processes in this state, oldest first. Failed ones: newest first, and only the last `hours` if given."""
+        """Processes in this state, oldest first. For `failed`: newest first, of the last `hours` if given."""
         order: LiteralString = "p.ended_at DESC, p.id" if state == "failed" else "p.created_at, p.id"
         return await self._all(
             ProcessLine,
@@ -144,7 +144,7 @@ class Overview(Repository):
         )
 
     async def suspended(self) -> list[SuspendedProcess]:
-        """Suspended processes by cause, the cause that holds most first, of each the first 50 that it held."""
+        """Suspended processes by cause, the most frequent cause first: of each cause the 50 longest suspended."""
         return await self._all(
             SuspendedProcess,
             """SELECT code, process_id, run_id, phase, round, since, reason, kind, held FROM (
@@ -196,7 +196,7 @@ class Overview(Repository):
         )
 
     async def channels(self, *, hours: int) -> list[ChannelFigures]:
-        """Notifications by channel: all that ended in the last `hours`, and all pending ones."""
+        """Notifications by channel: those that ended in the last `hours`, and all pending notifications."""
         return await self._all(
             ChannelFigures,
             """SELECT channel, count(*) FILTER (WHERE state = 'sent') AS sent,

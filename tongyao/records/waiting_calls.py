@@ -45,7 +45,7 @@ class CallLeased(RecordsError):
 
 
 class CallFilter(Value):
-    """A filter for calls. Empty fields do not restrict it."""
+    """A filter for calls. Empty fields restrict nothing."""
 
     call_id: str = ""
     process_id: str = ""

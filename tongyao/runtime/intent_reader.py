@@ -28,7 +28,7 @@ SECONDS: Final = float(ProcessSettings().proxy_seconds)
 
 
 class EngineIntentReader:
-    """Reads intents with one engine. Each call counts towards its person's day, also if the page was closed."""
+    """Reads intents with one engine. Each call counts towards the person's day budget, also if the page was closed."""
 
     def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine, self._ledger = engine, ledger

@@ -33,7 +33,7 @@ class HighwayRetriever:
     name: Final = "highway"
 
     def __init__(self, highway: Highway, recite: Recite | None = None, *, budget_chars: int = BUDGET_CHARS) -> None:
-        """`recite` queues the re-indexing that a search needs (`Highway.due`). If it is None, none is queued."""
+        """`recite` queues the re-indexing that a search needs (`Highway.due`). If None, no re-indexing is queued."""
         self._highway = highway
         self._recite = recite
         self._budget = budget_chars
@@ -89,7 +89,7 @@ class BothRetrievers:
 
 
 class HighwayFeedback:
-    """Relevance feedback: counts the used passages on the units of the profile, once for each process."""
+    """Relevance feedback: for each unit of the profile, counts the processes in which its passages were used."""
 
     def __init__(self, highway: Highway) -> None:
         self._highway = highway
@@ -97,7 +97,7 @@ class HighwayFeedback:
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Count that `spans` (characters of the profile) answered `queries`. Does nothing if it was never indexed."""
+        """Count that the profile's characters in `spans` answered `queries`. Does nothing without an index."""
         walk = UsedSpans(queries=tuple(queries), spans=tuple((0, start, end) for start, end in spans))
         try:
             await self._highway.write_back(profile.profile_id, profile.version, occasion, [walk])

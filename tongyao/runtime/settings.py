@@ -1,8 +1,8 @@
 """The settings of an installation, from environment variables.
 
 The variable of a field is ``TONGYAO_<NAME>``, and of a field in a group for example ``TONGYAO_PROCESS__QUORUM``. A few
-names that other programs also use apply without the prefix. A value may be in a file, as with mounted secrets of Docker
-and Kubernetes: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key``.
+variables that other programs also use have no prefix. A value may be in a file, as with mounted secrets of Docker and
+Kubernetes: ``ANTHROPIC_API_KEY_FILE=/run/secrets/key``.
 """
 
 from __future__ import annotations

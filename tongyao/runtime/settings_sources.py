@@ -55,7 +55,7 @@ class NamedFiles(PydanticBaseSettingsSource):
         return None, field_name, False
 
     def _is_setting(self, variable: str) -> bool:
-        """Return whether this is a setting's variable. `TONGYAO_ENGINE_FILE` is one, no file for `TONGYAO_ENGINE`."""
+        """Return whether this is a setting's own variable. `TONGYAO_ENGINE_FILE` is, although it ends in `_FILE`."""
         return any(variable in variable_names(name, field) for name, field in self.settings_cls.model_fields.items())
 
     def __call__(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
 
 
 def personal_data_stores(records: Repositories) -> tuple[PersonalDataStore, ...]:
-    """Return the stores of people's data besides the records: the Highway, even if its extra is not installed here."""
+    """Return the stores of people's data besides the records: the Highway, also where its extra is not installed."""
     from crystalline_highway.deletion import StoredMemories
 
     return (StoredMemories(records.pool),)

@@ -19,9 +19,9 @@ FOLDER: Final = Path(__file__).parent
 
 @cache
 def catalogue(*rooms: str) -> Mapping[str, tuple[str, str]]:
-    """`<page>.<key>` with its English and its Chinese, of these folders. A later folder replaces texts of an earlier one.
+    """Map `<page>.<key>` to its English and Chinese text. Texts of a later folder replace those of an earlier folder.
 
-    Raises `ValueError` for an entry that is not such a pair.
+    Raises `ValueError` for an entry that is not a pair of texts.
     """
     found: dict[str, tuple[str, str]] = {}
     for file in (file for room in rooms for file in sorted((FOLDER / room).glob("**/*.toml"))):
@@ -33,9 +33,10 @@ def catalogue(*rooms: str) -> Mapping[str, tuple[str, str]]:
 
 
 def worded(words: Mapping[str, tuple[str, str]], language: str, key: str, /, **values: Any) -> str:
-    """The text of `key`, in English for every language except `zh`. With `n` given, `<key>_1` is taken for one and `<key>_0` for none, where they exist.
+    """The text of `key`, in English for every language except `zh`. If `n` is 1, the key `<key>_1` is used, and if `n`
+    is 0, `<key>_0`, where these keys exist.
 
-    `link{n:s}` and `process{n:es}` in a text have their ending unless `n` is 1.
+    In a text, `link{n:s}` and `process{n:es}` become plural unless `n` is 1.
     """
     if "n" in values and f"{key}_{values['n']}" in words:
         key = f"{key}_{values['n']}"
@@ -43,7 +44,7 @@ def worded(words: Mapping[str, tuple[str, str]], language: str, key: str, /, **v
 
 
 def table(room: str, page: str) -> Mapping[Language, Mapping[str, str]]:
-    """The texts of one page by language and key. Raises `KeyError` for a page that has none."""
+    """The texts of one page by language and key. Raises `KeyError` for a page without texts."""
     pairs = {key.removeprefix(f"{page}."): pair for key, pair in catalogue(room).items() if key.startswith(f"{page}.")}
     if not pairs:
         raise KeyError(page)

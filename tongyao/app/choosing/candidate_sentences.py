@@ -1,4 +1,4 @@
-"""Sentences for which candidates were found, of people who allow others to read them (docs/protocol.md §3.11)."""
+"""Finds the profile sentences that are reasons for candidates, if their owners allow it (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EDGE: Final = re.compile(
 _FIELD: Final = re.compile(r"^[^。，,.;；：:!?！？\n]{1,30}：[ \t]{0,40}", re.M)
 """The name of a field in a profile made of fields (`tongyao.field.profile_import`). Each field begins a line."""
 _TELLING: Final = 6
-"""Number of terms up to which a longer sentence is preferred."""
+"""Limit of a count: of two sentences with equally many shared terms, the sentence with more terms is preferred."""
 _CLAUSE_END: Final = re.compile(r"[，、；：,;:]|\s")
 _LONGEST_SENTENCE: Final = 2_000
 """Characters before and after a span in which the ends of its sentences are searched."""
@@ -120,7 +120,8 @@ def whole_sentences(text: str, start: int, end: int) -> tuple[int, int]:
 def nearest_sentence(text: str, part: str) -> str:
     """Return the sentence of `text` that shares most terms with `part`, with at most `MOST_CHARS` characters.
 
-    Of equal ones, that with more terms (up to `_TELLING`) counts, then the first. A longer one is cut after a clause.
+    If several share equally many terms, the sentence with more terms (counted up to `_TELLING`) is returned, then the
+    first. A sentence that is too long is cut after a clause.
     """
     wanted = terms(part)
     sentences = [

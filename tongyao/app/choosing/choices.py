@@ -35,7 +35,7 @@ class OpenPoint(Value):
 
 
 class Near(Value):
-    """A match. `facet` of the person: `offers`, `moves` or `needs`. `part`: of the tension, or the open point."""
+    """A match. `facet`: the person's `offers`, `moves` or `needs`. `part`: of the tension, or the open point."""
 
     part: str
     facet: str
@@ -177,7 +177,7 @@ async def nearest_first(repositories: Repositories, process_id: str) -> list[str
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:
-    """Return a sentence in the process's language if rounds have ended and none found a relation. Otherwise empty."""
+    """Return a sentence in the process's language if rounds have ended without any relation. Otherwise empty."""
     observed = (await repositories.record(row)).observations
     if not observed or any(relation.of_participants for seen in observed for relation in seen.relations):
         return ""

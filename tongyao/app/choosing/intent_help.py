@@ -35,12 +35,11 @@ class Found(Value):
 
 
 async def ask_engine(context: AppContext, caller: Caller, intent: str) -> AsyncIterator[list[Found]]:
-    """Yield the sentences found so far, at most one for each lens, when the engine found more. The last list is
-    complete.
+    """Yield all sentences found so far, at most one for each lens, each time the engine has found more.
 
     The engine is the one that will formulate the intent. It is called when the first list is awaited. Raises
-    `BadInput`, `NotAllowed`, `QuotaReached` if a day budget is used up, and `NotOffered` if that engine costs nothing
-    or is not known. The iterator raises `Unavailable`.
+    `BadInput`, `NotAllowed`, `QuotaReached` if a day budget is used up, and `NotOffered` if that engine is free of
+    charge or unknown. The iterator raises `Unavailable`.
     """
     permit(caller, Action.START_PROCESS)
     if len(intent) > MOST_CHARS:
@@ -95,7 +94,7 @@ def _suggestions(draft: TensionDraft, profile: str) -> list[Suggestion]:
 
 
 async def most_of_reading(context: AppContext, person: str, intent: str) -> Decimal | None:
-    """Return the highest cost of `ask_engine` in US dollars; None if it is not offered."""
+    """Return the highest possible cost of `ask_engine` in US dollars; None if the help is not offered."""
     if context.intent_reader is None:
         return None
     return context.intent_reader.most(_request(await _profile(context, person), intent))
@@ -115,7 +114,7 @@ def _request(profile: str, intent: str) -> FormulationRequest:
 
 
 def _found(draft: TensionDraft, request: FormulationRequest) -> list[Found]:
-    """Return for each lens the first quote that occurs in the intent, or else in the profile. Others are left out."""
+    """Return for each lens the first quote that occurs in the intent, or else in the profile. Omits other quotes."""
     sources: dict[Literal["intent", "profile"], str] = {"intent": request.intent}
     if request.material is not None:
         sources["profile"] = request.material.pieces[0].text

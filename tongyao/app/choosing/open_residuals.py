@@ -32,7 +32,7 @@ async def open_residuals(repositories: Repositories, row: ProcessRow) -> list[Re
 
 
 async def left_open(repositories: Repositories, row: ProcessRow) -> list[Residual]:
-    """Like `open_residuals`, also if the settings forbid children."""
+    """Like `open_residuals`, but not empty if the settings forbid children."""
     if row.phase != Phase.COMPLETED:
         return []
     record = await repositories.record(row)
@@ -62,7 +62,7 @@ async def _holes(repositories: Repositories, row: ProcessRow, record: Record) ->
 
 
 async def closed_because(repositories: Repositories, row: ProcessRow) -> Closed:
-    """Return the reason why no child of this process can be started. Empty if one can."""
+    """Return the reason why no child of this process can be started. Empty if a child can be started."""
     return _closed_by_settings(row) or ("" if await has_room_for_child(repositories, row.root_id) else "budget")
 
 
@@ -77,7 +77,7 @@ _CENT = Decimal("0.01")
 
 
 class ChildCost(Value):
-    """The estimate in US dollars. A child runs the same steps, so the parent's cost is the estimate."""
+    """The estimated cost of a child in US dollars: the parent's cost, because a child runs the same steps."""
 
     usual: Decimal = Field(description="What the parent has cost so far.")
     left: Decimal | None = Field(description="What the budget of the tree has left; None: it has no limit.")

@@ -14,7 +14,7 @@ from tongyao.protocol.model.value import Value
 
 
 class LineWords(Value):
-    """`text` is the slice `[start:end]` of the intent or of the demander's profile, as they wrote it."""
+    """`text` is the slice `[start:end]` of the intent or of the demander's profile, unchanged."""
 
     line: str = Field(description="T, I, B1…, E.")
     source: Source

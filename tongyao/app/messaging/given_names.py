@@ -1,5 +1,5 @@
-"""Names that people list with their words, so that others do not see them (docs/protocol.md §6.3), and
-the preview of their words as others will read them."""
+"""Names that people list with their words so that the names are hidden from others (docs/protocol.md §6.3). Also the
+preview of the words as others will read them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ async def check_names(
 ) -> None:
     """Check the names that a demander lists with a revised tension.
 
-    `names`: the names to hide. `found`: the names of the tension before; they are not checked again. `texts`: the
-    intent and the lines that the demander was shown. `tension`: the revised tension.
+    `names`: the names to hide. `found`: the names of the tension before the revision, which are not checked again.
+    `texts`: the intent and the lines that the demander was shown. `tension`: the revised tension.
 
-    Raises `BadInput` for a name that is no name or does not occur in these texts. The error names it and the remedy.
+    Raises `BadInput` for a name that cannot be a name or does not occur in these texts. The error states the name and
+    the problem.
     """
     known = {one.name for one in found}
     given = [(f"tension.names[{number}]", one) for number, one in enumerate(names) if one.name not in known]
@@ -39,7 +40,8 @@ async def check_names(
 
 
 async def names_in(words: str, names: Sequence[str] | None) -> tuple[NameFound, ...]:
-    """Return the author's names, or if `names` is None those that the proposer finds. Raises as `check_names`."""
+    """Return `names` after a check. If `names` is None, return the names that `proposed_names` finds in `words`. Raises
+    `BadInput`."""
     if names is None:
         return await asyncio.to_thread(proposed_names, words)
     given = [NameFound(name=name) for name in names]
@@ -62,8 +64,9 @@ async def _check(given: Sequence[tuple[str, NameFound]], text: str, *, field: st
 
 
 class Preview(Value):
-    """`text`: as others read it. `named`: whether the author's name is known here. `open_record`: whether others also
-    read it after the plan. `names`: texts taken for names of persons. The author confirms or changes them."""
+    """`text`: the words as others will read them. `named`: whether the author's own name is known. `open_record`:
+    whether others may also read the words after the plan. `names`: the words that were taken for names of persons. The
+    author confirms or changes these names."""
 
     text: str
     named: bool
@@ -74,7 +77,7 @@ class Preview(Value):
 async def preview(
     context: AppContext, caller: Caller, process_id: str, text: str, names: Sequence[str] | None = None
 ) -> Preview:
-    """Return the words without the author's own names, `names` (None: the proposed ones), addresses and markup."""
+    """Return the words without the author's own names, `names` (None: the proposed names), addresses and markup."""
     access = await authorize_in_process(context.repositories, caller, process_id, Action.SEND_MESSAGE)
     if len(text) > MAX_TEXT:
         raise BadInput("too_long", f"these are {len(text):,} characters; at most {MAX_TEXT:,}", field="words")

@@ -40,7 +40,7 @@ RETRY_SECONDS: Final = (0.5, 1, 2, 5, 10, 30, 60)
 
 SET_ASIDE_AFTER: Final = 20
 """Number of answers without a verdict after which a message is set aside and later messages of its lane are sent. This
-takes about a quarter of an hour, longer than workers of two versions run at the same time."""
+takes about a quarter of an hour. Workers of two versions run at the same time for a shorter time."""
 
 SET_ASIDE_SECONDS: Final = 600.0
 """Seconds between two attempts to deliver a message that was set aside."""
@@ -50,10 +50,10 @@ AT_ONCE: Final = 20
 """Most concurrent deliveries of one relay."""
 
 MOST_PAUSE_SECONDS: Final = 0.5
-"""Longest pause, in seconds, between two checks of a sender whether the preceding message of the lane was delivered."""
+"""Longest pause, in seconds, between a sender's checks whether the preceding message of the lane was delivered."""
 
 SENDER_FIRST_SECONDS: Final = 0.1
-"""Seconds before the relay delivers a new message. In this time the sender delivers it."""
+"""Seconds that the relay waits before it delivers a new message. Usually its sender delivers it in this time."""
 
 _WITHOUT_RECORDS_SECONDS: Final = 2.0
 _OUTCOME_SECONDS: Final = 2.0
@@ -61,7 +61,7 @@ _OUTCOME_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class _Trouble:
-    """The reason (a fixed word) without a verdict. `answered`: the workflow answered, so the message is at fault."""
+    """Why there is no verdict (`what`, a fixed word). `answered`: by the workflow, so the message is at fault."""
 
     what: str
     answered: bool = False

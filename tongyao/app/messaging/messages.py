@@ -108,13 +108,13 @@ async def send_message(
 
 
 async def _check_proposals_are_used(context: AppContext, process_id: str) -> None:
-    """Refuse a new plan that could not include the proposals, because there is only one. Raises `BadInput`."""
+    """Raise `BadInput` if the new plan could not include the proposals. A process has at most one new plan."""
     if not await takes_up_proposals(context.repositories, process_id):
         raise BadInput.worded("proposals_not_used", "refusal.proposals_not_used", field="proposals")
 
 
 async def _check_own_proxy(context: AppContext, caller: Caller, access: ProcessAccess, body: MessageBody) -> None:
-    """Check that the sender's proxy may speak if this message lets it speak.
+    """If this message switches to or allows the sender's proxy, check that the proxy may speak.
 
     Raises `BadInput` if the person decided `never` for the scene. Raises `NotAllowed` if a token for one process would
     give a consent that the person has not given.
@@ -193,12 +193,12 @@ async def send_as(context: AppContext, access: ProcessAccess, body: MessageBody,
     if isinstance(body, AnswerPlanBody) and body.contact.strip():
         await keep_contact(
             context, access, body.contact
-        )  # also for a repeated message: an earlier attempt may have stopped before this line
+        )  # also if the message is a repetition, because the earlier attempt may have stopped before this line
     return _receipt(stored, repeated=kept.verdict is not None)
 
 
 async def _may_speak(context: AppContext, access: ProcessAccess) -> bool:
-    """Whether words of the caller can still count. Otherwise their names are not hidden in earlier texts."""
+    """Whether the process is open and the caller has not left it. If not, earlier texts keep their names."""
     seats = await context.repositories.seats.seats(access.process.id)
     gone = any(seat.alias == access.alias and not seat.active for seat in seats)
     return access.process.ended_at is None and not gone
@@ -216,9 +216,11 @@ async def _check_agent_speaks(context: AppContext, access: ProcessAccess) -> Non
 
 
 async def _shown_ask(context: AppContext, process: ProcessRow, message: Message) -> str:
-    """Return the id of the ask that the records show as open, for a message without one. It cannot answer a later ask.
+    """Return the id of the ask that the records show as open, for a message without an ask id. With this id the message
+    cannot answer a later ask.
 
-    The records may be a round behind. `conclude` has the same effect in each round, so its id names only the phase.
+    The records may be a round behind the workflow. In the rounds, `conclude` has the same effect in each round, so its
+    id contains only the phase.
     """
     if message.kind == "conclude" and process.phase == Phase.CRYSTALLIZING:
         return ask_id("conclude", Phase.CRYSTALLIZING)
@@ -340,7 +342,7 @@ async def _start_child_of_ended(context: AppContext, access: ProcessAccess, mess
 
 
 def _child_receipt(access: ProcessAccess, kind: str, child: str) -> Receipt:
-    """`child`: the id of the started process; empty if the demander declined."""
+    """Return the receipt of a decision on a child. `child`: its id; empty if the demander declined."""
     en, zh = in_both("app", "receipt.child_started" if child else "receipt.no_candidate", child=child)
     id = child or access.process.id
     return Receipt(id=id, process_id=access.process.id, kind=kind, state="applied", code="accepted", en=en, zh=zh)

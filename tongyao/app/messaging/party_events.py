@@ -38,7 +38,8 @@ class PartyEvent(Value):
 
 
 class History(Value):
-    """A page of events. `rewound`: if read events are superseded, the token of the last valid one, or empty."""
+    """A page of events. `rewound`: if events that the party has read are superseded, the token of the last valid event,
+    or empty if no event is valid. Otherwise None."""
 
     events: list[PartyEvent]
     next: str | None = None
@@ -77,7 +78,7 @@ class PartyEvents:
         return self._rewound_unless(len(self._read) == number)
 
     async def read(self, limit: int | None = _PAGE) -> tuple[list[PartyEvent], str | None]:
-        """Return the events since the last call, at most `limit` (None: all). The second value is that of `resume`."""
+        """Return the events since the last call, at most `limit` (None: all), and the same value as `resume`."""
         rewound = await self._go_back()
         shown: list[PartyEvent] = []
         more = True

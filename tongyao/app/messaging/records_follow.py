@@ -75,7 +75,7 @@ async def _behind(context: AppContext, stored: StoredMessage) -> bool:
 
 
 async def _extended(context: AppContext, stored: StoredMessage) -> bool:
-    """Whether the open confirmation is due no earlier than the message requested."""
+    """Whether the deadline of the open confirmation is at or after the time that the message requested."""
     least = stored.created_at + timedelta(seconds=int(stored.payload["seconds"])) - _SKEW
     waiting = await context.repositories.inbox.of_process(stored.process_id, open_only=True)
     return not any(

@@ -1,4 +1,5 @@
-"""The channels for notifications. An address is used after its owner has confirmed it with a code sent to it."""
+"""The channels for notifications. An address is used only after its owner has confirmed it with a code that was sent to
+it."""
 
 from __future__ import annotations
 
@@ -182,7 +183,7 @@ async def remove_channel(context: AppContext, caller: Caller, person: str, kind:
     authorize_for_profile(caller, person, Action.CHANNELS)
     async with writing(context.repositories, caller, person):
         await context.repositories.notifications.remove_channel(person, kind)
-        if kind == "mail":  # a reader of mail at that address may have unused links
+        if kind == "mail":  # mails at that address may contain unused links
             await context.repositories.tokens.revoke_links(person)
 
 

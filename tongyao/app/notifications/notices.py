@@ -89,7 +89,7 @@ async def _reminder_of_consent(
 
 
 def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
-    """Return the sentence of a notification. For an `ask`, it is the sentence of the table of asks."""
+    """Return the sentence of a notification. A notification of an `ask` has the sentence of the table of asks."""
     if ask is not None and what in KINDS_OF_ASKS:
         sentence = does(ask, language)
         return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]

@@ -90,7 +90,8 @@ async def upgrade(
 async def _to_each(
     context: AppContext, send: Callable[[str], Awaitable[str]], instead: str, only: str | None, **wanted: Any
 ) -> list[SentInBulk]:
-    """`instead`: the result for each process in a dry run, which sends nothing."""
+    """Call `send` for each open process. In a dry run, `instead` is not empty: it is the result, and nothing is
+    sent."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def to_one(row: ProcessRow) -> SentInBulk:

@@ -17,7 +17,7 @@ from tongyao.protocol.contracts.maintenance import MAINTENANCE, Duty, DutyReport
 from tongyao.records.maintenance import Backups, DutyFailed, delete_old_rows
 
 ERASURES_AT_ONCE: Final = 20
-"""Most people of one run, and seconds to wait for running steps of each person. Both bound the duration of a run."""
+"""Limits of one run: the number of people, and the seconds to wait for running steps of each person."""
 ERASURE_SECONDS: Final = 60.0
 
 HISTORY_DAYS: Final = 7

@@ -34,7 +34,8 @@ HOURS: Final = 24
 
 
 class Suspension(Value):
-    """A cause of suspension, with suspended processes. `held`: the number of all of them, also of those not listed.
+    """A cause of suspension, with suspended processes. `held`: the number of all suspended processes, including
+    processes that are not listed.
 
     `mendable`: whether `resume` is needed after the repair. Other causes end by themselves.
     """
@@ -46,7 +47,7 @@ class Suspension(Value):
 
 
 class Operations(Value):
-    """`waiting` and `failed`: the first lines of these lists."""
+    """The overview. `waiting` and `failed` contain only the first lines of these lists."""
 
     counts: StateCounts
     suspensions: tuple[Suspension, ...]
@@ -78,7 +79,7 @@ async def read_operations(context: AppContext, caller: Caller) -> Operations:
 
 
 async def read_processes_in(context: AppContext, caller: Caller, state: ProcessState) -> list[ProcessLine]:
-    """Return the 200 oldest processes in this state; of failed ones the newest. Raises `NotAllowed`."""
+    """Return the 200 oldest processes in this state, or for `failed` the 200 newest. Raises `NotAllowed`."""
     permit(caller, Action.READ_OPERATIONS)
     return await context.repositories.overview.lines(state, limit=200)
 

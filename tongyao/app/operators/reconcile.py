@@ -86,7 +86,8 @@ async def sweep(context: AppContext, *, older_than: float = _GRACE_SECONDS) -> R
 async def mend_drift(
     context: AppContext, *, older_than: float = _GRACE_SECONDS, dry_run: bool = False
 ) -> ReconcileReport:
-    """Close rows whose workflow ended without a report. Find processes that lag, have holes, or have no workflow.
+    """Close rows whose workflow ended without a report. Find processes that lag, whose events have gaps, or that have
+    no workflow.
 
     A row is closed only if its workflow is closed and did not continue as new. A completed workflow is queried for its
     state. Findings that cannot be repaired are reported. If a repair fails, its error is raised after all were tried.

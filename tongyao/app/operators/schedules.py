@@ -49,7 +49,7 @@ class ScheduleLine(Value):
 
 
 async def ensure_schedules(client: Client, every: Mapping[Duty, timedelta]) -> list[Duty]:
-    """Create or update the schedules of these duties. Delete the schedules of all other duties, and return these.
+    """Create or update the schedules of these duties. Delete the schedules of all other duties and return them.
 
     A paused schedule stays paused. Idempotent. Raises `RPCError`.
     """

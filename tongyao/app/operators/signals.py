@@ -33,8 +33,8 @@ async def signed_payload(
 ) -> dict[str, Any]:
     """Return `payload` with a signature under `signed`, which is valid for one signal of this kind to this process.
 
-    If processes accept unsigned signals, `payload` is returned unchanged. A person for whom the signal speaks is told.
-    Raises `BadInput`, `ProcessUnknown`.
+    If processes accept unsigned signals, `payload` is returned unchanged. If the signal speaks for a person, that
+    person is notified. Raises `BadInput`, `ProcessUnknown`.
     """
     if kind not in KINDS:
         raise BadInput("unknown_kind", f"{kind!r} is not a message; the messages are {', '.join(sorted(KINDS))}")

@@ -32,9 +32,9 @@ _ADVICE: Final[dict[Stands, str]] = {
 class Build(Value):
     """A build with polling workers, or with tasks in the current run of an open process.
 
-    `workers`: number of polling workers by task queue. `processes`: open processes in whose current run it executed
-    tasks. `alone`: those of them on which no other build worked. `stands`: whether it can be stopped, as a word;
-    `advice`: as a sentence. `needed_by`: queues that no other build polls.
+    `workers`: number of polling workers by task queue. `processes`: number of open processes in whose current run the
+    build executed tasks. `alone`: number of these processes on which no other build worked. `stands`: whether the build
+    can be stopped, as a word; `advice`: as a sentence. `needed_by`: queues that no other build polls.
     """
 
     build: str
@@ -107,7 +107,8 @@ async def _workers(client: Client) -> dict[str, Counter[str]]:
 
 
 async def _rules(client: Client) -> Counter[int]:
-    """Return the number of open processes by rules version, for all versions that this build or the next may know."""
+    """Return the number of open processes by rules version, up to the version after the newest that this build
+    knows."""
     found: Counter[int] = Counter()
     for logic in range(2, max(CARRIED_LOGIC) + 2):
         query = f'{_OPEN} AND TemporalChangeVersion="{rules_marker(logic)}"'

@@ -1,4 +1,4 @@
-"""Tells people that somebody acted in their name on the machine (docs/api.md, "Roles")."""
+"""Notifies people that somebody acted in their name on the machine (docs/api.md, "Roles")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Act = Literal["token_made", "profile_written", "demanded", "spoken_for"]
 
 
 async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: Act, *, process_id: str = "") -> None:
-    """Tell a person what was done for them on the machine. Profiles that came from the machine have nobody to tell."""
+    """Notify a person of an action for them on the machine. Owners of profiles from the machine are not notified."""
     if not caller.on_the_machine or not person:
         return
     known = await context.repositories.profiles.get_many([person])
@@ -30,7 +30,7 @@ async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: 
 
 
 async def tell_spoken_for(context: AppContext, caller: Caller, person: str, kind: str, *, process_id: str) -> None:
-    """Tell a person that a message of a kind that operators do not send was sent or signed for them."""
+    """Notify a person that a message was sent or signed for them, if operators may not send messages of this kind."""
     roles = MESSAGE_PERMISSIONS[kind]
     if roles and Role.OPERATOR not in roles:
         await tell_acted_for(context, caller, person, "spoken_for", process_id=process_id)

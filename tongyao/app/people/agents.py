@@ -24,7 +24,7 @@ from tongyao.records.people.sources import SourceRow, SourceUnknown
 from tongyao.records.privacy.texts import TextErased
 
 _FETCHING: Final[set[str]] = set()
-"""People whose profile is being fetched. A response is held in memory: 8 MB, and up to four times that as text."""
+"""People whose profile is being fetched. Each response is held in memory: up to 8 MB, as text four times that."""
 
 
 class SourceBody(Body):
@@ -89,7 +89,7 @@ async def remove_source(context: AppContext, caller: Caller, person: str) -> Non
 
 
 async def fetch_profile(context: AppContext, caller: Caller, person: str) -> VersionView:
-    """Fetch the profile from the person's agent and store it as a new version. An unchanged text is the same version.
+    """Fetch the profile from the person's agent and store it as a new version. An unchanged text makes no new version.
 
     Only one fetch per person runs at a time. Raises `NotFound` without an agent, `BadInput` if the profile is refused
     (empty, too long), `QuotaReached`, `Unavailable`.

@@ -35,7 +35,8 @@ PATIENCE_SECONDS = 180.0
 
 
 class Erased(Value):
-    """Result of an erasure. With `steps_under_way`, the key is not destroyed yet. `left`, `cancelled`: open processes.
+    """Result of an erasure. `steps_under_way`: number of steps that still run; until they end, the key is not
+    destroyed. `left`, `cancelled`: open processes.
 
     `histories` were deleted now. `histories_later` will be deleted when their processes have ended.
     """
@@ -52,7 +53,7 @@ class Erased(Value):
 
 
 async def erase(context: AppContext, caller: Caller, person: str, *, patience: float = PATIENCE_SECONDS) -> Erased:
-    """Erase a person. Returns when done, or after `patience` seconds; then `finish_erasures` destroys the key.
+    """Erase a person. If steps still run after `patience` seconds, the key is destroyed later, by `finish_erasures`.
 
     Raises `NotAllowed`, `PersonUnknown`, `DatabaseUnreachable`.
     """
@@ -61,7 +62,7 @@ async def erase(context: AppContext, caller: Caller, person: str, *, patience: f
 
 
 class Concerned(Value):
-    """Processes that an erasure would change. `left`, `cancelled`: open ones. `ended`: number of ended ones."""
+    """Processes that an erasure would change. `left`, `cancelled`: open processes. `ended`: number of the others."""
 
     person: str
     left: tuple[str, ...]
@@ -103,8 +104,8 @@ async def finish_erasures(
 ) -> tuple[list[str], list[str]]:
     """Continue at most `most` interrupted erasures, and delete histories of processes that have ended since.
 
-    The erasures with the oldest attempt are first. Returns the people, and the processes whose history was deleted. If
-    an erasure fails, its error is raised after all were tried.
+    The erasures whose last attempt is oldest come first. Returns the people, and the processes whose history was
+    deleted. If an erasure fails, its error is raised after all were tried.
     """
     histories = await _delete_histories(context)
     unfinished = (await erasure.Erasing(context.repositories.pool).unfinished())[:most]

@@ -33,7 +33,7 @@ def openid_provider(context: AppContext) -> OpenIDProvider:
 
 
 async def issue_openid_link(context: AppContext, account: OpenIDAccount) -> Issued | None:
-    """Return a link to one session of the account's person or an operator, valid a minute. None if not connected."""
+    """Return a link to a session of the account's person or an operator, valid a minute. None if unknown."""
     tokens, issuer = context.repositories.tokens, openid_provider(context).issuer
     if account.operator:
         return await tokens.issue("operator", label=f"{_LABEL} {account.subject}", lasts=_LASTS, kind="link")
@@ -65,7 +65,7 @@ async def connect_account(context: AppContext, caller: Caller, account: OpenIDAc
 
 
 async def connected_account(context: AppContext, caller: Caller) -> OpenIDLink | None:
-    """Return the account that signs in the caller; None if there is none, or it is no longer valid."""
+    """Return the account that signs in the caller; None if the caller has no valid connection to an account."""
     links = await context.repositories.openid_links.of_person(caller.person) if context.openid else []
     return next((link for link in links if link.good and context.openid and link.issuer == context.openid.issuer), None)
 

@@ -57,7 +57,7 @@ class RegisterBody(Body):
 
 
 class Registered(Value):
-    """A new profile. `token` is shown only once. A repeated request returns the same profile, and no used token."""
+    """A new profile. `token` is shown only once. A repeated request returns the same profile, but no used token."""
 
     profile_id: str
     version: int
@@ -95,7 +95,8 @@ class VersionView(Value):
 
 
 class MandateBody(Body):
-    """The orders to your proxy: whether it may speak, its topics, its secrets. They apply from the next call on."""
+    """The orders to your proxy: whether it may speak, its topics, and phrases that it must not disclose. They apply
+    from the next call on."""
 
     may_speak: bool = True
     topics: tuple[Line, ...] = Field(default=(), max_length=100)
@@ -113,9 +114,9 @@ async def register(
 ) -> Registered:
     """Store a new profile and issue its owner's token. It never returns an existing profile for a known mail address.
 
-    The same key with the same input is the same registration. If its token was not used, a repetition revokes that
-    token and issues another, because the first response may have been lost. Only the owner of the key may receive the
-    token, so the key must be too long to guess.
+    A repetition with the same key and input is the same registration. If the first token was not used, the repetition
+    revokes that token and issues another, because the first response may have been lost. Only the owner of the key may
+    receive the token, so the key must be too long to guess.
     """
     permit(caller, Action.JOIN)
     if not context.registration_open and not caller.operator:

@@ -37,7 +37,7 @@ async def register_profile(
     file_digest: str | None = None,
     caller: Caller | None = None,
 ) -> ProfileVersion:
-    """Store a profile and return its current version. An unchanged text is the same version. Raises `BadInput`.
+    """Store a profile and return its current version. An unchanged text makes no new version. Raises `BadInput`.
 
     `name`: as `checked_name` returned it, or as stored; empty if the person gave none. `origin`: kept from the first
     time, with `file_digest` as in `Profiles.save`. `caller`: the caller whose credential and quotas count, or None for

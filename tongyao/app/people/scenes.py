@@ -32,7 +32,7 @@ class SceneBody(Body):
 
 
 class SceneView(Value):
-    """A scene. `titles`: by language, if not `title`. `public`: data that cards show besides id, language and grade."""
+    """A scene. `titles`: by language, else `title` is used. `public`: data on cards besides id, language, grade."""
 
     id: str
     title: str

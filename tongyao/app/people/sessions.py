@@ -17,7 +17,7 @@ MOST_DAYS: Final = 30
 """Longest duration of a session, however often it is used."""
 LINK: Final = "personal link"
 LINK_IN_MAIL: Final = "personal link in a mail"
-"""Labels of links."""
+"""The labels of personal links: `LINK` for links that were issued, `LINK_IN_MAIL` for links in mails."""
 LINK_DAYS: Final = 7
 """Validity of an unused personal link."""
 
@@ -86,7 +86,7 @@ async def open_session(context: AppContext, secret: str, *, place: str, hours: i
 
 
 def no_longer_than(root: Token | None, lasts: timedelta | None) -> timedelta | None:
-    """Return the duration of a token made with `root`, or with a session or link of it. None: unlimited."""
+    """Return the duration of a token made with `root`, or with a session or link of `root`. None means unlimited."""
     if root is None or root.expires_at is None:
         return lasts
     left = root.expires_at - datetime.now(UTC)

@@ -37,7 +37,8 @@ class IssueTokenBody(Body):
 
 
 async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """Issue a token. People issue tokens for themselves, operators for operators, on the machine for anybody.
+    """Issue a token. People issue tokens for themselves, operators for operators, and callers on the machine for
+    anybody.
 
     A token is valid no longer than the token with which it is made. Raises `NotAllowed`, `BadInput`, `NotFound`.
     """
@@ -69,7 +70,7 @@ async def issue_token(context: AppContext, caller: Caller, body: IssueTokenBody)
 
 
 async def _issue_for_calls(context: AppContext, caller: Caller, body: IssueTokenBody) -> Issued:
-    """Issue a token for answering model calls. It needs a name, under which the calls that were shown are recorded."""
+    """Issue a token for answering model calls. Shown calls are recorded under its name, so it needs one."""
     if not caller.operator:
         raise NotAllowed("operators make tokens for those who answer model calls (`tongyao calls connect NAME`)")
     if not body.label.strip():

@@ -67,7 +67,6 @@ def relation_svg(aliases: list[str], relations: Iterable[Relation], *, language:
 
 
 def relation_mermaid(aliases: list[str], relations: Iterable[Relation], *, language: str = "en") -> str:
-    """Return the relations as a Mermaid flowchart."""
     rows = ["flowchart LR", *(f"    {alias}(({alias}))" for alias in aliases)]
     for (a, b), kinds in _kinds(relations).items():
         rows += [f"    {a} {_STYLES[kind][2].format(word(kind, language))} {b}" for kind in kinds]
@@ -130,7 +129,6 @@ def task_svg(plan: Plan) -> str:
 
 
 def task_mermaid(plan: Plan) -> str:
-    """Return the tasks as a Mermaid flowchart."""
     names = {task.id: f"t{at}" for at, task in enumerate(plan.tasks, 1)}
     rows = ["flowchart LR"]
     for task in plan.tasks:
@@ -149,7 +147,6 @@ def task_mermaid(plan: Plan) -> str:
 
 
 def _prerequisites(plan: Plan) -> dict[str, list[str]]:
-    """Return the prerequisites of each task."""
     ids = {task.id for task in plan.tasks}
     return {task.id: [id for id in dict.fromkeys(task.prerequisites) if id in ids] for task in plan.tasks}
 

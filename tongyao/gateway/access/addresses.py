@@ -54,7 +54,7 @@ class ClientAddresses:
 
 
 def _counted(address: IPv4Address | IPv6Address | None) -> str:
-    """Return the key of an address: an IPv6 address counts as its /64, and all loopback addresses as one client."""
+    """Return the key of an address. IPv6 addresses of one /64 have the same key, and so do all loopback addresses."""
     if address is None:
         return UNKNOWN
     if address.is_loopback:
@@ -84,7 +84,7 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
 
 
 class KnownHosts:
-    """ASGI middleware that answers `unknown_host` to a request whose header `Host` is none of `hosts`."""
+    """ASGI middleware that answers `unknown_host` if the header `Host` of a request is not in `hosts`."""
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)

@@ -23,7 +23,7 @@ from tongyao.gateway.problems import HttpProblem, problem_response
 
 STREAMS: Final = ("/events", "/live", "/mcp")
 _OWN_TEXT: Final = re.compile(r"/profiles/[^/]+(/export)?|/console/me/export")
-"""Paths whose answers contain a whole profile, or everything that a person wrote."""
+"""Paths of answers that contain a whole profile, or all texts of a person."""
 CONSOLE: Final = "/console"
 """The path of the console, whose visitors have sessions in place of tokens."""
 
@@ -96,7 +96,7 @@ class Admission:
     def _share_of(self, scope: Scope, caller: Caller | Problem, address: str) -> tuple[str, int]:
         """Return the name under which concurrent requests are counted, and their limit.
 
-        Streams stay open, so they are counted separately. Long bodies and exports take much memory, so they are, too.
+        Streams are counted separately because they stay open, long bodies and exports because they take much memory.
         """
         name, options = counted_as(caller, address), self._context.options
         if scope["method"] == "GET" and scope["path"].endswith(STREAMS):
@@ -113,7 +113,7 @@ class Admission:
 def _is_of_another_site(scope: Scope) -> bool:
     """Return whether a page of another site sent this request without a click on a link.
 
-    Such a page could not read the answer, but would use up the requests of the visitor's address. Browsers mark such
+    Such a page cannot read the answer, but its requests would count against the visitor's address. Browsers mark such
     requests with `Sec-Fetch-Site`. `CodecCors` decides about requests of the Temporal UI for payloads.
     """
     headers = Headers(scope=scope)

@@ -43,7 +43,7 @@ class AnsweredProblems:
 
         try:
             await self._app(scope, receive, sent)
-            if begun and not ended:  # an event stream that ends because the server stops does not send its last part
+            if begun and not ended:  # when the server stops, an event stream ends without its last part
                 await send({"type": "http.response.body", "body": b""})
         except Exception as error:
             problem = problem_of(error)

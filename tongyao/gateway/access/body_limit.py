@@ -57,7 +57,7 @@ class BodyLimit:
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if cut is None or started:  # drops the application's answer to a body that was cut off
+            if cut is None or started:  # the application's answer to the truncated body is dropped
                 started = True
                 await send(message)
 
@@ -72,7 +72,7 @@ class BodyLimit:
 
 
 def _too_many_parts() -> HttpProblem:
-    """Return a new exception: one that is raised again and again keeps the frames of all requests, with their bodies."""
+    """Return a new exception. A shared exception would keep the frames of all its requests, with their bodies."""
     told = "this request has too many values for its length: a long request may only be a long text in UTF-8"
     return HttpProblem(413, "too_many_parts", told)
 
@@ -90,7 +90,7 @@ class Structure:
         self._cut = b""
 
     def read(self, body: bytes) -> None:
-        """Count the next bytes of the document. An escape that is cut in two is read with the following bytes."""
+        """Count the next bytes of the document. If they end within an escape, it is read with the following bytes."""
         self.parts += body.count(0)
         body = self._cut + body
         backslashes = len(body) - len(body.rstrip(b"\\"))

@@ -13,7 +13,7 @@ import uvicorn
 
 HEAD_BYTES: Final = 64 * 1024
 KEEP_ALIVE_SECONDS: Final = 60
-"""Longer than the proxy keeps an idle connection to the gateway (30 s), so that the proxy closes the connection."""
+"""The proxy keeps an idle connection to the gateway for 30 s. With a longer time here, the proxy closes it first."""
 
 
 class ServerWithoutSignals(uvicorn.Server):

@@ -48,7 +48,7 @@ class MovingWindows:
 
 
 class RateLimits:
-    """Counts the requests to this gateway. Several gateways count separately, so the proxy before them limits, too."""
+    """Counts the requests to this gateway. Several gateways count separately, so the reverse proxy has limits, too."""
 
     def __init__(self, options: GatewayOptions) -> None:
         self._windows = MovingWindows()
@@ -65,7 +65,7 @@ class RateLimits:
         await self._count("request", counted_as(caller, address))
 
     async def count_registration(self, caller: Caller, address: str) -> None:
-        """Count a registration or a new address. Raises `HttpProblem` (429) above the limit; operators have none."""
+        """Count a registration or a new address, unless by an operator. Raises `HttpProblem` (429) above the limit."""
         if not caller.operator:
             await self._count("join", address)
 
@@ -74,7 +74,7 @@ class RateLimits:
         await self._count("reading", counted_as(caller, ""))
 
     async def count_search(self, caller: Caller) -> None:
-        """Count a search, except of operators and anonymous callers. Raises `HttpProblem` (429) above the limit."""
+        """Count a search, unless by an operator or anonymous caller. Raises `HttpProblem` (429) above the limit."""
         if not (caller.operator or caller.anonymous):
             await self._count("search", counted_as(caller, ""))
 
@@ -87,7 +87,7 @@ class RateLimits:
 
 
 def counted_as(caller: Caller | Problem, address: str) -> str:
-    """Return the name under which a caller is counted: the person or operator, or without a valid token the address."""
+    """Return the name under which a caller is counted: the person, the operator, or (no valid token) the address."""
     if isinstance(caller, Problem) or caller.anonymous:
         return f"address/{address}"
     return f"person/{caller.person}" if caller.person else f"operator/{caller.id}"

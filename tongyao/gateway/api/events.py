@@ -51,7 +51,7 @@ async def stream_events(
 ) -> Response:
     """Server-sent events. `id` is opaque: resume with it as `Last-Event-ID`. The stream ends with the process.
 
-    If events that you have are superseded, the event `rewound` comes first. Its `id` is that of the last valid event.
+    If events that you have received are superseded, `rewound` is sent first, with the `id` of the last valid event.
     """
     events, access = await party_events.party_events(context, caller, process_id)
     after = last_event_id or after

@@ -15,7 +15,7 @@ codec = APIRouter(prefix="/codec", tags=["operations"])
 
 @router.get("")
 async def show_operations(context: Context, caller: Caller) -> Operations:
-    """Numbers of processes, by state and cause of suspension, and of the last day's model calls and messages."""
+    """Numbers of processes by state and by cause of suspension. Figures of the last day's model calls and messages."""
     return await read_operations(context, caller)
 
 

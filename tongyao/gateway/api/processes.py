@@ -78,7 +78,7 @@ async def list_processes(
 
 @router.get("/{process_id}", response_model_exclude_none=True)
 async def read_process(process_id: Id, context: Context, caller: Caller) -> PartyView:
-    """Everything that you may see of a process now. Other fields are absent."""
+    """The parts of a process that you may see now. Fields that you may not see are absent."""
     return await processes.read_process(context.repositories, caller, process_id)
 
 
@@ -114,7 +114,8 @@ async def read_delivery(process_id: Id, context: Context, caller: Caller) -> Del
 
 @router.get("/{process_id}/why", response_model_exclude_defaults=True)
 async def why(process_id: Id, context: Context, caller: Caller) -> Why:
-    """The reason why the process waits, in one sentence. Operators also get everybody it waits for, with the times."""
+    """The reason why the process waits, in one sentence. Operators also get each person for whom it waits, with the
+    time."""
     return await read_why(context, caller, process_id)
 
 
@@ -156,14 +157,14 @@ standing_routes = APIRouter(tags=["standing tensions"])
 
 @standing_routes.get("/standing", response_model_exclude_none=True)
 async def read_standing(request: Request, context: Context, caller: Caller) -> standing.StandingList:
-    """Your own standing tensions, and those of your scene that your profile matches."""
+    """Your own standing tensions, and others of your scene that match your profile."""
     await rate_limits_of(request).count_search(caller)
     return await standing.read_standing(context, caller)
 
 
 @standing_routes.post("/standing/{standing_id}", status_code=204)
 async def step_forward(standing_id: Id, request: Request, context: Context, caller: Caller) -> None:
-    """Step forward. The person who asked is told once that you came. A repeat changes nothing, so it takes no key."""
+    """Step forward for a standing tension. Its demander is notified once. It takes no key: a repeat has no effect."""
     await rate_limits_of(request).count_search(caller)
     await standing.step_forward(context, caller, standing_id)
 
@@ -172,7 +173,7 @@ async def step_forward(standing_id: Id, request: Request, context: Context, call
 async def keep_looking(
     process_id: Id, body: standing.KeepLookingBody, context: Context, caller: Caller
 ) -> standing.StandingView:
-    """Let an open point of your process wait in its scene until somebody comes, or end its wait."""
+    """Let an open point of your process wait in its scene for a suitable person, or end its wait."""
     return await standing.keep_looking(context, caller, process_id, body)
 
 

@@ -46,11 +46,11 @@ class OwnStep:
 class Afterwards:
     """The demander's actions on a plan.
 
-    `steps`: the tasks that wait for the demander. `states`: by the residual's id. `holes`: of the people who declined.
-    `last`: the hole on which a decision ends the answers; empty if there is none.
-    `closed`: the reason why nothing can go back to the field. `named`: the number of people who committed; their names
-    are visible. `may_commit`: whether more people can commit. `unasked`: nobody was or will be asked about the plan.
-    `told`: the demander's feedback and its text.
+    `steps`: the tasks that wait for the demander. `states`: by id of the residual or hole. `holes`: of the people who
+    declined. `last`: the hole whose decision ends the phase of answers; empty if there is none. `closed`: the reason
+    why nothing can go back to the field. `named`: the number of people who committed; their names are visible.
+    `may_commit`: whether more people can commit. `unasked`: nobody was or will be asked about the plan. `told`: the
+    demander's feedback and its text.
     """
 
     steps: tuple[OwnStep, ...]
@@ -80,7 +80,7 @@ class Afterwards:
 
 
 async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Afterwards | None:
-    """Return the demander's actions; None for everybody else, and without a plan."""
+    """Return the demander's actions. None if there is no plan, or if the visitor is not the demander."""
     plan = view.plan
     if plan is None or access.role is not Role.DEMANDER:
         return None
@@ -113,7 +113,7 @@ async def afterwards(visit: Visit, access: ProcessAccess, view: PartyView) -> Af
 
 
 def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
-    """Return the tasks about which the demander decides or is asked."""
+    """Return the tasks that wait for a decision or an answer of the demander."""
     return tuple(
         OwnStep(number, task.title)
         for number, task in enumerate(plan.tasks, 1)
@@ -124,7 +124,7 @@ def own_steps(plan: Plan) -> tuple[OwnStep, ...]:
 def residual_states(
     residuals: Sequence[str], *, asked: Sequence[str], taken: Mapping[str, str]
 ) -> Mapping[str, ResidualState]:
-    """Return the states of residuals by id. `asked`: those that can be taken up. `taken`: the child process by id."""
+    """Return the states of residuals by id. `asked`: ids that can be taken up. `taken`: child process by id."""
     return {
         residual: ResidualState(
             ask=residual if residual in asked and residual not in taken else "", child=taken.get(residual, "")

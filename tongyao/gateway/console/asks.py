@@ -131,7 +131,7 @@ async def _answered(visit: Visit, process_id: str, id: str) -> Answering | None:
 
 
 def own_turn(access: ProcessAccess, number: int) -> Waiting:
-    """Return the visitor's ask of a round, open or closed: their turn, or without a seat the gaps that ask them."""
+    """Return the visitor's ask of a round, open or closed: their turn, or without a seat the gaps addressed to them."""
     id = ask_id("say", number, access.alias) if access.seated else ask_id("gap", number)
     return Waiting(id=id, ask=AskName.PROJECTION if access.seated else AskName.GAP, alias=access.alias, round=number)
 
@@ -153,7 +153,7 @@ async def _prepared(visit: Visit, ask: Ask) -> Answering:
         asked = await visit.context.repositories.events.of_kind(ask.process_id, EventKind.DECISION_NEEDED)
         answering.cause = str(asked[-1].data.get("cause", "")) if asked else ""
         if answering.cause == "quorum" and _enough(ask):
-            answering.cause = "silence"  # enough people are present, so the quorum failed because nobody spoke
+            answering.cause = "silence"  # enough people are in the room, so the cause is that nobody spoke
     if ask.ask in ("residual", "hole"):
         answering.cost = await child_cost(visit.context, await visit.access(ask.process_id))
     if ask.ask in SAID and visit.caller.person:
@@ -204,7 +204,7 @@ def projection_message(answering: Answering) -> dict[str, Any]:
 
 
 async def receipt_of(visit: Visit, message_id: str) -> Receipt | None:
-    """Return the receipt of a message. None without an id, and for a message of somebody else."""
+    """Return the receipt of a message. None without an id, and for other people's messages."""
     try:
         return await message_state(visit.context, visit.caller, message_id) if message_id else None
     except Problem:
@@ -212,7 +212,7 @@ async def receipt_of(visit: Visit, message_id: str) -> Receipt | None:
 
 
 async def send(visit: Visit, process_id: str, message: dict[str, Any], form: FormData) -> Receipt:
-    """Send a message with the idempotency key of its form, so that a form sent twice is one message.
+    """Send a message with the idempotency key of its form, so that a form that is sent twice makes one message.
 
     Raises `Problem`s: `BadInput` for an invalid message.
     """

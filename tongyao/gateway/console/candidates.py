@@ -21,16 +21,16 @@ _PART_UNITS: Final[Mapping[str, int]] = {"en": 10, "zh": 20}
 _WEAK: Final = 2
 """A person who shares at most this many words with the tension is called a weak match."""
 _LEAST: Final = 2
-"""The smallest number of people who are ticked, even if fewer share a word with the tension."""
+"""Minimum number of people who are ticked. If fewer share a word with the tension, others are ticked too."""
 
 
 @dataclass(frozen=True)
 class FoundReason:
     """A `part` of the tension (T, B1, …) is similar to this `facet` of the person. `words`: the first words of the part.
 
-    `quote`: the person's sentence, if it may be read and is not already shown with an earlier reason; otherwise empty. `read`:
-    whether the sentence may be read. `shared`: the words that the sentence and the part have in common, without ordinary words.
-    `touches`: whether they have any word in common, an ordinary one included.
+    `quote`: the person's sentence; empty if it may not be read or an earlier reason shows it. `read`: whether the
+    sentence may be read. `shared`: the words that sentence and part share, without ordinary words. `touches`: whether
+    they share any word, including ordinary words.
     """
 
     part: str
@@ -77,9 +77,9 @@ class Person:
 def ticked(people: Sequence[Person], *, most: int, by_words: bool) -> list[str]:
     """Return the ids of the people who are ticked at first. `people`: the nearest first.
 
-    `by_words`: the search compared words, not meanings. Then people come last, and only up to `_LEAST` people, if their
-    sentences may be read and share no word with the tension. Ordinary words count here, because without them fewer of
-    the right people are ticked (docs/field.md).
+    `by_words`: the search compared words, not meanings. Then people whose sentences may be read and share no word with
+    the tension come last, and are ticked only to reach `_LEAST` people. Ordinary words count, because without them
+    fewer of the right people are ticked (docs/field.md).
     """
     nearest = [person.id for person in people]
     if not by_words:
@@ -141,7 +141,7 @@ _ORDINARY_CHINESE: Final = re.compile(
 
 
 def telling_words_in_common(text: str, other: str) -> tuple[str, ...]:
-    """Return the words of `text` whose terms `other` contains, each once, in their order, without ordinary words.
+    """Return the words of `text` whose terms occur in `other`: each once, in their order, without ordinary words.
 
     For Chinese, the longest common stretches of characters are returned.
     """

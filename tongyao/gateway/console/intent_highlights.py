@@ -1,4 +1,4 @@
-"""Finds the words of an intent behind each part of its tension: quoted words, otherwise clauses that share words."""
+"""Finds the words of an intent from which each part of its tension was made: quotes, else clauses that share words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tongyao.texts.catalogue import in_both
 _CLAUSE: Final = re.compile(r"[^,，.。;；!！?？:：\n]+[,，.。;；!！?？:：\n]*\s*")
 _WORD: Final = re.compile(r"[a-z0-9£$€]{3,}|[\u4e00-\u9fff]+")
 _SHARE: Final = 0.34
-"""A clause belongs to a part that contains at least this share of its words."""
+"""A clause belongs to a part of the tension if the part contains at least this share of the clause's words."""
 _LEAST_SAID: Final = 3
-"""A piece of an intent with at most this many letters and digits is not reported as left over."""
+"""A piece of an intent with at most this many letters and digits is not listed as left over."""
 _BETWEEN: Final = ' \n\t,;:，；：、（）()《》“”"'
 """Punctuation that is stripped from the ends of a piece between quoted pieces."""
 _COMMON: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Notifies open pages that a process has changed. A notification has no content; the page then loads its parts again.
+"""Notifies open pages that a process has changed. A notification has no content. After it, the page reloads its parts.
 
 A party is notified only of new events that it may see, so a notification reveals nothing about others.
 """
@@ -61,10 +61,10 @@ class Live:
             self._open -= Counter([_counted_as(caller)])
 
     async def changes(self, caller: Caller, process_id: str, shown: str | None = None) -> AsyncIterator[None]:
-        """Yields when there is something new for this caller. Raises `Problem`s only at the beginning.
+        """Yields when there are new events for this caller. Raises `Problem`s only at the beginning.
 
-        `shown`: the last event that the caller's page takes into account. Later events are new. If it is None, only
-        events after this call are new.
+        `shown`: the last event that the caller's page includes. Later events are new. If None, events after this call
+        are new.
         """
         events, access = await party_events(self._context, caller, process_id)
         changed = asyncio.Event()
@@ -105,17 +105,19 @@ class Live:
                     del self._parties[process_id], self._tasks[process_id]
                     return
                 new = [party for party in list(parties.values()) if await self._is_new(process_id, party)]
-                for party in new:  # notified together, so that requests of the first do not delay the others
+                for (
+                    party
+                ) in new:  # all are notified together, so that requests of the first party do not delay the others
                     for waiting in party.waiting:
                         waiting.set()
 
     async def _is_new(self, process_id: str, party: _Party) -> bool:
-        """Return whether a party may see something new. If its events cannot be read now, they are read later."""
+        """Return whether there are new events that a party may see. Events that cannot be read now are read later."""
         try:
             new, rewound = await party.events.read()
         except (RecordsError, Problem):
             return False  # the records are unavailable; the next notification reads them again
-        except Exception as error:  # must not prevent the notification of other viewers
+        except Exception as error:  # an error must not prevent the notification of other viewers
             log.error("a live page is not told of events", process=process_id, error=type(error).__name__)
             return False
         return bool(new) or rewound is not None

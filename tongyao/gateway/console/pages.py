@@ -66,10 +66,11 @@ def markdown(text: str) -> Markup:
 
 
 class SharedPage:
-    """A page for all readers with the same view. `of` fills its blanks with the values of one reader."""
+    """A page for all readers with the same view. `of` fills in the values of one reader."""
 
     def __init__(self, html: str, mark: str) -> None:
-        """`mark`: the random text before every blank. No author of a text on the page can know it."""
+        """`mark`: a random text before every place for a reader's value. Authors of texts on the page cannot know
+        it."""
         self._first, *self._parts = html.split(mark)
 
     def of(self, visit: Visit, *, status: int = 200) -> HTMLResponse:
@@ -86,7 +87,7 @@ class SharedPage:
             filled += [own[name](), rest]
         response = HTMLResponse("".join(filled), status)
         if not visit.signed_in and visit.request.cookies.get(SESSION) != visit.secret:
-            keep(response, visit, SESSION, visit.secret)  # no session; the secret signs the forms of this visit
+            keep(response, visit, SESSION, visit.secret)  # the visit has no session; the secret signs its forms
         return response
 
 
@@ -136,7 +137,7 @@ def _of(visit: Visit) -> dict[str, Any]:
 
 
 def told(problem: Problem, language: Language) -> str:
-    """Return the message of a problem: the console's text for its code, otherwise the problem's own."""
+    """Return the message of a problem: the console's text for its code, otherwise the message of the problem itself."""
     if known(f"problem.{problem.code}"):
         return say(language, f"problem.{problem.code}")
     chinese = problem.details.get("zh")

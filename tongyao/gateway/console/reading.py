@@ -55,8 +55,8 @@ def title_of(view: PartyView) -> str:
 def title_of_words(title: str | None, intent: str | None, tension: Tension | None) -> str:
     """Return the first words of the title, the intent or the transition of a process. Empty if all are missing.
 
-    A tension that a person wrote or revised quotes no intent (`Tension.spans`). Its transition is newer than the
-    intent, so it comes first.
+    The transition comes before the intent if a person wrote or revised the tension, because it is newer then. Such a
+    tension quotes no intent (`Tension.spans`).
     """
     transition = tension.transition if tension is not None and tension.transition != MISSING else ""
     written = transition if tension is not None and not tension.spans else ""
@@ -78,7 +78,7 @@ def step_of(phase: Phase) -> int | None:
 def concerning(observation: Observation, alias: str) -> list[str]:
     """Return the sentences of an observation about one participant: relations to others, notes, relations to lines.
 
-    Gaps that ask this participant are left out: their ask shows them.
+    Gaps that ask this participant are left out, because the participant's ask shows them.
     """
     relations = [relation for relation in observation.relations if alias in relation.between]
     to_others = [statement.text for statement in relations if statement.of_participants]
@@ -101,7 +101,7 @@ def unanswered(view: PartyView) -> list[str]:
 
 
 def sources_of(view: PartyView) -> dict[str, CitedSource]:
-    """Return everything citable that this reader may read, by id."""
+    """Return by id all sources that a statement can cite and this reader may read."""
     found: dict[str, CitedSource] = {}
     if view.tension is not None:
         for name, text in view.tension.targets().items():
@@ -139,7 +139,7 @@ class ShownStatement:
 
 @dataclass(frozen=True)
 class Fallen:
-    """A relation or a note that no longer holds. `why`: the catalyst's reason; empty if it lapsed."""
+    """A relation or a note that is no longer valid. `why`: the catalyst's reason; empty if it lapsed."""
 
     text: str
     why: str
@@ -232,7 +232,7 @@ def observations(view: PartyView) -> list[Observed]:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """The statements that hold, without the relations between participants, which are in the matrix."""
+    """The valid statements, without the relations between participants, which are in the matrix."""
 
     round: int
     groups: dict[str, list[ShownStatement]]
@@ -240,7 +240,7 @@ class ShownTable:
 
 
 def table(view: PartyView) -> ShownTable | None:
-    """Return the statements that hold, without those of the matrix; None before the first observation."""
+    """Return the valid statements without the relations of the matrix. None before the first observation."""
     if view.stands is None or not view.observations:
         return None
     footnotes = _NumberedStatements(view)
@@ -251,7 +251,7 @@ def table(view: PartyView) -> ShownTable | None:
 
 @dataclass(frozen=True)
 class Cell:
-    """One pair of participants in the matrix, with the relations that hold between them."""
+    """One pair of participants in the matrix, with their valid relations."""
 
     a: str
     b: str
@@ -260,7 +260,7 @@ class Cell:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its relations, each once; `none` without a relation, `unseen` if the pair was not examined."""
+        """The kinds of the pair's relations, each once. Without any: `none`, or `unseen` for an unexamined pair."""
         found = tuple(dict.fromkeys(relation.kind.value for relation in self.relations))
         return found or ("none" if self.examined else "unseen",)
 
@@ -270,14 +270,16 @@ class Cell:
 
 
 def matrix(view: PartyView) -> list[list[Cell]]:
-    """Return the rows of the lower triangle after the last observation: one alias with each alias before it."""
+    """Return the rows of the lower triangle after the last observation. A row has one alias with all earlier ones."""
     if view.stands is None:
         return []
     held: dict[tuple[str, str], list[Relation]] = {}
     for relation in view.stands.relations:
         if relation.of_participants:
             held.setdefault(relation.between, []).append(relation)
-    seats = {alias for alias in view.roster or () if alias != DEMANDER}  # pairs with the demander are not examined
+    seats = {
+        alias for alias in view.roster or () if alias != DEMANDER
+    }  # the catalyst does not examine pairs with the demander
     aliases = sorted(seats.union(*held, *view.stands.none))
     return [
         [Cell(a, b, tuple(held.get((a, b), ())), (a, b) in held or (a, b) in view.stands.none) for a in aliases[:row]]
@@ -286,7 +288,7 @@ def matrix(view: PartyView) -> list[list[Cell]]:
 
 
 def grid(view: PartyView) -> tuple[list[str], list[tuple[int, list[tuple[str, int]]]]]:
-    """Return the aliases, and by closed round the (outcome, number of items) of each; without a turn ("", 0)."""
+    """Return the aliases, and per closed round the (outcome, number of items) of each alias; ("", 0) without a turn."""
     turns = {(turn.round, turn.alias): (turn.outcome.value, turn.items) for turn in view.turns or ()}
     aliases = sorted({*(view.roster or ()), *(alias for _, alias in turns)})
     rounds = sorted({number for number, _ in turns})
@@ -301,13 +303,13 @@ class _ToldEvent(Protocol):
 
 
 def consents(events: Iterable[_ToldEvent]) -> tuple[int, int] | None:
-    """Return the numbers of people whom the last closed request for consent asked, and who allowed; or None."""
+    """Return how many people were asked and how many allowed, in the last closed request for consent; or None."""
     closed = [event.data for event in events if event.kind is EventKind.CONSENT_CLOSED]
     return (int(closed[-1]["asked"]), int(closed[-1]["allowed"])) if closed else None
 
 
 def last_said(view: PartyView, before: int = 0) -> Projection | None:
-    """Return the reader's last turn with items, in a round before `before` if that is not 0."""
+    """Return the reader's last turn with items. If `before` is not 0, only earlier rounds count."""
     return next((turn for turn in reversed(view.own or ()) if turn.items and (not before or turn.round < before)), None)
 
 

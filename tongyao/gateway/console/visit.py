@@ -30,7 +30,7 @@ LANGUAGE: Final = "tongyao_language"
 ZONE: Final = "tongyao_zone"
 _FORM_SECONDS: Final = 7 * 24 * 3600
 _MOST_LINES: Final = 200
-"""Limit of a field that becomes a list. Without it, half a million lines would become values before the refusal."""
+"""Limit of the values of a list field. Without it, half a million lines would be parsed before they are refused."""
 _DOLLARS: Final = re.compile(r"\$? ?([0-9]{1,7}(?:[.,][0-9]{1,2})?)")
 _FORM: Final = re.compile(r"(application/x-www-form-urlencoded(; ?charset=utf-8)?)?", re.IGNORECASE)
 """The type of every form of the console. A multipart form could name a codec whose decoder takes quadratic time."""

@@ -1,6 +1,6 @@
 """Asks people's own agents when a turn waits for them, and sends their answers as messages.
 
-An answer is stored under a key made of the round. So only the first answer counts, even if the agent is asked several times. An
+The key of an answer is made from the round, so only the first answer counts if the agent is asked several times. An
 agent never corrects a statement of its owner.
 """
 
@@ -36,7 +36,7 @@ ATTEMPTS: Final = 6
 SECONDS: Final = 150.0
 """Limit of one conversation with an agent, with the renewal of its token. It is shorter than the lease of a turn."""
 NOT_YET: Final = frozenset({Refusal.PROXY_SPEAKS.value})
-"""Refusals after which the answer is sent again later, because their reason may end while the turn waits."""
+"""Refusals whose reason may end while the turn waits. After such a refusal the answer is sent again later."""
 NOTHING_NEW: Final = "NOTHING NEW"
 _pause = partial(retry_seconds, first=10, factor=3, most=3600)
 

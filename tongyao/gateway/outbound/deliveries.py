@@ -19,7 +19,7 @@ LEAST_SECONDS: Final = 2.0
 """The shortest pause before the next query for due deliveries, if the last query found none."""
 AT_ONCE: Final = 50
 AT_ONCE_OF_ONE: Final = 2
-"""Concurrent deliveries to one person. So a slow server does not take the places of others."""
+"""Most concurrent deliveries to one person, so that a slow server does not occupy the places of others."""
 
 
 class _Due(Protocol):
@@ -62,7 +62,7 @@ class Deliveries(ABC, Generic[T]):
                         started = await self._start_due()
                     except RecordsError as error:
                         log.warning(f"{self.what} wait for the records", error=type(error).__name__)
-                    except Exception as error:  # must not end this loop: the gateway would end, too
+                    except Exception as error:  # the error must not end this loop, because the gateway would end, too
                         log.error(f"{self.what} wait", error=type(error).__name__)
                     if not started:
                         await self._pause(stopping, watch, idle)
@@ -73,7 +73,7 @@ class Deliveries(ABC, Generic[T]):
                 await self._drain()
 
     async def once(self) -> int:
-        """Make all due deliveries. Returns the number of tries."""
+        """Make all due deliveries. Returns the number of attempts."""
         tried = 0
         while started := await self._start_due():
             tried += started
@@ -96,7 +96,7 @@ class Deliveries(ABC, Generic[T]):
             log.error(f"one of the {self.what} ended early", error=type(error).__name__)
 
     async def _pause(self, stopping: asyncio.Task[Any], watch: Watch, idle: float) -> None:
-        """Wait until a delivery may be due: at least `LEAST_SECONDS`, to limit queries, or until a delivery ends."""
+        """Wait until a delivery ends or may be due. To limit queries, no new one is due within `LEAST_SECONDS`."""
         ends = {stopping, *self._people}
         done, _ = await asyncio.wait(ends, timeout=min(idle, LEAST_SECONDS), return_when=asyncio.FIRST_COMPLETED)
         if not done and idle > LEAST_SECONDS:
@@ -110,5 +110,5 @@ class Deliveries(ABC, Generic[T]):
 
 
 def retry_seconds(attempts: int, *, first: int, factor: int, most: int) -> float:
-    """Return the seconds between try number `attempts` and the next: exponential from `first`, at most `most`."""
+    """Return the seconds between attempt number `attempts` and the next: exponential from `first`, at most `most`."""
     return float(min(first * factor ** (attempts - 1), most))

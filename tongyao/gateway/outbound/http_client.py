@@ -19,12 +19,12 @@ import httpx
 MOST_BYTES: Final = 8_000_000
 """Default limit of a body."""
 MOST_PARTS: Final = 20_000
-"""Limit of the parts in which a body arrives. A part of one byte takes the event loop as long as a thousand bytes."""
+"""Limit of the parts in which a body arrives. A part of one byte takes as long as one of a thousand bytes."""
 _PARTS_AT_ONCE: Final = 50
 """Other tasks run after this number of parts. Reading buffered data does not wait, so it would not let them run."""
 _ADDRESSES_TRIED: Final = 4
 _CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Ciphers of TLS 1.2, without DHE. There a server can choose parameters that take the client two thirds of a second."""
+"""Ciphers of TLS 1.2. Without DHE, because a server's DHE parameters can take the client two thirds of a second."""
 
 _LOOKUPS: Final = ThreadPoolExecutor(100, thread_name_prefix="host-names")
 """The threads of name look-ups. A name server that does not answer blocks a thread for ten seconds or more."""

@@ -78,7 +78,7 @@ class NotificationSender(Deliveries[Notification]):
         else:
             await records.ended(notification.id, "sent")
             return
-        for link in links:  # the next try makes a new link
+        for link in links:  # the next attempt makes a new link
             await self._library.tokens.revoke(link)
         if over:
             await records.ended(notification.id, "failed")
@@ -88,7 +88,7 @@ class NotificationSender(Deliveries[Notification]):
             )
 
     async def _outgoing(self, notification: Notification, links: list[str]) -> Outgoing | None:
-        """Return the text to send, or None if its ask is closed, it is too old, or it has no channel.
+        """Return the text to send. None if the ask is closed, the notification is too old, or it has no channel.
 
         The ids of the personal links in the text are added to `links`.
         """
@@ -131,7 +131,7 @@ class NotificationSender(Deliveries[Notification]):
     async def _where(self, notification: Notification, channel: Channel, links: list[str]) -> str:
         """Return the address in a notification: in a mail a personal link to the console, otherwise `public_url`.
 
-        A personal link works once. A mail has none if the token that set the mail address is no longer valid.
+        A personal link works once. A mail has no link if the token that set the mail address is no longer valid.
         """
         if not self._public_url or notification.channel != "mail":
             return self._public_url

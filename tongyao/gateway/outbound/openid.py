@@ -140,7 +140,7 @@ class OpenIDConnect:
         return await self._json("POST", address, headers=headers, content=body)
 
     async def _json(self, method: str, address: str, **more: Any) -> dict[str, Any]:
-        """Return the JSON object of an answer. Raises `Unavailable`; `ValueError` for an error or other JSON."""
+        """Return the JSON object of an answer. Raises `Unavailable`; `ValueError` for an error status or other JSON."""
         try:
             async with (
                 asyncio.timeout(SECONDS),

@@ -483,4 +483,4 @@ STEP_FAILED: Final = "StepFailed"
 """Type of an activity failure that retries cannot repair. Its message states the remedy."""
 
 REFUSED: Final = "Refused"
-"""Type of the failure with which an update is refused; its first detail is the `Verdict`."""
+"""Type of the failure with which an update is refused; its first detail is the `MessageVerdict`."""

@@ -33,7 +33,7 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.OBSERVATION_READY: _keys("round", "verdict", "relations", "notes", "gaps", "items"),
     K.CONVERGED: _keys("round", "reason"),
     K.CONCLUDED: _keys("round", "phase"),
-    K.RESUMED: _keys("to"),
+    K.RESUMED: _keys(),  # a cause could reveal that somebody has a proxy
     K.PLAN_READY: _keys("revision", "claims", "supported", "residuals", "reduced"),
     K.PROCESS_ENDED: _keys("outcome"),
 }
@@ -55,6 +55,7 @@ SHOWN: Final[Mapping[PartyRole, Mapping[EventKind, frozenset[str]]]] = {
         K.DECIDED: ALL,
         K.BUDGET_WARNING: ALL,
         K.SUSPENDED: ALL,
+        K.RESUMED: ALL,
         K.DELIVERY_READY: _keys("alias", "revision"),
         K.ANSWER_RECEIVED: _keys("alias", "decision", "revision"),
         K.RESIDUAL_OPEN: ALL,

@@ -1,6 +1,7 @@
-"""Notifications to people, by channel. Each event is told once per person and channel, even if it is processed again.
+"""Notifications to people, by channel. Each person is notified of an event once per channel, even if it is processed
+again.
 
-Notifications are made from the inbox and from the events, here in the records. So no workflow waits for a mail server.
+Notifications are made from the inbox and the events in the records, so that no workflow waits for a mail server.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tongyao.records.process.events import EventCursor, RecordedEvent
 
 ChannelKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 OPERATORS: Final = "operators"
-"""A recipient that stands for the operators of the installation. They are notified by the log."""
+"""The recipient for all operators of the installation. They are notified by the log."""
 
 ATTEMPTS: Final = 8
 LEASE_SECONDS: Final = 60.0
@@ -50,7 +51,7 @@ class Channel(Value):
 
 
 class Notice(Value):
-    """Something to tell one person. `source` identifies the event: the same source is told once."""
+    """A notice for one person. `source` identifies the event: a person gets one notice per source."""
 
     source: str
     person: str
@@ -161,9 +162,9 @@ class Notifications(Repository):
             return await _put(connection, notice)
 
     async def behind(self, limit: int = 100, *, within: timedelta) -> list[tuple[str, EventCursor]]:
-        """Processes with events that were not processed for notifications yet, with the last event that was.
+        """Processes with events that were not yet processed for notifications, each with its last processed event.
 
-        Processes whose rows were last written before `within` are skipped: their events are no longer told.
+        Processes whose rows were not written within the time `within` are skipped: their events cause no notifications.
         """
         return [
             (row["process_id"], EventCursor(epoch=row["epoch"], seq=row["seq"]))
@@ -201,11 +202,11 @@ class Notifications(Repository):
         of_one: int = 20,
         running: Mapping[str, int] | None = None,
     ) -> list[Notification]:
-        """Lease up to `limit` notifications for sending, oldest first. The first one of each person comes before
-        anybody's second one.
+        """Lease up to `limit` notifications for sending, oldest first. Each person's first one comes before any second
+        one.
 
-        Nobody else gets them for `lease` seconds. `of_one`: at most this many of one person, including notifications
-        being sent now (`running`, by person).
+        No other caller gets them for `lease` seconds. `of_one`: at most this many of one person, including
+        notifications being sent now (`running`, by person).
         """
         return sorted(
             await self._all(

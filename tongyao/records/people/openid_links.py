@@ -16,9 +16,9 @@ _COLUMNS: Final = """person, issuer, account, made_with, created_at, (made_with 
 
 
 class OpenIDLink(Value):
-    """An account that opens a person. `account`: SHA-256 of the provider's id of it, which is not kept.
+    """An account that signs in `person`. `account`: SHA-256 of the account's id at the provider.
 
-    `made_with`: the bearer token on which it rests; `good`: that token is not over.
+    `made_with`: the bearer token with which it was connected, or None. `good`: whether that token is valid.
     """
 
     person: str
@@ -36,7 +36,7 @@ class OpenIDLinks:
         self._pool = pool
 
     async def put(self, person: str, issuer: str, subject: str, *, made_with: str | None) -> bool:
-        """Connect an account, in place of the person's other one at this provider. False where it opens somebody else."""
+        """Connect an account, in place of the person's earlier one at this provider. False if another person has it."""
         try:
             async with transaction(self._pool) as connection:
                 await connection.execute(

@@ -52,7 +52,6 @@ class ProfileVersion(Value):
 
 
 def profile_text_id(profile_id: str, version: int) -> str:
-    """The id of the text of one profile version."""
     return text_id("profile", profile_id, version)
 
 
@@ -146,10 +145,10 @@ class Profiles(Repository):
         return new
 
     async def add(self, scene_id: str, new: Sequence[NewProfile]) -> None:
-        """Store new profiles, all or none. The result is the same as of one `save` each, with fewer statements.
+        """Store new profiles, all or none. The result is the same as with one `save` each, in fewer statements.
 
         Raises `SceneUnknown`. Raises `ProfileKnown`, `TextConflict` or `TextErased` if one of them existed before. The
-        error does not name it: call `save` for each.
+        error does not state which one: call `save` for each.
         """
         ids = [one.id for one in new]
         texts = [profile_text_id(id, 1) for id in ids]

@@ -63,7 +63,7 @@ _WAITS = """SELECT i.process_id, i.alias, i.round, i.person FROM inbox i
         SELECT 1 FROM messages m WHERE m.process_id = i.process_id AND m.kind = 'submit_projection'
             AND m.author_id IN ('participant:' || i.person, 'demander:' || i.person) AND (m.payload->>'round')::int = i.round
             AND (m.verdict IS NULL OR (m.verdict->>'accepted')::boolean))"""
-"""Turns of seats with an agent in which nothing was said yet. If a person has already answered, their agent is not asked."""
+"""Turns of seats with an agent, without words so far. If a person has already answered, their agent is not asked."""
 
 
 class Sources(Repository):
@@ -163,11 +163,11 @@ class Sources(Repository):
         of_one: int = 20,
         running: Mapping[str, int] | None = None,
     ) -> list[SourceTurn]:
-        """Lease up to `limit` turns for which agents must be asked. Each person's first turn comes before anybody's
-        second.
+        """Lease up to `limit` turns for which agents must be asked. Each person's first turn comes before any second
+        turn.
 
-        Nobody else gets them for `lease` seconds. `of_one`: at most this many turns of one person, including turns that
-        are being asked now (`running`, by person).
+        No other caller gets them for `lease` seconds. `of_one`: at most this many turns of one person, including turns
+        that are being asked now (`running`, by person).
         """
         return await self._all(
             SourceTurn,

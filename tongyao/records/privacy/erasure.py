@@ -1,8 +1,8 @@
 """Erases a person from the records (docs/erasure.md): first from texts of others that rest on their words, then their
 data key.
 
-`begin` takes effect at once: the person's texts are no longer read, asked for, told or found, and neither are their
-words in the form that others read. `rewrite` changes the texts that quote them (`records/privacy/rewriting.py`).
+`begin` takes effect at once: the person's texts, and the shared forms of their words, are no longer read. The person is
+no longer found, asked or notified. `rewrite` changes the texts that quote them.
 `finish` destroys their key and leaves a tombstone. `unfinished` finds erasures that were begun and not finished.
 """
 
@@ -72,7 +72,7 @@ class SeatToErase(Value):
 
 
 class Erasing(Repository):
-    """The part of erasure that changes tables. `tongyao.app.erasure` calls it."""
+    """The part of erasure that changes tables. `app/people/erasure.py` calls it."""
 
     async def begin(self, person: str) -> list[SeatToErase]:
         """Remove the person from everything that others can find. Returns their seats. Idempotent.
@@ -212,11 +212,12 @@ _OUT: Final = (
        WHERE i.closed_at IS NULL AND i.id = s.process_id || '/candidate/' || s.id || '/' || m.number
          AND (m.profile_id = %(who)s OR %(who)s = ANY(s.people))""",
     "DELETE FROM standing_matches WHERE profile_id = %(who)s",
-    # their own standing tensions, and those with an item of theirs: text and row
+    # texts of the person's own standing tensions, and of those with an item of the person (rows: below)
     """SELECT remove_texts(ARRAY(SELECT text_id FROM standing_tensions s
          WHERE (demander = %(who)s OR %(who)s = ANY(people)) AND residual <> 'tension'))""",
-    # And what they stood in before their demander chose other words, unless it stands for somebody else still. Development databases of
-    # before this kind of text may hold some as `shared/tension`, of which only those that still stand are removed. No release wrote them.
+    # Also earlier texts of these standing tensions, unless one without items of the person uses the text. Old
+    # development databases have such texts as `shared/tension`: of these, only texts in use are removed. No release
+    # wrote them.
     """SELECT remove_texts(ARRAY(SELECT t.id FROM processes p JOIN texts t ON t.owner = 'process:' || p.id
          WHERE t.kind = 'shared/standing' AND (p.demander = %(who)s
            OR (EXISTS (SELECT 1 FROM seats WHERE process_id = p.id AND profile_id = %(who)s)

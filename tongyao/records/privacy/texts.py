@@ -77,7 +77,7 @@ class Texts(Repository):
         return stand[id]
 
     async def first_of_those_left(self, texts: Sequence[NewText]) -> dict[str, str]:
-        """As `first`, of several by id, without the texts that were erased and those of owners who were. Raises `TextConflict`."""
+        """Like `first`, by id, without erased texts and texts of erased owners. Raises `TextConflict`."""
         if not texts:
             return {}
         async with transaction(self._pool) as connection:
@@ -315,7 +315,7 @@ async def _active_keys(connection: Connection, owners: Iterable[str]) -> dict[st
 
 
 async def _made_key(connection: Connection, owner: str) -> dict[str, Any] | None:
-    """The row of a data key for an owner who has no key, or a key from the time before there were master keys. None: they were erased."""
+    """The row of a new data key for an owner who has none, or one from before master keys. None for an erased owner."""
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('owner/' || %s, 0))", [owner])
         if (await connection.execute("SELECT 1 FROM tombstones WHERE owner = %s", [owner])).rowcount:

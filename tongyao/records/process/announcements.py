@@ -239,7 +239,7 @@ async def _left_out(repositories: Repositories, parent_id: str, residual_id: str
 async def has_room_for_child(
     repositories: Repositories, root: str, tokens: int = 0, cost: Decimal = Decimal(0)
 ) -> bool:
-    """Whether the tree's budget, if there is one, has this amount left, and more than nothing. Reservations count as unspent."""
+    """Whether the tree has no budget, or a budget with this amount, and some, left. Reservations count as unspent."""
     budget = await repositories.budgets.of_process(root)
     return budget is None or budget.has_room(max(1, tokens), max(_SMALLEST, cost), beside_reserved=False)
 

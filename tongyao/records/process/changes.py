@@ -1,9 +1,8 @@
-"""Wakes readers of the records when there is something new. PostgreSQL notifies one connection, which wakes the waiting
-readers.
+"""Wakes readers of the records after changes. PostgreSQL notifies one connection, which wakes the waiting readers.
 
-The triggers of migrations 0003 and 0040 send the notifications. A notification of events names the process. A
-notification of messages names nothing. A woken reader reads the records as usual. It also reads them every
-`SAFETY_SECONDS` without a notification. So a lost notification causes a delay, and nothing is lost.
+The triggers of migrations 0003 and 0040 send the notifications. A notification of events contains the process's id. A
+notification of messages contains no id. A woken reader reads the records as usual. It also reads them every
+`SAFETY_SECONDS` without a notification, so a lost notification causes only a delay.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from psycopg import AsyncConnection
 from tongyao.records.database import Pool
 
 log = logging.getLogger(__name__)
-"""The logger of the standard library: commands that only read load no other one. Without configuration it writes to standard error."""
+"""Of the standard library, because commands that only read do not load structlog. By default it writes to stderr."""
 EVENTS: Final = "tongyao_events"
 MESSAGES: Final = "tongyao_messages"
 _ALL: Final = "*"
@@ -29,7 +28,7 @@ SAFETY_SECONDS: Final = 10.0
 ALIVE_SECONDS: Final = 30.0
 """If there are no notifications, the connection is checked at this interval."""
 AGAIN_SECONDS: Final = 1.0
-"""The delay between the loss of a connection and the next one."""
+"""The delay between the loss of a connection and the next attempt to connect."""
 
 
 class Watch:
@@ -43,7 +42,7 @@ class Watch:
         self._new.set()
 
     async def wait(self, seconds: float = SAFETY_SECONDS) -> None:
-        """Return when something may be new since the last wait returned, or after this many seconds."""
+        """Return when the records may have changed since the last wait returned, or after this many seconds."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._new.wait(), seconds)
         self._new.clear()

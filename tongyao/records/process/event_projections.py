@@ -123,7 +123,7 @@ async def _answers(connection: Connection, process_id: str) -> None:
 
 
 async def _turns(connection: Connection, process_id: str, new: Sequence[Event]) -> None:
-    """Store outcomes of turns without a model call, and outcomes that differ from the step's own row: there the event is right."""
+    """Store outcomes of turns without a model call, and outcomes that differ from the step's row: the event counts."""
     last = {
         (event.data["round"], event.data["alias"]): {**event.data, "at": event.at.isoformat()}
         for event in sorted(new, key=lambda one: one.seq)

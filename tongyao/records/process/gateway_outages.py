@@ -63,7 +63,7 @@ class Door(Repository):
 
 
 def _suspended(changes: Iterable[tuple[bool, datetime]], now: datetime) -> list[Interval]:
-    """Intervals in which process time stood still, without overlaps.
+    """Intervals in which the process was suspended, without overlaps.
 
     `changes`: when a cause of suspension began (true) or ended (false), in the order of events.
     """

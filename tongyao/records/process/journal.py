@@ -24,9 +24,9 @@ class Journal(Repository):
         """Write all of `outbox`, or nothing. `run_id`: the run of the workflow that wrote the outbox.
 
         Each event is stored once per `seq`. The row and the inbox are updated only if the snapshot is newer than they
-        are. The end of a child is told to its parent. Returns whether the workflow went back to before the state of the
-        records while `operators/project_again` has not been called since. Raises `ProcessUnknown` if the process was
-        never announced.
+        are. The end of a child is reported to its parent. Returns whether the workflow went back to a state before that
+        of the records, and `operators/project_again` has not been called since. Raises `ProcessUnknown` if the process
+        was never announced.
         """
         process_id, seq = outbox.snapshot.process_id, outbox.snapshot.seq
         async with transaction(self._pool) as connection:
@@ -63,7 +63,8 @@ class Journal(Repository):
             await _close(connection, process_id)
 
     async def knows(self, process_id: str, run_id: str) -> bool:
-        """Whether this run has written before, or no run has. In the second case the records cannot be ahead of it."""
+        """Whether this run, or no run, has written before. In the second case the records cannot be ahead of the
+        run."""
         return bool(
             await self._value(
                 """SELECT 1 FROM processes p WHERE p.id = %(id)s AND (p.run_id = %(run)s OR p.seq = 0
@@ -142,7 +143,7 @@ def _outcome(outbox: Outbox) -> str:
 
 
 async def _close(connection: Connection, process_id: str) -> None:
-    """Apply the end of a process: its parent is told, and calls that will not be claimed again become orphaned.
+    """Apply the end of a process: its parent is notified, and calls that will not be claimed again become orphaned.
 
     Their reservations are released. An orphaned call may still settle, and then its usage is counted.
     """

@@ -113,13 +113,15 @@ class Messages(Repository):
         login: str = "",
         text: MessageText | None = None,
     ) -> StoredMessage:
-        """Store a message with its text (under `message_text_id`); the same key again finds the same message, with its verdict.
+        """Store a message with its text (under `message_text_id`). A repetition with the same key returns the stored
+        message.
 
-        `author_id`: who sends, outside the process too (a person's id); keys are theirs. `via`: where it came in: `api`, `mcp`, `cli`,
-        `mail`, … `login`: which operator sends.
+        `author_id`: the sender's id across processes (a person's id), and the scope of the keys. `via`: the origin of
+        the message: `api`, `mcp`, `cli`, `mail`, … `login`: the operator who sends it.
 
-        Raises `KeyReused` where the key stands for another message or text, `ProcessUnknown`, `TooManyMessages` where the lane is full
-        (operators, children and `CONTROL_KINDS` are exempt), `TextErased` where the text was stored before and has been erased.
+        Raises `KeyReused` if the key belongs to another message or text, `ProcessUnknown`, `TooManyMessages` if the
+        lane is full (operators, children and `CONTROL_KINDS` are exempt), and `TextErased` if the text was stored
+        before and erased.
         """
         try:
             async with transaction(self._pool) as connection:
@@ -214,7 +216,7 @@ class Messages(Repository):
         return seconds
 
     async def take(self, id: str, *, lease: float = LEASE_SECONDS) -> StoredMessage | None:
-        """Lease one message if nothing of its lane goes first. None if something does, or if the message has a verdict."""
+        """Lease one message. None if it has a verdict, or if another message of its lane is leased or comes first."""
         async with reading(self._pool, StoredMessage) as cursor:
             try:
                 await cursor.execute(
@@ -356,7 +358,7 @@ _FREE = """NOT EXISTS (SELECT 1 FROM messages o
       AND (o.leased_until IS NOT NULL
         OR (o.set_aside_at IS NULL AND (o.number < m.number OR m.set_aside_at IS NOT NULL))
         OR (m.set_aside_at IS NOT NULL AND o.number < m.number AND o.next_attempt_at <= now())))"""
-"""No other message of the lane is leased or goes first. Messages that were set aside go after all others."""
+"""No other message of the lane is leased or comes first. Messages that were set aside come after all others."""
 
 
 def _reused(key: str, process_id: str) -> KeyReused:

@@ -1,8 +1,8 @@
-"""Standing tensions that wait in a scene until somebody answers them, and the people found for them (docs/protocol.md
-§7.8).
+"""Standing tensions, which wait in a scene, and the people found for them (docs/protocol.md §7.8).
 
-Each new profile version is compared with the standing tensions once. One transaction marks the version as searched, stores the people
-found and opens the asks to the demanders. So an interruption loses nothing and repeats nothing.
+Each new profile version is compared with the standing tensions once. One transaction marks the version as searched,
+stores the people found and opens the asks to the demanders. Therefore nothing is lost or repeated after an
+interruption.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tongyao.records.database import Pool, fetch_all, fetch_one, one_at_a_time, 
 from tongyao.records.privacy.texts import text_id
 
 DAYS: Final = 90
-"""How long a standing tension waits, unless its demander says otherwise."""
+"""Days for which a standing tension waits, unless its demander chooses another number."""
 
 PER_WEEK: Final = 3
-"""Candidates of which its demander is told in a week, unless they say otherwise."""
+"""Most candidates that a demander is asked about in a week, for one standing tension, by default."""
 
 MOST_STANDING: Final = 50
-"""Standing tensions of one demander that wait at a time."""
+"""Most standing tensions of one demander that wait at the same time."""
 
 MOST_PER_DAY: Final = 10
-"""Candidates of which one demander is told in a day, of all their standing tensions."""
+"""Most candidates that one demander is asked about in a day, for all their standing tensions together."""
 
 
 class StandingTension(Value):
-    """A row of the table of this name. `residual`: of the plan, or `OWN_TENSION`. `people`: whose items went into it. `searched`: nobody
-    who came since its process began passed it unseen."""
+    """A row of the table of this name. `residual`: the id of a residual, or `OWN_TENSION`. `people`: the owners of the
+    items on which it rests. `searched`: it was compared with all people who came since its process began."""
 
     id: str
     scene_id: str
@@ -90,7 +90,8 @@ class StandingTensions:
             return [row["id"] for row in await cursor.fetchall()]
 
     async def stand(self, process_id: str, tensions: Sequence[StandingTension]) -> int:
-        """Store what stays of a process, and note that it was looked through. What stands there already stays as it is. Returns how many are new."""
+        """Store the standing tensions of a process, and mark an ended process as examined. Existing rows stay
+        unchanged. Returns the number of new rows."""
         async with transaction(self._pool) as connection:
             stored = [await connection.execute(_STAND + "DO NOTHING", row.model_dump()) for row in tensions]
             await connection.execute(
@@ -99,12 +100,12 @@ class StandingTensions:
         return sum(cursor.rowcount for cursor in stored)
 
     async def keep(self, row: StandingTension) -> bool:
-        """Store what a demander decided about one; false where `MOST_STANDING` wait. An answered or closed one waits anew."""
+        """Store a demander's standing tension, and open it if it was closed. False if `MOST_STANDING` others wait."""
         async with transaction(self._pool) as connection:
             return bool((await connection.execute(_STAND + _ANEW, row.model_dump())).rowcount)
 
     async def close(self, id: str, now: datetime, *, child: str | None = None) -> None:
-        """End its waiting. `child`: the process that takes it up."""
+        """Close a standing tension and its asks. `child`: the process that takes it up."""
         async with transaction(self._pool) as connection:
             await connection.execute(
                 "UPDATE standing_tensions SET closed_at = %s, child = COALESCE(%s, child) WHERE id = %s AND closed_at IS NULL",
@@ -160,9 +161,10 @@ class StandingTensions:
             return [row["scene_id"] for row in await cursor.fetchall()]
 
     async def newcomers(self, scene: str, tensions: Sequence[str]) -> dict[str, int]:
-        """By id the versions of the profiles that are to be held against these standing tensions.
+        """Profile id → version to compare with these standing tensions.
 
-        They are those that were held against none yet, and what came or changed since the process of one that is not `searched` began.
+        They are the versions that were not compared yet and, if a tension is not `searched`, all stored since its
+        process began.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
@@ -179,10 +181,10 @@ class StandingTensions:
         self, scene: str, found: Iterable[StandingMatch], now: datetime, *, people: Mapping[str, int] | None = None,
         tensions: Sequence[StandingTension] = (),
     ) -> int:  # fmt: skip
-        """Store who was found, note that these versions of `people` were held against these `tensions`, and ask the demanders.
+        """Store matches, note that these versions of `people` were compared with `tensions`, and ask demanders.
 
-        What waits and is not among `tensions` was passed unseen, so it is not `searched` any more. Returns how many asks are new. Somebody
-        who was found for a standing tension before is not found for it again.
+        Waiting tensions that are not in `tensions` were not compared, so they are no longer `searched`. A person is
+        stored once per standing tension. Returns the number of new asks.
         """
         async with one_at_a_time(self._pool, f"standing/{scene}"), session(self._pool) as connection:
             for match in found:
@@ -216,7 +218,7 @@ class StandingTensions:
         )
 
     async def match(self, process_id: str, ask: str) -> tuple[StandingTension, StandingMatch] | None:
-        """The standing tension and the person that an ask of a process is about."""
+        """The standing tension and the match to which an ask of a process refers."""
         _, id, number = [*ask.split("/"), "", ""][:3]
         standing = await self.get(id)
         if standing is None or standing.process_id != process_id:
@@ -253,7 +255,7 @@ _STAND: Final = f"""
 _ANEW: Final = """
     DO UPDATE SET text_id = excluded.text_id, people = excluded.people, visible = excluded.visible, per_week = excluded.per_week,
         until = excluded.until, searched = false, child = NULL, closed_at = NULL"""
-"""Who came while it was closed, or stood in other words, passed it unseen."""
+"""`searched` becomes false: people who came while it was closed or had another text were not compared."""
 
 _MATCH: Final = """
     INSERT INTO standing_matches (standing_id, profile_id, version, number, perspective, score, reasons, found_at)

@@ -35,7 +35,7 @@ class ServiceAddresses(BaseModel):
     def environment(self) -> dict[str, str]:
         """Return the environment with which a child process finds the same servers.
 
-        It unsets the settings of a Temporal server to start, because they contradict the address of a running server.
+        In it, settings for starting a Temporal server are empty: they contradict the address of a running server.
         """
         return {
             **dict.fromkeys(("TONGYAO_TEMPORAL_PORT", "TONGYAO_TEMPORAL_UI_PORT", "TONGYAO_TEMPORAL_BINARY"), ""),

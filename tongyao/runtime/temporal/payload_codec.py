@@ -39,7 +39,7 @@ from tongyao.runtime.temporal.payload_converter import READABLE, UNREADABLE, UNS
 ENCODING: Final = b"binary/encrypted"
 KEY_ID: Final = "encryption-key-id"
 WORKFLOW_ID: Final = "workflow-id"
-"""Metadata key of the id of the workflow for which a payload was encrypted; missing if there was none."""
+"""Metadata key of the id of the workflow for which a payload was encrypted; missing if there was no workflow."""
 
 LABEL: Final = "tongyao temporal payloads v1"
 """Purpose of the derived key. The master key itself encrypts no payloads."""
@@ -82,8 +82,8 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Return the decrypted payloads, with the mark `UNSEALED` on those that this installation did not encrypt for
-        the workflow. Payloads that are decoded without a context (`with_context`) get no mark. They are only
-        displayed.
+        the workflow. Payloads that are decoded without a context (`with_context`) are meant only for display, so they
+        get no mark.
 
         In a workflow and its steps, a payload that cannot be decrypted becomes `UNREADABLE`. A signal with it is
         refused, and any other use of it fails. Without a context, `KeyMissing` is raised if its master key is missing,
@@ -136,7 +136,7 @@ class PayloadEncryption(PayloadCodec, WithSerializationContext):
 
 
 def converter_with(codec: PayloadEncryption | None) -> DataConverter:
-    """Return the data converter with `codec`. If it encrypts, so are messages and stack traces of failures."""
+    """Return the data converter with `codec`. An encrypting codec also encrypts texts of failures."""
     if codec is None or not codec.encrypts:
         return dataclasses.replace(data_converter, payload_codec=codec)
     return dataclasses.replace(

@@ -1,7 +1,8 @@
 """Omits fields at their defaults from the inputs and outputs of activities. This halves activity inputs.
 
-Their fields and defaults are a contract that does not change while a process that uses it runs (docs/operations.md §5).
-The input of a workflow is written with all fields, so that a process keeps its settings if defaults change.
+The fields and defaults of their types are a contract that does not change while a process that uses it runs
+(docs/operations.md §5). The input of a workflow is written with all fields, so that a process keeps its settings if
+defaults change.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ _SECONDS: Final = 600
 
 @openid_routes.get("")
 async def go_to_provider(visit: AnyVisit, connect: Annotated[bool, Query()] = False) -> Response:
-    """Redirect to the provider, to sign in, or with `connect` to connect an account with the visitor."""
+    """Redirect to the provider for a sign-in, or with `connect` to connect an account with the visitor."""
     if connect:
         await signed_in(visit)
     state = _signer(visit, "state").dumps([secrets.token_urlsafe(16), connect])

@@ -44,7 +44,7 @@ async def show_processes(
     cursor: Annotated[str, Query(max_length=300)] = "",
     cursor_participant: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """Show the processes of one role. Without `role`: of both roles together, each with its own cursor."""
+    """Show the processes of one role. Without `role`: of both roles together, each role with its own cursor."""
     after = datetime.combine(since, time(), visit.place) if since else None
     sides: list[Side] = [role] if role else ["demander", "participant"]
     if visit.caller.role is not Role.PERSON:
@@ -75,7 +75,7 @@ async def show_processes(
 async def _listed(
     visit: Visit, side: Side, open: bool | None, since: datetime | None, cursor: str, words: str
 ) -> tuple[list[ProcessSummary], str]:
-    """Return a page of processes of a role (with `words` up to `_MOST_LOOKED_AT`), and the cursor of the next page."""
+    """Return a page of a role's processes (to search by `words`: `_MOST_LOOKED_AT`) and the cursor of the next page."""
     found = list[ProcessSummary]()
     while True:
         listed = await list_processes(

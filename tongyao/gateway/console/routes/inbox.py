@@ -39,9 +39,9 @@ _NEW: Final = timedelta(days=14)
 class HomeEntry:
     """One process of the visitor. `asked`: the visitor is its demander.
 
-    `page`: the page to link to, below the process's address; empty for the process's own page. `by_proxy`: the proxy
-    said everything that was said for the visitor. `left`: the visitor has left it. `paused`: it is suspended; only the
-    demander sees that.
+    `page`: the page to link to, below the process's address; empty for the process's own page. `by_proxy`: only the
+    proxy has spoken for the visitor. `left`: the visitor has left the process. `paused`: it is suspended (shown only to
+    the demander).
     """
 
     id: str
@@ -56,7 +56,8 @@ class HomeEntry:
 
 @dataclass(frozen=True)
 class Home:
-    """The home page. `plans`: processes with plans, newest first. `running`: others. `newcomer`: there is none."""
+    """The home page. `plans`: processes with plans, newest first. `running`: other processes. `newcomer`: there are
+    none."""
 
     plans: tuple[HomeEntry, ...]
     running: tuple[HomeEntry, ...]
@@ -101,13 +102,13 @@ async def show_ask(visit: SignedIn, process_id: Id, ask: AskId) -> Response:
 
 @router.post("/asks/{process_id}/{ask:path}")
 async def answer(visit: SignedIn, form: Form, process_id: Id, ask: AskId) -> Response:
-    """Answer the ask in the path. So the form of a closed ask cannot answer another ask."""
+    """Answer the ask in the path. Therefore the form of a closed ask cannot answer another ask."""
     answering = await one_waiting(visit, process_id, ask)
     return await (_answer_turn if answering.ask.ask in asks.SAID else _answer_other)(visit, form, process_id, answering)
 
 
 async def _answer_turn(visit: Visit, form: FormData, process_id: str, answering: Answering) -> Response:
-    """Take words for a turn or gap, or another action. Every button also stores the words as a draft."""
+    """Take the words for a turn or gap, or another action. Every button also stores the words as a draft."""
     do = text_in(form, "do")
     if "words" in form:
         await keep_draft(visit, answering, form)
@@ -173,7 +174,7 @@ def _message(do: str, answering: Answering) -> dict[str, Any]:
 
 
 def turn_seconds(answering: Answering) -> int:
-    """Return the length of the turn in seconds. The visitor may add it once."""
+    """Return the length of the turn in seconds. The visitor may extend the turn by this time once."""
     if answering.ask.due_at is None:
         return answering.ask.remaining_seconds or 3600
     due, opened = datetime.fromisoformat(answering.ask.due_at), datetime.fromisoformat(answering.ask.opened_at)

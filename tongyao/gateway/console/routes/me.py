@@ -192,7 +192,7 @@ async def _said(visit: Visit) -> list[Said]:
 
 
 async def _versions(visit: Visit) -> list[dict[str, Any]]:
-    """Return every version, and for the newest the beginning of the text."""
+    """Return every version of the profile. The newest versions have the beginning of their text."""
     context, caller, me = visit.context, visit.caller, visit.caller.person
     kept = [version.model_dump() for version in await profiles.list_versions(context, caller, me)]
     for version in kept[-_MOST_VERSIONS:]:
@@ -204,7 +204,7 @@ _PAGES: Final = WeakValueDictionary[str, asyncio.Lock]()
 
 
 def _one_at_a_time(person: str) -> asyncio.Lock:
-    """Return a lock for making this page or an export. Both hold everything that the person wrote in memory."""
+    """Return a person's lock for making this page or an export. Both hold all texts of the person in memory."""
     return _PAGES.setdefault(person, asyncio.Lock())
 
 

@@ -128,7 +128,7 @@ LEASE_SECONDS = 4 * 3600
 
 @call_routes.get("/calls")
 async def show_calls(visit: SignedIn, answered: str = "") -> Response:
-    """`answered`: the call that was answered just now."""
+    """Show the waiting model calls. `answered`: the call that was answered just now."""
     found = await calls.list_calls(visit.context, visit.caller)
     return page(visit, "calls.html", calls=found, answered=answered[:40], name=visit.caller.login)
 
@@ -177,7 +177,7 @@ async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> W
 
 
 def _of_the_ui(request: Request, visit: Visit) -> None:
-    """Raise `HttpProblem` (403) if the page is not the Web UI's. A browser sends the cookie for all pages of a site."""
+    """Raise `HttpProblem` (403) unless the Web UI sent the request. Browsers send the cookie for any page of a site."""
     permit(visit.caller, Action.DECODE_PAYLOADS)
     ui = origin_of(visit.context.temporal_ui)
     if not ui or request.headers.get("origin") != ui:

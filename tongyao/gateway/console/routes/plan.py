@@ -75,7 +75,7 @@ async def take_back(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 
 def _place_of(residual: str) -> str:
-    """Return the section of the page that shows this residual."""
+    """Return the anchor of the page's section with this residual."""
     return "declined" if hole_of(residual) else "open"
 
 
@@ -136,7 +136,7 @@ async def answer(visit: SignedIn, form: Form, process_id: Id) -> Response:
 
 
 async def _answer(visit: Visit, process_id: str, do: str, words: str, form: FormData) -> None:
-    """Send an answer to the plan. Raises `BadInput` if the field of another answer contains text, so no text is lost.
+    """Send an answer to the plan. Raises `BadInput` if the field of another answer contains text, which would be lost.
 
     With a commitment the message contains the contact. With a proposal the contact is stored separately.
     """

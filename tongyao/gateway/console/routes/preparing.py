@@ -39,9 +39,9 @@ from tongyao.protocol.model.tension import MISSING
 router = APIRouter(prefix="/processes/{process_id}")
 
 _STOP_SECONDS: Final = 30 * 24 * 3600
-"""The extension of the time to confirm when the demander stops its countdown."""
+"""Seconds by which the time to confirm is extended when the demander stops the countdown."""
 _COUNTED_SECONDS: Final = 3600
-"""A countdown is shown if at most this much time is left."""
+"""A countdown is shown if at most this many seconds are left."""
 _BEFORE_CHOOSING: Final = (Phase.FORMULATING, Phase.CONFIRMING, Phase.DISCOVERING)
 
 
@@ -136,9 +136,9 @@ async def _tension_page(
 
 
 async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -> str:
-    """Return why the tension has only the raw intent as T: `budget` or `engine`. Empty if it was formulated.
+    """Return the reason why T is the raw intent and the other parts are missing: `budget` or `engine`. Otherwise empty.
 
-    The ledger has an entry for every model call. It has none for `formulate` if the budget did not cover the call.
+    If the budget did not cover the call of `formulate`, the ledger of model calls has no entry for it.
     """
     told = [event for event in history.events if event.kind in (EventKind.FORMULATION_READY, EventKind.TENSION_REVISED)]
     if not told or not told[-1].data.get("fallback"):
@@ -148,7 +148,7 @@ async def _why_unsorted(visit: Visit, access: ProcessAccess, history: History) -
 
 
 def _seconds_left(ask: Ask | None) -> int:
-    """Return the first value of the countdown, or 0 if none is shown."""
+    """Return the first value of the countdown, or 0 if no countdown is shown."""
     if ask is None or ask.due_at is None:
         return 0
     left = int((datetime.fromisoformat(ask.due_at) - datetime.now(UTC)).total_seconds())

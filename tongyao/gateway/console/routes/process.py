@@ -53,7 +53,7 @@ _WHILE: Final = {
     "select_participants": (Phase.SELECTING, Phase.CONSENTING),
     "conclude": (Phase.CRYSTALLIZING,),
 }
-"""By message: the phases in which its receipt is shown. Afterwards the page itself shows the effect."""
+"""For each message, the phases in which its receipt is shown. Afterwards the page itself shows the effect."""
 _FOUND: Final = 3
 """Limit of the claims of a child's plan on the page of its parent."""
 _CHOSEN: Final = (Phase.SELECTING, Phase.CRYSTALLIZING)
@@ -175,7 +175,8 @@ async def _page(
 
 
 def _answers_said(visit: Visit, view: PartyView) -> str:
-    """Return for the demander which people answered the plan, and for a participant the state of their own answer."""
+    """Return a sentence about the answers to the plan: for the demander about all, for a participant about their
+    own."""
     if view.asked:
         return answered_by(reading.answers_in(view), visit.language, still_open=view.phase is Phase.ANSWERING)
     told = view.own_answer in ("possible", "over", "unasked")

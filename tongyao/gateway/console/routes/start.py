@@ -39,7 +39,7 @@ QUESTIONS: Final = ("changes", "stands", "barriers", "gives")
 """Questions about parts that an intent may lack, in the order T, I, B, E. Answers are added to the field verbatim."""
 _EXAMPLES: Final = 4
 _COMPARED: Final = 5
-"""The number of the visitor's newest processes whose intents are compared, to find a form that was sent twice."""
+"""Number of newest processes whose intents are compared with a form's intent, to find a form that was sent twice."""
 NDJSON: Final = "application/x-ndjson"
 LENS_OF: Final = dict(zip(Lens, QUESTIONS, strict=True))
 
@@ -130,7 +130,7 @@ def _lines(lines: AsyncIterator[str]) -> Response:
 
 
 async def _as_read(visit: Visit, readings: AsyncIterator[Sequence[Found]]) -> AsyncIterator[str]:
-    """Yield JSON lines: the results so far by question, at the end `whole`; or `problem`."""
+    """Yield JSON lines: each time the results so far by question, at the end `whole`, or after an error `problem`."""
     try:
         async for found in readings:
             yield _line({"found": {LENS_OF[part.lens]: _read_words(visit, part) for part in found}})
@@ -150,7 +150,7 @@ def _line(value: object) -> str:
 
 
 def _body(intent: str, given: dict[str, str]) -> StartProcessBody:
-    """Return the request. The demander confirms the tension of every child first. Raises `BadInput`."""
+    """Return the request. In its settings, the demander must confirm each child's tension. Raises `BadInput`."""
     if not intent:
         raise BadInput("intent_missing", "write what you want first, in your own words")
     if not given["scene"]:
@@ -177,7 +177,7 @@ async def _page(
 ) -> Response:
     """Return the page. `found`: the parts that the intent contains; None if the engine was not asked.
 
-    `suggestions`: likewise, from the profile. `begun`: the id of an open process with the same intent.
+    `suggestions`: intents from the profile, or None. `begun`: the id of an open process with the same intent.
     """
     past = await list_processes(visit.context.repositories, visit.caller, open=False, limit=20)
     costs = sorted(process.cost for process in past.processes if process.cost)
