@@ -149,7 +149,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Tongyao runs crystallization processes: from a person's request to a plan that names a source for every claim.\n\n"
-    "Exit codes: 0 done, 1 it failed, 2 bad input, 3 no service or server reached, 4 refused by the process, "
+    "Exit codes: 0 done, 1 failed, 2 bad input, 3 no service or server reached, 4 refused by the process, "
     "5 accepted and not yet applied.",
 )
 

@@ -82,7 +82,7 @@ async def test_help_is_in_the_language_of_the_terminal(monkeypatch: pytest.Monke
     monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
     listed, of_say = await tongyao("--help"), await tongyao("say", "--help")
     assert "通爻运行结晶过程" in listed.stdout and "列出过程，新的在前" in listed.stdout
-    assert "表示没有新的话" in of_say.stdout
+    assert "答复“没有新的”" in of_say.stdout
     monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
     listed, of_say = await tongyao("--help"), await tongyao("say", "--help")
     assert not re.search("[\u4e00-\u9fff]", listed.stdout + of_say.stdout)
@@ -124,7 +124,7 @@ async def test_show_and_what_follows_a_message_are_in_the_language_of_the_termin
     assert "在等P01：写下第 1 轮你的新内容" in shown.stdout
     assert f"tongyao say {process} --as P01 --round 1" in shown.stdout
     why = (await tongyao("why", process)).stdout.replace("\n", "")
-    assert "在等P01，从" in why and "写下第 1 轮你的新内容，或说明没有新的" in why and "Waits for" not in why
+    assert "在等P01，从" in why and "写下第 1 轮你的新内容，或答“没有新的”" in why and "Waits for" not in why
     assert json.loads((await tongyao("show", process, "--json")).stdout)["phase"] == "crystallizing"
 
     listed = (await tongyao("list")).stdout

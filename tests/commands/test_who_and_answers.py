@@ -77,7 +77,7 @@ async def test_whoever_speaks_for_themself_gets_a_link_and_a_token_once(stack: S
 async def test_whoever_speaks_through_an_agent_gets_the_token_for_it(stack: Stack) -> None:
     ada, bo = await stack.people({"ada": "I restore wooden boats. " * 9, "bo": "I teach sailing. " * 9})
     started = await tongyao("start", "--intent", "A van for all.", "--agent", ada, "--participant", bo)
-    assert f"{ada} speaks through their own agent. Shown once:" in started.stdout, started.output
+    assert f"{ada} speaks through their own agent. The lines below are shown once:" in started.stdout, started.output
     assert "token for the API and MCP: " in started.stdout and "/mcp; its tool `pending` lists" in started.stdout
     assert "The demander, in the console: http" in started.stdout
     process = (await stack.repositories.processes.ids_like(""))[0]

@@ -52,7 +52,7 @@ async def ask(page: Page, url: str) -> None:
     await page.goto(f"{url}/console/start")
     await page.get_by_label("Your intent").fill(INTENT)
     await page.get_by_text("Help me say it").click()
-    await page.get_by_role("button", name="Have the model read it").click()
+    await page.get_by_role("button", name="Have the model read my words").click()
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -68,7 +68,7 @@ async def test_the_engine_says_which_words_it_takes_and_the_person_pays_for_it(
             await ask(page, here.url)
             await page.locator("[data-read=changes]").filter(has_text=CHANGE).wait_for()
             await page.locator("[data-read=gives]").filter(has_text=GIFT).wait_for()
-            await page.locator("[data-read=barriers]").filter(has_text="Nothing of this yet.").wait_for()
+            await page.locator("[data-read=barriers]").filter(has_text="Nothing about this yet.").wait_for()
             assert await page.get_by_label("Your intent").input_value() == INTENT, "the words stay the person's own"
         used = await house.stack.repositories.ledger.used_today(person)
     assert [one.request["model"] for one in server.served] == [engine.model_for("formulate")]
@@ -183,4 +183,4 @@ async def test_without_a_paid_engine_nothing_of_the_kind_is_offered(console: Con
     async with console.visitor(house.tokens["P00"]) as page:
         await page.goto(f"{console.url}/console/start")
         await page.get_by_text("Help me say it").click()
-        assert not await page.get_by_role("button", name="Have the model read it").count()
+        assert not await page.get_by_role("button", name="Have the model read my words").count()

@@ -41,7 +41,7 @@ async def test_somebody_introduces_themselves_and_begins(console: Console) -> No
         await page.get_by_label("Your intent").fill("I want honey that the whole street keeps.")
         await page.get_by_text("Help me say it").click()
         await page.get_by_label("What can you give?").fill("I can give two hives.")
-        await page.get_by_role("button", name="Add these to the box").click()
+        await page.get_by_role("button", name="Add these answers to the box above").click()
         written = await page.get_by_label("Your intent").input_value()
         assert written == "I want honey that the whole street keeps.\n\nWhat I can give:\n\nI can give two hives."
         await choose_scene(page, scene)
@@ -106,10 +106,10 @@ async def test_hostile_texts_are_shown_as_they_are_and_do_nothing(console: Conso
         await page.goto(f"{console.url}/console/me")
         await page.get_by_label("Who you are and what you do").fill(HOSTILE)
         await page.get_by_role("button", name="Save as a new version").click()
-        await page.get_by_label("It never discloses").fill(HOSTILE[:400])
+        await page.get_by_label("Your proxy never discloses").fill(HOSTILE[:400])
         await page.get_by_role("button", name="Save", exact=True).first.click()
         await harmless(page)
-        assert await page.get_by_label("It never discloses").input_value() == HOSTILE[:400]
+        assert await page.get_by_label("Your proxy never discloses").input_value() == HOSTILE[:400]
     async with console.visitor(hostile.tokens["P00"]) as page:
         await page.goto(f"{console.url}/console/start")
         await page.get_by_label("Your intent").fill(HOSTILE)

@@ -159,7 +159,7 @@ async def session_of(place: Place, person: str | None) -> Token:
 async def test_an_account_that_a_person_connected_opens_them_in_another_browser(place: Place) -> None:
     anna = await place.person("a-1")
     page = (await anna.browser.http.get("/console/me")).text
-    assert "Your account of the valley&#39;s accounts opens this" in page
+    assert "you can sign in with your account of the valley&#39;s accounts" in page
     elsewhere = Visitor(place)
     answer = await elsewhere.sign_in("a-1")
     assert (answer.status_code, answer.headers["location"]) == (303, "/console/")

@@ -48,7 +48,7 @@ async def test_people_whose_proxy_spoke_answer_by_every_door_and_every_place_say
     async with console.visitor(house.tokens["P00"]) as page:
         await page.goto(plan)
         ended = await page.locator("header").inner_text()
-        assert "It has ended: the plan is written." in ended
+        assert "The process has ended: the plan is written." in ended
         assert "Committed: P01 (Mairi Voe), P02 (Donald Ness), P03 (Isbel Croy), P04" in ended
         assert "No answer: P05." in ended
         await page.goto(f"{plan}/plan")

@@ -21,7 +21,7 @@ async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_
         await page.get_by_text("you asked · paused").wait_for()
         await page.goto(at)
         await page.get_by_text("This process is paused: a step cannot be done until an operator").wait_for()
-        await page.get_by_role("button", name="Try it again").click()
+        await page.get_by_role("button", name="Try the step again").click()
         await page.wait_for_url("**?message=*")
 
         async def held_again() -> bool:
@@ -29,10 +29,10 @@ async def test_the_demander_of_a_held_process_reads_who_mends_it_and_never_that_
             return await page.get_by_text("This process is paused").count() > 0
 
         await until(held_again)
-        assert not await page.get_by_text("It continues.").count()
+        assert not await page.get_by_text("The process continues.").count()
         engine.mend(flag)
         await page.goto(at)
-        await page.get_by_role("button", name="Try it again").click()
+        await page.get_by_role("button", name="Try the step again").click()
     engine.script.rules.remove(rule)
     await house.stack.asked(house.pid, house.human, 1)
     await house.stack.say(house.pid, "cancel")

@@ -266,7 +266,7 @@ async def test_the_same_intent_begins_once_also_from_an_older_page(console: Cons
         assert "You have begun this already" in await older.get_by_role("alert").inner_text()
         begun = await older.get_by_role("link", name="Open the process").get_attribute("href")
         assert begun and page.url.endswith(begun)
-        await older.get_by_role("button", name="Begin a second one").click()
+        await older.get_by_role("button", name="Begin a second process").click()
         await older.wait_for_url("**/console/processes/c-*")
         assert older.url != page.url, "whoever wants a second one gets it"
     for one in (page, older):

@@ -296,8 +296,8 @@ async def test_the_page_for_a_new_process_names_the_assistant_that_reads_the_req
         page = (await browser.get("/console/enter")).text
         await browser.post("/console/enter", data={"secret": token, "form_token": field(page, "form_token")})
         shown = (await browser.get("/console/start")).text
-    assert "An assistant answers the model calls" in shown
-    assert "Only you and the assistant that writes it in four parts" in shown
+    assert "An assistant answers in place of a model" in shown
+    assert "Only you and the assistant that writes your intent in four parts" in shown
     assert "nobody judges" not in shown and "No model is set" not in shown
 
 

@@ -329,7 +329,7 @@ async def test_the_page_lists_what_waits_in_both_languages_and_its_buttons_work(
         own = (await browser.get("/console/standing")).text
         closing = {"form_token": _hidden(own, "form_token"), "process": case.pid, "residual": RESIDUAL, "do": "close"}
         assert (await browser.post("/console/standing", data=closing)).status_code == 303
-        assert "Nothing waits for you here." in (await browser.get("/console/standing")).text
+        assert "No point of yours waits here." in (await browser.get("/console/standing")).text
     assert await case.asked() == []
 
 

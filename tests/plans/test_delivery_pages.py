@@ -59,7 +59,7 @@ def test_somebody_of_whose_words_nothing_is_used_is_told_so_by_what_they_said(
 def test_a_delivery_says_where_the_plan_names_nothing_that_its_reader_gets() -> None:
     plan = settled(DRAFT)
     page = delivery_page(settle_delivery(DeliveryDraft(), alias=DRAFT.roles[0].alias, plan=plan, language="en"), plan)
-    assert "The plan does not state anything that you get." in sentences(page)
+    assert "The plan names nothing that you get." in sentences(page)
 
 
 def test_a_delivery_introduces_whom_its_reader_meets_before_it_says_anything_of_them() -> None:

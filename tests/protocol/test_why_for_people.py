@@ -29,7 +29,7 @@ def test_it_says_what_is_asked_of_whom_it_waits_for() -> None:
     assert told(alone, "P00").startswith("The process waits for you: confirm the tension, or revise it, until ")
     life = Life.in_round_one("human", "proxy")
     assert told(life, "P01").startswith(
-        "The process waits for you: say what is new from you in round 1, or that there is nothing new, until "
+        "The process waits for you: say what is new from you in round 1, or answer “nothing new”, until "
     )
 
 
@@ -61,7 +61,7 @@ def test_it_tells_the_demander_of_a_gap_for_which_the_rounds_do_not_wait() -> No
     while life.runs("project"):
         life.succeed("project")
     life.succeed("observe", verdict="more", asks_demander=True)
-    assert told(life, "P00").endswith("The rounds do not wait for it.")
+    assert told(life, "P00").endswith("The rounds do not wait for your answer.")
     [asked] = [reason for reason in why(life.state, NOW) if reason.waits_for == "P00"]
     assert asked.until is None
     assert asked.sentence.startswith("A question to P00 is open, and nothing waits for the answer; answer a question")

@@ -99,7 +99,7 @@ async def test_a_healthy_deployment_has_nothing_to_mend(stack: Stack, settings: 
     assert build_id() in found["Role models"].found
     assert "ended processes kept 90 days" in found["Temporal"].found
     assert "not versioned" in found["Versions"].found
-    assert found["Search attributes"].found == "all there"
+    assert found["Search attributes"].found == "all are registered"
     assert "started 2" in found["Duty sweep"].found
     assert Keyring.read(MASTER_KEY).active in found["Master keys"].found
     assert "every 5 min" in found["Schedule sweep"].found

@@ -9,6 +9,8 @@ from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 PAUSE_SECONDS = 0.02
+"""The first pause between two checks. Each is half as long again as the last, up to `LONGEST_PAUSE_SECONDS`."""
+LONGEST_PAUSE_SECONDS = 0.15
 
 
 @overload
@@ -24,13 +26,15 @@ async def until(condition: Callable[[], Any], what: str = "", *, seconds: float 
     what = what or getattr(condition, "__name__", repr(condition)).strip("_").replace("_", " ")
     try:
         async with asyncio.timeout(seconds) as limit:
+            pause = PAUSE_SECONDS
             while True:
                 answer = condition()
                 if inspect.isawaitable(answer):
                     answer = await answer
                 if answer:
                     return answer
-                await asyncio.sleep(PAUSE_SECONDS)
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
     except TimeoutError:
         if not limit.expired():  # a time-out of the condition itself
             raise

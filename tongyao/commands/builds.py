@@ -107,7 +107,7 @@ async def upgrade(
     dry_run: DryRun = False,
     key: Key = None,
 ) -> None:
-    """Make open processes follow the newest rules. Each continues as new when no step of it runs. People notice nothing."""
+    """Make open processes follow the newest rules. Each continues as new when none of its steps runs. People notice nothing."""
     from tongyao.app.operators.in_bulk import upgrade as upgrade_processes
 
     if (process is None) != every:

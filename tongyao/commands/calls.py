@@ -58,7 +58,7 @@ async def next_call(
     step: Step = None,
     alias: Alias = None,
     process: OfProcess = None,
-    call: Annotated[str | None, typer.Option("--id", help="This call.")] = None,
+    call: Annotated[str | None, typer.Option("--id", help="Only this call.")] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for a call.")] = 0,
     lease: Annotated[int, typer.Option(min=10, help="Seconds for which the call is reserved for you.")] = 1_800,
     name: Name = "",

@@ -27,7 +27,8 @@ async def consent(
     allow: Annotated[
         bool | None,
         typer.Option(
-            "--allow/--refuse", help="Whether they take part in this process. Without it the question is shown."
+            "--allow/--refuse",
+            help="Whether the person takes part in this process. Without this option the question is shown.",
         ),
     ] = None,
     endpoint: Annotated[
@@ -61,7 +62,11 @@ async def consents(
     person: Annotated[str, typer.Argument(help="Id of the profile, a part of it, or its file.")],
     scene: Annotated[str | None, typer.Option(help="The scene to decide for.")] = None,
     decision: Annotated[
-        str | None, typer.Option("--set", help="ask: in each process; allow: in every process of the scene; never.")
+        str | None,
+        typer.Option(
+            "--set",
+            help="ask: the person is asked each time; allow: a proxy may always speak; never: no proxy may speak.",
+        ),
     ] = None,
 ) -> None:
     """Show for each scene whether a proxy may speak for a person, or decide it for one scene."""
@@ -144,16 +149,16 @@ async def keep(
         str, typer.Argument(help="plan/1/residual/2; or `tension`, the tension of the process itself.")
     ] = "tension",
     visible: Annotated[
-        bool | None, typer.Option("--visible/--hidden", help="The people of the scene may read it.")
+        bool | None, typer.Option("--visible/--hidden", help="Let the people of the scene read the tension.")
     ] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=365, help="Days for which it waits.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=365, help="Days for which the tension waits.")] = None,
     per_week: Annotated[
         int | None,
         typer.Option(min=1, max=20, help="The largest number of candidates that its demander is told of in a week."),
     ] = None,
-    close: Annotated[bool, typer.Option("--close", help="It waits no longer.")] = False,
+    close: Annotated[bool, typer.Option("--close", help="End the waiting.")] = False,
 ) -> None:
-    """Have a tension of an ended process wait in its scene, change how it waits, or close it."""
+    """Let a tension of an ended process wait in its scene. Also changes how it waits, or ends the waiting."""
     from tongyao.app.standing import KeepLookingBody, keep_looking
 
     given = {"residual": residual, "looking": not close, "visible": visible, "days": days, "per_week": per_week}

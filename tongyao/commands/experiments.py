@@ -35,7 +35,7 @@ async def experiment(
 ) -> None:
     """Run an experiment and write its report. Runs that are already in the report are not repeated.
 
-    The report is written after every run. When the budget is used up, the same command with a larger one continues.
+    The report is written after every run. When the budget is used up, the same command with a larger budget continues.
     """
     from tongyao.evals.cases import CaseError, load
     from tongyao.evals.experiment import ExperimentError, case_key, files_of, runs_of

@@ -219,7 +219,7 @@ async def tune(
         str | None, typer.Option(help="Shares of resonance,complement,interference, for example 2,1,2")
     ] = None,
 ) -> None:
-    """Show or change a scene's settings of discovery."""
+    """Show or change the settings with which a scene is searched for people."""
     from tongyao.field.intent_field import SceneFieldSettings
     from tongyao.field.perspectives import PERSPECTIVES
 
@@ -239,7 +239,7 @@ async def tune(
 
 @field.command()
 async def delete(profile: Annotated[str, typer.Argument(help=PERSON, autocompletion=complete_person)]) -> None:
-    """Remove a profile from its scene and from every index. Processes keep the versions they froze."""
+    """Remove a profile from its scene and from every index. Processes that use a version of the profile keep this version."""
     from tongyao.commands.references import find_person
 
     async with migrated_records() as (_, repositories):

@@ -99,7 +99,7 @@ async def evaluate(
     language: Languages = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pass rate and hits in the top ten, by level and perspective, with 95 % intervals (Wilson).
+    """Print the pass rate and the hits in the top ten, by level and perspective, with 95 % intervals (Wilson).
 
     All people are compared, in memory. With a model, two more results are given: the model alone (with BM25), and both together (hybrid).
     """

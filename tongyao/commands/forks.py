@@ -56,7 +56,10 @@ async def fork(
         list[str] | None, typer.Option(help="A setting, NAME=VALUE (docs/protocol.md §10). May be repeated.")
     ] = None,
     prompts: Annotated[
-        Path | None, typer.Option(help="A folder with other prompts: DIR/en/observe.md. Others stay as they are.")
+        Path | None,
+        typer.Option(
+            help="A folder with other prompts: DIR/en/observe.md. Prompts that it does not contain stay as they are."
+        ),
     ] = None,
     engine: Annotated[str, typer.Option(help="Another engine for every step (docs/models.md).")] = "",
     model: Annotated[
@@ -164,7 +167,7 @@ async def compare(
     html: Annotated[Path | None, typer.Option(help="Also write the comparison as a web page to this FILE.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show processes side by side, round by round: their items, relations, notes and plans, and those that only one process has."""
+    """Show processes side by side, round by round: their items, relations, notes and plans, and which of these only one process has."""
     ids = [find_process(one) for one in processes]
     if len(set(ids)) < 2:
         raise bad("processes", say("forks.two_needed"))

@@ -42,7 +42,7 @@ async def confirm(
     hide: Annotated[
         list[str] | None,
         typer.Option(
-            help="A name to hide, in addition to those found; `NAME (firm)` for a firm. Others read a mark instead. May be repeated."
+            help="A name to hide, besides those that were found; `NAME (firm)` for a firm. Others read a mark instead. May be repeated."
         ),
     ] = None,
     show: Annotated[
@@ -207,7 +207,7 @@ async def say(
         int | None, typer.Option("--round", help="The round to answer. Default: the current one.")
     ] = None,
     text: Annotated[str, typer.Option(help="The text to say.")] = "",
-    nothing_new: Annotated[bool, typer.Option(help="Say that there is nothing new.")] = False,
+    nothing_new: Annotated[bool, typer.Option(help="Answer “nothing new”.")] = False,
     key: Key = None,
 ) -> None:
     """Answer a turn that waits for a person."""
@@ -257,7 +257,7 @@ async def replan(
 ) -> None:
     """Have the plan made once more, without people who declined and with changes that others proposed.
 
-    This is possible once. The engine without a model cannot include proposed changes: `tongyao show` states this.
+    This is possible once. If the plan is made without a model, it cannot include proposed changes: `tongyao show` states this.
     """
     aliases = [await _aliases(process, people or []) for people in (without, proposal)]
     await _send(process, "replan", key, without=aliases[0], proposals=aliases[1])
@@ -272,11 +272,11 @@ async def branch(
             help="plan/1/residual/2, or plan/1/hole/P03 for the part of a person who declined (an alias, or the person's id)."
         ),
     ],
-    no: Annotated[bool, typer.Option("--no", help="Start no process for it.")] = False,
+    no: Annotated[bool, typer.Option("--no", help="Start no process for this tension.")] = False,
     ask: Annotated[
         str,
         typer.Option(
-            help="candidate/…: begin with the candidate, a person who came for a standing tension. With --no: not with this one."
+            help="candidate/…: begin with the candidate, a person who came for a standing tension. With --no: do not begin with them."
         ),
     ] = "",
     yes: Annotated[
@@ -290,7 +290,7 @@ async def branch(
 ) -> None:
     """Start a process for a residual tension, also after the process has ended.
 
-    --no refuses this while the process asks about it. After the end nothing is asked, and no process starts by itself.
+    With --no none is started. This is possible as long as the process asks about the tension. After the end nothing is asked, and no process starts by itself.
     """
     part, hole, who = residual.partition("/hole/")
     residual = f"{part}{hole}{(await _aliases(process, [who]))[0]}" if who else residual

@@ -69,7 +69,9 @@ async def cost(
 def estimate(
     people: Annotated[int, typer.Option(min=2, max=8, help="The number of participants.")] = 4,
     profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
-    rounds: Annotated[int, typer.Option(min=1, max=9, help="Rounds until it converges; three to five are usual.")] = 4,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=9, help="Rounds until the process converges; three to five are usual.")
+    ] = 4,
     lang: Annotated[Language, typer.Option(help="en or zh.")] = "en",
     as_json: AsJson = False,
 ) -> None:
@@ -147,7 +149,7 @@ def show_prompt(
         bool, typer.Option("--example", help="Include the data of a small example, as it is sent.")
     ] = False,
 ) -> None:
-    """Show a prompt: as written, or with an example's data as the model would get it."""
+    """Show a prompt: as it was written, or with an example's data, as a model gets it."""
     from tongyao.llm import prompts
     from tongyao.protocol.model.steps import STEPS
 

@@ -116,10 +116,11 @@ async def schedules(
 @app.command("note-backup")
 async def note_backup(
     files: Annotated[
-        list[Path], typer.Argument(help="The files that `pg_dump --format=custom` wrote; `-`: one on standard input.")
+        list[Path],
+        typer.Argument(help="The files that `pg_dump --format=custom` wrote; `-` for a dump on standard input."),
     ],
 ) -> None:
-    """Note that a backup was made, as the last line of its script. The duty `backup` fails when the last note is too old.
+    """Note, at the end of a backup script, that a backup was made. The duty `backup` fails when the last note is too old.
 
     Each file must exist and begin as a dump in PostgreSQL's custom format does. Only restoring it shows whether it can be restored.
     """

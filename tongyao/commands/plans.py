@@ -86,7 +86,7 @@ async def acceptance(
     since: Annotated[datetime | None, typer.Option(help="Only plans made on this day (UTC) or later.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report how plans were answered, counting only the valid revision of each plan. The rate is the share of those who answered."""
+    """Report how plans were answered, counting only the valid revision of each plan. The rate is the share of commits among the answers."""
     after = since.replace(tzinfo=UTC) if since else None
     async with open_records() as repositories:
         if process:

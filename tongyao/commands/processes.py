@@ -107,7 +107,7 @@ async def why(process: Process) -> None:
 @app.command("list")
 async def list_processes(
     scene: Annotated[str | None, typer.Option(help="Only processes of this scene.")] = None,
-    phase: Annotated[Phase | None, typer.Option(help="In this phase only.")] = None,
+    phase: Annotated[Phase | None, typer.Option(help="Only processes in this phase.")] = None,
     open_only: Annotated[bool, typer.Option("--open", help="Only processes that have not ended.")] = False,
     suspended: Annotated[
         bool, typer.Option("--suspended", help="Only suspended processes, with their causes.")
