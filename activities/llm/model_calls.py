@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Final, Generic, NoReturn, Protocol, TypeVar
+from typing import Final, Generic, NoReturn, TypeVar
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
@@ -43,8 +44,7 @@ from tongyao.protocol.model.process import Spent
 from tongyao.protocol.model.settings import ProcessSettings
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 from tongyao.records.budgets import BudgetExceeded, Reservation
-from tongyao.records.call_slots import NoSlot
-from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
+from tongyao.records.model_calls import TAKEN, CallClaim, Ledger, NoSlot, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.announcements import FORK_ENGINES, START
 from tongyao.records.process.processes import StepRow
 from tongyao.records.repositories import Repositories
@@ -87,25 +87,20 @@ class Settled(Generic[DraftT]):
     text: str
 
 
-POLL_SECONDS: Final = 0.5
-"""Seconds between attempts to reserve budget, while calls in flight hold reservations."""
+POLL_SECONDS: Final = 0.2
+"""Mean time between attempts to claim a call, while calls in flight hold reservations or all slots."""
 
 SLOT_SECONDS: Final = 20.0
 """Seconds that a call waits for a slot. The timeout of a step exceeds that of its calls by 30 s."""
 
 SLOT_AGAIN_SECONDS: Final = 5.0
 
+LEASE_MARGIN_SECONDS: Final = 30.0
+"""A call holds its slot for its timeout and this time at most: it also stores the answer."""
+
 
 MakeEngines = Callable[[str, Mapping[str, str]], Mapping[str, Engine]]
 """Takes the name of an engine (empty: the installation's) and models by step. Returns the engine of each step."""
-
-
-class Slots(Protocol):
-    """A limit of concurrent calls that all workers share."""
-
-    def taken(self, *, wait: float) -> AbstractAsyncContextManager[None]:
-        """Hold a slot during the block. Raises `NoSlot` after `wait` seconds."""
-        ...
 
 
 class ModelCalls:
@@ -118,18 +113,19 @@ class ModelCalls:
         *,
         worker: str,
         limits: SpendingLimits | None = None,
-        slots: Slots | None = None,
+        most_at_once: int | None = None,
         prompt_folder: Path | None = None,
         make_engines: MakeEngines | None = None,
     ) -> None:
         """`engines`: engine by step; the key `*` is for all other steps. `worker`: the worker's name in the ledger.
 
-        `limits`: checks budgets and day budgets. `slots`: limits the concurrent calls of all workers. `prompt_folder`:
-        prompts that replace the included ones. `make_engines`: makes the engines of a fork that names its own.
+        `limits`: checks budgets and day budgets. `most_at_once`: the number of slots, one for each concurrent
+        call of all workers; None means no limit. `prompt_folder`: prompts that replace the included ones.
+        `make_engines`: makes the engines of a fork that names its own.
         """
         self._make_engines = make_engines
         self._made: dict[str, Mapping[str, Engine]] = {}
-        self._slots = slots
+        self._most_at_once = most_at_once
         self._engines = engines
         self._ledger = ledger
         self._worker = worker
@@ -226,53 +222,53 @@ class ModelCalls:
         if question.takes and (taken := await self._taken(question, key, reask, repair)) is not None:
             return _read(question, taken), taken.reask > key.reask
         try:
-            async with self._claimed(question, key, reask, repair) as claim:
-                if isinstance(claim, SettledCall):
-                    return _read(question, claim), claim.reask > key.reask
-                if isinstance(claim, WaitingCall):
-                    raise _pending(question, claim.call_id)
-                reply = None
-                if isinstance(claim, RepliedCall):
-                    reply, claim = OutsideReply(claim.text, claim.answerer), claim.claim
-                call = Call(
-                    key=key,
-                    reask=reask,
-                    prompt_override=question.prompt_override,
-                    seconds=seconds,
-                    reply=reply,
+            claim = await self._claim(question, key, reask, repair)
+            if isinstance(claim, SettledCall):
+                return _read(question, claim), claim.reask > key.reask
+            if isinstance(claim, WaitingCall):
+                raise _pending(question, claim.call_id)
+            reply = None
+            if isinstance(claim, RepliedCall):
+                reply, claim = OutsideReply(claim.text, claim.answerer), claim.claim
+            call = Call(
+                key=key,
+                reask=reask,
+                prompt_override=question.prompt_override,
+                seconds=seconds,
+                reply=reply,
+            )
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await engine.answer(step, question.request, call)
+            except TimeoutError:
+                await self._ledger.fail(key, claim, TIMED_OUT)
+                raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
+            except AnswerPending as asked:
+                shows = "table" if step.name in _OF_THE_TABLE else f"person/{question.owner}"
+                request, tokens = asked.request, asked.tokens
+                call_id = await self._ledger.wait(
+                    key, claim, owner=question.owner, shows=shows, request=request, tokens=tokens
                 )
-                try:
-                    async with asyncio.timeout(seconds):
-                        answer = await engine.answer(step, question.request, call)
-                except TimeoutError:
-                    await self._ledger.fail(key, claim, TIMED_OUT)
-                    raise Transient(f"no answer within {seconds:g} s", reason=TIMED_OUT) from None
-                except AnswerPending as asked:
-                    shows = "table" if step.name in _OF_THE_TABLE else f"person/{question.owner}"
-                    request, tokens = asked.request, asked.tokens
-                    call_id = await self._ledger.wait(
-                        key, claim, owner=question.owner, shows=shows, request=request, tokens=tokens
-                    )
-                    raise _pending(question, call_id) from None
-                except EngineError as error:
-                    await self._ledger.fail(key, claim, error.reason, usage=error.usage, cost=error.cost)
-                    raise
-                settled = await self._ledger.settle(
-                    key,
-                    claim,
-                    owner=question.owner,
-                    text=answer.text,
-                    draft_json=answer.draft.model_dump_json(),
-                    engine=answer.engine,
-                    model=answer.model,
-                    usage=answer.usage,
-                    cost=answer.cost or (None if PRICE_UNKNOWN in answer.labels else answer.cost),
-                    labels=answer.labels,
-                )
+                raise _pending(question, call_id) from None
+            except EngineError as error:
+                await self._ledger.fail(key, claim, error.reason, usage=error.usage, cost=error.cost)
+                raise
+            settled = await self._ledger.settle(
+                key,
+                claim,
+                owner=question.owner,
+                text=answer.text,
+                draft_json=answer.draft.model_dump_json(),
+                engine=answer.engine,
+                model=answer.model,
+                usage=answer.usage,
+                cost=answer.cost or (None if PRICE_UNKNOWN in answer.labels else answer.cost),
+                labels=answer.labels,
+            )
         except EngineError:
             raise  # nothing is reserved: the attempt has ended, or was never claimed
-        except BaseException:  # the attempt stays claimed, and the next caller finds it orphaned
-            await asyncio.shield(self._ledger.release(key))
+        except BaseException:
+            await asyncio.shield(self._ledger.release(key, worker=self._worker))
             raise
         return _read(question, settled), False
 
@@ -323,41 +319,43 @@ class ModelCalls:
             question.step.name, question.request.language, question.prompt_override, folder=self._prompt_folder
         )
 
-    @asynccontextmanager
-    async def _claimed(
+    async def _claim(
         self, question: Question[RequestT, DraftT], key: CallKey, reask: Reask | None, repair: Reask | None
-    ) -> AsyncIterator[CallClaim | SettledCall | WaitingCall | RepliedCall]:
-        """Yield a claim within the limits while holding a slot, or the answer that is already settled.
+    ) -> CallClaim | SettledCall | WaitingCall | RepliedCall:
+        """Return a claim within the limits, or the answer that is already settled. A claimed call holds a slot.
 
         If only reservations of calls in flight fill the budget, waits for them without a slot, at most for the timeout
-        of one call. Raises `OutOfBudget`, `DayBudgetUsed`, `Transient`.
+        of one call. Raises `OutOfBudget`, `DayBudgetUsed`. Raises `Transient` if no slot becomes free; the step is then
+        retried.
         """
         if self._limits is not None:
             await self._limits.check_day(key.process)
         prompt = self._prompt(question)
         engine, reservation = question.engine or self.engine(question.step.name), self._reservation(question)
-        until = time.monotonic() + question.seconds
+        until, slot_until = (time.monotonic() + seconds for seconds in (question.seconds, SLOT_SECONDS))
         while True:
-            async with self._slot():
-                try:
-                    claim = await self._ledger.claim(
-                        key,
-                        input_hash=_input_hash(question, reask),
-                        repair_hash=_input_hash(question, repair) if repair is not None else "",
-                        prompt_hash=prompt.sha256,
-                        engine=engine.name,
-                        model=engine.model_for(question.step.name),
-                        worker=self._worker,
-                        owner=question.owner,
-                        reserve=reservation,
-                    )
-                except BudgetExceeded as full:
-                    if not full.in_flight or time.monotonic() >= until:
-                        raise OutOfBudget(str(full)) from None
-                else:
-                    yield claim
-                    return
-            await asyncio.sleep(POLL_SECONDS)
+            try:
+                return await self._ledger.claim(
+                    key,
+                    input_hash=_input_hash(question, reask),
+                    repair_hash=_input_hash(question, repair) if repair is not None else "",
+                    prompt_hash=prompt.sha256,
+                    engine=engine.name,
+                    model=engine.model_for(question.step.name),
+                    worker=self._worker,
+                    owner=question.owner,
+                    reserve=reservation,
+                    seconds=question.seconds + LEASE_MARGIN_SECONDS,
+                    most=self._most_at_once,
+                )
+            except BudgetExceeded as full:
+                if not full.in_flight or time.monotonic() >= until:
+                    raise OutOfBudget(str(full)) from None
+                slot_until = time.monotonic() + SLOT_SECONDS
+            except NoSlot as full:
+                if time.monotonic() >= slot_until:
+                    raise Transient(str(full), reason="no_slot", retry_after=SLOT_AGAIN_SECONDS) from full
+            await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))
 
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
         """Return the highest cost of one call. Steps before the conclusion of a process also keep enough for a plan."""
@@ -366,19 +364,6 @@ class ModelCalls:
         plan = steps.PLAN.name
         keep = Bound() if step.concludes else self.engine(plan).bound(plan, request_json, units)
         return Reservation(bound.tokens, bound.cost, (keep.tokens, keep.cost))
-
-    @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
-        """Hold one slot of all workers. Raises `Transient` if none is free; the step is then retried."""
-        if self._slots is None:
-            yield
-            return
-        async with AsyncExitStack() as held:
-            try:
-                await held.enter_async_context(self._slots.taken(wait=SLOT_SECONDS))
-            except NoSlot as error:
-                raise Transient(str(error), reason="no_slot", retry_after=SLOT_AGAIN_SECONDS) from error
-            yield
 
 
 @dataclass(frozen=True)

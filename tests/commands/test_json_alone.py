@@ -60,7 +60,6 @@ def calls(process: str, people: list[str], folder: Path) -> dict[str, list[str]]
         "tree": [process],
         "cost": [],
         "estimate": [],
-        "plan validate": [str(folder / "plan.json")],
         "plan acceptance": [],
         "field import": [str(folder / "people.json"), "--scene", "quay"],
         "field list": [],
@@ -74,7 +73,6 @@ def calls(process: str, people: list[str], folder: Path) -> dict[str, list[str]]
 
 
 def written(folder: Path) -> None:
-    folder.joinpath("plan.json").write_text("{}", encoding="utf-8")
     people = {f"net-{number}": {"text": f"I mend nets and sails in shed {number}. " * 5} for number in range(4)}
     folder.joinpath("people.json").write_text(json.dumps(people), encoding="utf-8")
     need = {"id": "n1", "need": "somebody who mends nets", "level": "direct", "expected": ["net-1"], "minimum": 1}

@@ -15,16 +15,16 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.llm.model_calls import SLOT_SECONDS, ModelCalls, Question, Settled
+from activities.llm import model_calls
+from activities.llm.model_calls import ModelCalls, Question, Settled
 from tests.llm import requests
 from tests.support.scripted import Do, Rule, Script, ScriptedEngine
 from tongyao.llm.engine import Bound, CallKey
-from tongyao.llm.errors import ModelRefused, OutOfBudget
+from tongyao.llm.errors import ModelRefused, OutOfBudget, Transient
 from tongyao.protocol.model import steps
 from tongyao.protocol.model.projection import ProjectionDraft
 from tongyao.protocol.model.requests import EndpointRequest
 from tongyao.records.budgets import BudgetExceeded, Reservation
-from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.model_calls import CallClaim, Ledger, RepliedCall, SettledCall, WaitingCall
 from tongyao.records.process.processes import NewProcess, Processes
@@ -129,11 +129,68 @@ async def test_a_call_that_waits_for_its_budget_holds_no_slot(
                 waiting.set()
                 raise
 
-    slots = CallSlots(pool, 1)
-    calls = ModelCalls({"*": Costly(Script())}, Waits(pool), worker="w", slots=slots)
+    calls = ModelCalls({"*": Costly(Script())}, Waits(pool), worker="w", most_at_once=1)
     asking = asyncio.ensure_future(ActivityEnvironment().run(calls.ask, question))
     await waiting.wait()
-    async with slots.taken(wait=SLOT_SECONDS):
-        await records.ledger.release(ANOTHER(process))
+    third = replace(ANOTHER(process), alias="P03")
+    claim = await records.ledger.claim(third, input_hash="h", engine="e", model="m", worker="w", seconds=60, most=1)
+    assert isinstance(claim, CallClaim)
+    await records.ledger.fail(third, claim, "overloaded")
+    await records.ledger.release(ANOTHER(process), worker="w")
     await asking
-    await slots.aclose()
+
+
+class Busy(ScriptedEngine):
+    """Counts the calls under way. With `never`, no call ends."""
+
+    under_way = most = 0
+    never = False
+
+    async def answer(self, *asked: Any, **named: Any) -> Any:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            if self.never:
+                await asyncio.Event().wait()
+            return await super().answer(*asked, **named)
+        finally:
+            self.under_way -= 1
+
+
+def other(
+    question: Question[EndpointRequest, ProjectionDraft], alias: str
+) -> Question[EndpointRequest, ProjectionDraft]:
+    return replace(question, key=replace(question.key, alias=alias))
+
+
+async def test_whoever_waits_for_a_slot_goes_on_when_a_call_ends(
+    pool: Pool, question: Question[EndpointRequest, ProjectionDraft]
+) -> None:
+    engine = Busy(Script())
+    workers = [ModelCalls({"*": engine}, Ledger(pool), worker=worker, most_at_once=1) for worker in ("w1", "w2")]
+    asked = [(workers[n % 2], other(question, f"P{n:02}")) for n in range(1, 6)]
+    await asyncio.gather(*(ActivityEnvironment().run(calls.ask, one) for calls, one in asked))
+    assert (engine.most, len(engine.received)) == (1, 5)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "out of time", "failed"])
+async def test_a_call_that_ends_without_an_answer_holds_no_slot(
+    pool: Pool, question: Question[EndpointRequest, ProjectionDraft], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(model_calls, "SLOT_SECONDS", 0)
+    engine = Busy(Script(rules=[Rule(step="project", alias="P01", do="refused")] if end == "failed" else []))
+    engine.never = end != "failed"
+    calls = ModelCalls({"*": engine}, Ledger(pool), worker="w", most_at_once=1)
+    first = replace(question, seconds=0.01) if end == "out of time" else question
+    asking = asyncio.ensure_future(ActivityEnvironment().run(calls.ask, first))
+    if end == "cancelled":
+        while not engine.under_way:
+            await asyncio.sleep(0)
+        with pytest.raises(Transient) as full:
+            await ActivityEnvironment().run(calls.ask, other(question, "P02"))
+        assert full.value.reason == "no_slot"
+        asking.cancel()
+    with pytest.raises((asyncio.CancelledError, Transient, ModelRefused)):
+        await asking
+    engine.never = False
+    await ActivityEnvironment().run(calls.ask, other(question, "P03"))

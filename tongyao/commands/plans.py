@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tongyao.commands.context import app_context, open_records, operator, read_json, validated
+from tongyao.commands.context import app_context, open_records, operator, validated
 from tongyao.commands.options import AsJson, Process, ProcessIfAny, Who
-from tongyao.commands.terminal import EXIT_BAD_INPUT, EXIT_FAILED, CommandGroup, console, fail, print_json, put
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, console, fail, print_json
 from tongyao.commands.words import dollars, say, tell
 
 if TYPE_CHECKING:
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from tongyao.records.process.lineage import ProcessTree
 
 app = CommandGroup()
-plan = CommandGroup(
-    no_args_is_help=True, help="Plans as documents: schema, validation, workflow draft, acceptance rate."
-)
+plan = CommandGroup(no_args_is_help=True, help="Plans as documents: schema, workflow draft, acceptance rate.")
 app.add_typer(plan, name="plan")
 
 
@@ -32,37 +29,9 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a plan."""
     from tongyao.protocol.documents.plan_machine import machine_schema
-    from tongyao.protocol.rules.plans.validation import plan_schema
+    from tongyao.protocol.model.plan import plan_schema
 
     print_json(machine_schema() if machine else plan_schema())
-
-
-@plan.command()
-async def validate(
-    file: Annotated[Path, typer.Argument(help="A plan as JSON.")],
-    process: Annotated[str | None, typer.Option(help="Also check the plan against the record of this process.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check whether a plan is valid. Exit codes: 0 valid, 1 not valid, 2 the file cannot be read as JSON."""
-    from tongyao.protocol.rules.plans.validation import faults
-
-    document = read_json(file, field="file")
-    if process is None:
-        found = faults(document)
-    else:
-        async with open_records() as repositories:
-            record = await repositories.record(process)
-        found = faults(document, known=record.item_ids(), contributors=record.with_parts())
-    if as_json:
-        print_json([fault.model_dump() for fault in found])
-    else:
-        for fault in found:
-            console.print(f"[bold]{fault.where}[/bold]: ", end="")
-            put(fault.what)
-        if not found:
-            tell("sent.plan_stands")
-    if found:
-        raise typer.Exit(EXIT_FAILED)
 
 
 @plan.command()

@@ -3,8 +3,8 @@
 A call is claimed before it is made. The claim reserves the highest possible usage in the budget of the process's tree.
 The activity stores the answer before it returns. A claim marks every earlier attempt without a result as orphaned. If
 an orphaned attempt returns later, the answer stored first counts. The transaction that ends an attempt also counts its
-usage in the budget. Claiming and ending are one statement each: the SQL functions `claim_call` and `end_call`
-(migration 0039).
+usage in the budget. Claiming and ending are one statement each: the SQL functions `claim_call` (migration 0072) and
+`end_call` (migration 0055).
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ from tongyao.records.privacy.texts import (
 
 class AttemptUnknown(RecordsError):
     """This attempt was never claimed, or it has already failed."""
+
+
+class NoSlot(RecordsError):
+    """As many calls are under way as are permitted at a time. Nothing was claimed."""
 
 
 class Used(Value):
@@ -178,26 +182,30 @@ class Ledger(Repository):
         repair_hash: str = "",
         owner: str = "",
         reserve: Reservation = NOTHING_RESERVED,
+        seconds: float | None = None,
+        most: int | None = None,
     ) -> CallClaim | SettledCall | WaitingCall | RepliedCall:
         """Claim a call before it is made and reserve its possible usage, or return the answer that is already settled.
 
         If a call with the same input waits for an answer from outside, nothing is claimed. The waiting call is
         returned, or its answer if there is one. A settled answer counts if it answers `input_hash`, or if the answer of
         the repair answers `repair_hash`. Earlier attempts of the key without a result become `orphaned`. `owner`: the
-        owner of the texts to be stored.
+        owner of the texts to be stored. `most`: the number of calls of all workers that may be under way at a time;
+        None means no limit. `seconds`: a claimed call counts for this time at most; None means that it never counts.
 
-        Raises `BudgetExceeded`, and then nothing is claimed. Raises `TextErased` if the settled answer can no longer be
-        read.
+        Raises `BudgetExceeded` and `NoSlot`, and then nothing is claimed. Raises `TextErased` if the settled answer can
+        no longer be read.
         """
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 f"""SELECT outcome, number, root, key_id, wrapped, master_id FROM claim_call({_CALL}, %(input)s, %(repair)s, %(prompt)s, %(engine)s, %(model)s, %(worker)s,
-                        %(owner)s, %(tokens)s, %(cost)s, %(keep_tokens)s, %(keep_cost)s)""",
+                        %(owner)s, %(tokens)s, %(cost)s, %(keep_tokens)s, %(keep_cost)s, %(seconds)s::float8, %(most)s::int)""",
                 {
                     **_values(key),
                     "input": input_hash, "repair": repair_hash, "prompt": prompt_hash, "engine": engine, "model": model,
                     "worker": worker, "owner": owner, "tokens": reserve.tokens, "cost": reserve.cost,
                     "keep_tokens": reserve.keep[0], "keep_cost": reserve.keep[1],
+                    "seconds": seconds, "most": most,
                 },
             )  # fmt: skip
             row = await cursor.fetchone()
@@ -211,6 +219,8 @@ class Ledger(Repository):
                 return settled
             if row["outcome"] in ("waiting", "answered"):
                 return await _from_outside(connection, key, row["number"])
+            if row["outcome"] == "no_slot":
+                raise NoSlot(f"{most} model calls are under way, and no more are permitted at a time")
         raise (await Budgets(self._pool).get(row["root"])).exceeded_by(reserve)
 
     async def settle(
@@ -271,7 +281,7 @@ class Ledger(Repository):
                     "attempt": claim.attempt,
                 },
             )
-        await self.release(key)
+        await Budgets(self._pool).release(key.process, str(key))
         return call_id
 
     async def fail(
@@ -281,8 +291,13 @@ class Ledger(Repository):
         async with session(self._pool) as connection:
             await _end(connection, key, claim, "failed", usage, reason=reason, cost=cost)
 
-    async def release(self, key: CallKey) -> None:
-        """Release the reservation for a call that has no result: the call was cancelled or never made."""
+    async def release(self, key: CallKey, *, worker: str) -> None:
+        """Orphan the worker's attempt and release its reservation: the call was cancelled or never made."""
+        await self._run(
+            f"""UPDATE model_calls SET state = 'orphaned', ended_at = now()
+                WHERE {_SAME} AND worker = %(worker)s AND state = 'claimed'""",
+            {**_values(key), "worker": worker},
+        )
         await Budgets(self._pool).release(key.process, str(key))
 
     async def calls(self, process_id: str) -> list[Attempt]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from tongyao.protocol.contracts.maintenance import ModelSpec
 from tongyao.protocol.model.steps import FORMULATE, STEPS
-from tongyao.records.call_slots import CallSlots
 from tongyao.records.database import Pool, open_pool
 from tongyao.records.privacy.master_keys import register_master_key
 from tongyao.records.repositories import Repositories
@@ -135,7 +134,7 @@ def deps(
             records.ledger,
             worker=f"{socket.gethostname()}/{os.getpid()}",
             limits=SpendingLimits(records.budgets, records.ledger, day=settings.day),
-            slots=CallSlots(records.pool, settings.model_calls_at_once) if settings.model_calls_at_once else None,
+            most_at_once=settings.model_calls_at_once,
             prompt_folder=settings.prompts,
             make_engines=lambda engine, models: engines(with_engines(settings, engine, models)),
         ),

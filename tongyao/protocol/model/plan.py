@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -17,6 +17,7 @@ NOBODY: Final = "nobody"
 """The assignee of a task for which nobody is known."""
 OUTSIDE: Final = "outside"
 """The assignee of a task for somebody who is known and not in the room. `Task.outside` names that person."""
+SCHEMA_ID: Final = "https://tongyao.dev/schemas/plan.json"
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
@@ -210,3 +211,9 @@ class DeliveryDraft(Draft):
 def speakers(sources: Iterable[str]) -> frozenset[str]:
     """Return the aliases whose words these ids are. The exchange (E) is the demander's, as their offer."""
     return frozenset(DEMANDER if source == "T/E" else speaker_of(source) for source in sources) - {""}
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the published JSON Schema (2020-12) of a plan."""
+    schema = Plan.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}

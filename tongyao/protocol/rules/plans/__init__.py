@@ -1,1 +1,1 @@
-"""Rules on plans (docs/plans.md): validity, answers, holes after a decline, residual tensions. All are public."""
+"""Rules on plans (docs/plans.md): answers, holes after a decline, residual tensions. All are public."""

@@ -1,81 +1,48 @@
-"""Checks whether a document is a valid plan (docs/plans.md): form, rules, and with a record its sources. Pure."""
+"""Finds what makes a plan invalid (docs/plans.md): broken rules, and sources that the record does not have."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from tongyao.protocol.model.plan import NOBODY, OUTSIDE, Claim, Plan
 from tongyao.protocol.model.process import DEMANDER
-from tongyao.protocol.model.value import Value
-
-SCHEMA_ID: Final = "https://tongyao.dev/schemas/plan.json"
 
 
-class Fault(Value):
-    """One fault: its place in the document (`tasks/2/assignee`), and its description with the remedy."""
-
+class Fault(NamedTuple):
     where: str
     what: str
 
 
-def plan_schema() -> dict[str, Any]:
-    """Return the published JSON Schema of a plan (2020-12), for `export` and the API."""
-    schema = Plan.model_json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
-
-
-def faults(
-    document: object, *, known: Mapping[str, str] | None = None, contributors: Collection[str] | None = None
-) -> list[Fault]:
-    """Return all faults of a plan given as JSON data. Empty if it is valid.
-
-    Args:
-        known: texts of the record's items by id. If given, every source must be one of them.
-        contributors: aliases that contributed. If given, each must have a role.
-    """
-    try:
-        plan = Plan.model_validate(document)
-    except ValidationError as error:
-        return [
-            Fault(
-                where="/".join(map(str, fault["loc"])) or "(document)", what=fault["msg"].removeprefix("Value error, ")
-            )
-            for fault in error.errors(include_url=False, include_context=False)
-        ]
+def faults(plan: Plan, *, known: Collection[str], contributors: Collection[str]) -> list[Fault]:
+    """All faults. `known`: ids of the record's items. `contributors`: aliases that must have a role."""
     return [*_roles(plan, contributors), *_tasks(plan), *_claims(plan), *_residuals(plan), *_sources(plan, known)]
 
 
-def _roles(plan: Plan, contributors: Collection[str] | None) -> list[Fault]:
+def _roles(plan: Plan, contributors: Collection[str]) -> list[Fault]:
     count = Counter(role.alias for role in plan.roles)
     found = [
-        Fault(where="roles", what=f"{alias} has {times} roles: join them into one")
-        for alias, times in sorted(count.items())
-        if times > 1
+        Fault(where="roles", what=f"{alias} has {times} roles") for alias, times in sorted(count.items()) if times > 1
     ]
-    missing = sorted(set(contributors or ()) - set(count) - set(plan.removed))
-    found += [Fault(where="roles", what=f"{alias} contributed and has no role: give them one") for alias in missing]
-    if contributors is not None:
-        strangers = sorted(set(count) - set(contributors))
-        found += [Fault(where="roles", what=f"{alias} contributed nothing: leave the role out") for alias in strangers]
-    return found
+    missing = sorted(set(contributors) - set(count) - set(plan.removed))
+    found += [Fault(where="roles", what=f"{alias} contributed and has no role") for alias in missing]
+    strangers = sorted(set(count) - set(contributors))
+    return found + [Fault(where="roles", what=f"{alias} contributed nothing") for alias in strangers]
 
 
 def _tasks(plan: Plan) -> list[Fault]:
     known = [task.id for task in plan.tasks]
     people = {*(role.alias for role in plan.roles), DEMANDER, NOBODY, OUTSIDE}
     found = [
-        Fault(where="tasks", what=f"{id} is the id of {times} tasks: ids are unique")
+        Fault(where="tasks", what=f"{id} is the id of {times} tasks")
         for id, times in Counter(known).items()
         if times > 1
     ]
     for at, task in enumerate(plan.tasks):
         if task.assignee not in people:
-            what = f"{task.assignee!r} has no role: name somebody who has one, {DEMANDER}, {OUTSIDE} or {NOBODY}"
+            what = f"{task.assignee!r} has no role"
             found.append(Fault(where=f"tasks/{at}/assignee", what=what))
         for unknown in sorted(set(task.prerequisites) - set(known)):
             found.append(Fault(where=f"tasks/{at}/prerequisites", what=f"there is no task {unknown!r}"))
@@ -102,15 +69,11 @@ def _claims(plan: Plan) -> list[Fault]:
 def _residuals(plan: Plan) -> list[Fault]:
     ids = Counter(residual.id for residual in plan.residuals)
     return [
-        Fault(where="residuals", what=f"{id} is the id of {times} residuals: ids are unique")
-        for id, times in ids.items()
-        if times > 1
+        Fault(where="residuals", what=f"{id} is the id of {times} residuals") for id, times in ids.items() if times > 1
     ]
 
 
-def _sources(plan: Plan, known: Mapping[str, str] | None) -> list[Fault]:
-    if known is None:
-        return []
+def _sources(plan: Plan, known: Collection[str]) -> list[Fault]:
     placed = [(where, claim.sources) for where, claim in _placed(plan)]
     placed += [(f"tasks/{at}/sources", task.sources) for at, task in enumerate(plan.tasks)]
     placed += [(f"residuals/{at}/sources", residual.sources) for at, residual in enumerate(plan.residuals)]
