@@ -9,12 +9,10 @@ from opentelemetry import trace
 from temporalio import activity
 
 from tongyao.protocol.contracts.process import STATE_QUERY, ActivityInput, Fork
-from tongyao.protocol.identity.proposer import proposed_names
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.observation import Observation
 from tongyao.protocol.model.projection import EndpointKind, Outcome, Projection
 from tongyao.protocol.model.upcast import read_observation, read_projection
-from tongyao.records.privacy.texts import NewText
 from tongyao.records.process.rounds import ObservationRow, ProjectionRow
 from tongyao.records.repositories import Repositories
 
@@ -30,13 +28,6 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
     run_id = activity.info().workflow_run_id or ""
     if what.outbox is not None:
         with _TRACER.start_as_current_span("record", attributes={"tongyao.events": len(what.outbox.events)}):
-            for text in what.outbox.texts:
-                await repositories.texts.put_signalled(what.process_id, text)
-                if text.kind == "words":
-                    new = NewText(text.text_id, text.owner, text.kind, text.body)
-                    names = proposed_names(text.body)
-                    process = await repositories.processes.get(what.process_id)
-                    await repositories.shared.put(process, [new], aliases={}, names={"": names})
             went_back = await repositories.journal.write(what.outbox, run_id)
     else:
         went_back = not await repositories.journal.knows(what.process_id, run_id)

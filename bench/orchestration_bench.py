@@ -254,6 +254,7 @@ class Bench:
             "TONGYAO_WORKER_ACTIVITIES": "1200",
             "TONGYAO_LOG_LEVEL": "warning",
             "TONGYAO_TEMPORAL_ENCRYPTION": "0" if variant == "plain" else "1",
+            "TONGYAO_TEMPORAL_AUTHENTICATED": "1",
             "TONGYAO_TRACES_ENDPOINT": self.collector if variant == "traces" else "",
         }
         workers = [WorkerProcess(environment, log=self.home / f"worker-{number}.log") for number in range(count)]

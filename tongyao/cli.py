@@ -27,7 +27,7 @@ MODULES: Final = {
     ),
     "consents": ("consent", "consents", "standing"),
     "export": ("export",),
-    "operators": ("log", "project-again", "signal", "schedules", "note-backup"),
+    "operators": ("log", "project-again", "schedules", "note-backup"),
     "builds": ("versions", "replay", "upgrade"),
     "plans": ("feedback", "tree", "plan"),
     "models": ("cost", "estimate", "record", "prompts"),

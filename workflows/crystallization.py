@@ -52,7 +52,6 @@ class Running:
     queue: str
     began: datetime
     events: tuple[int, ...]
-    texts: tuple[str, ...]
 
 
 _PHASE = SearchAttributeKey.for_keyword(SearchAttribute.PHASE)
@@ -165,10 +164,7 @@ class Crystallization(MessageHandlers):
     def _start(self, key: str, step: WantedStep) -> None:
         carried = {number for running in self._running.values() for number in running.events}
         events = tuple(event for event in self.state.outbox if event.seq not in carried)
-        texts = tuple(self.state.signalled)
-        outbox = None
-        if events or texts:
-            outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events, texts=texts)
+        outbox = Outbox(snapshot=snapshot(self.state, workflow.now()), events=events) if events else None
         update: dict[str, object] = {"outbox": outbox}
         if isinstance(step.contract, ModelActivity):  # None in a child: the root of its tree sets the limits
             update |= {"token_budget": self.state.token_budget, "cost_budget": self.state.cost_budget}
@@ -177,7 +173,6 @@ class Crystallization(MessageHandlers):
             queue=queue_of(step.contract),
             began=workflow.now(),
             events=tuple(event.seq for event in events),
-            texts=tuple(text.text_id for text in texts),
         )
 
     async def _run(self, step: WantedStep, what: Any) -> Any:
@@ -202,7 +197,7 @@ class Crystallization(MessageHandlers):
         except ActivityError as error:
             ended: Success | StepFailure = failure_of(key, error, running.began, running.queue)
         else:
-            ended = Success(output, running.events, running.texts)
+            ended = Success(output, running.events)
         machine.finish(self.state, key, ended, workflow.now())
 
     def _set_alarm(self, at: datetime) -> None:
@@ -219,10 +214,7 @@ class Crystallization(MessageHandlers):
     def _all_carried(self) -> bool:
         """Whether running steps carry the whole outbox."""
         events = {number for running in self._running.values() for number in running.events}
-        texts = {text for running in self._running.values() for text in running.texts}
-        return all(event.seq in events for event in self.state.outbox) and all(
-            text.text_id in texts for text in self.state.signalled
-        )
+        return all(event.seq in events for event in self.state.outbox)
 
     @property
     def _draining(self) -> bool:
@@ -233,7 +225,7 @@ class Crystallization(MessageHandlers):
 
     @property
     def _idle(self) -> bool:
-        return not self._running and not self.state.signalled and workflow.all_handlers_finished()
+        return not self._running and workflow.all_handlers_finished()
 
     def _result(self) -> ProcessResult:
         state = self.state

@@ -1,7 +1,7 @@
 """Every kind of ask is answered at every door by what that door shows: the message is accepted, and the ask is open no more.
 
 A door is what it shows of an ask and what it makes of an answer: the API's `messages`, the calls that MCP's `pending` lists, the commands of
-`tongyao show`, the buttons of a page, and an operator's signal.
+`tongyao show`, and the buttons of a page.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from tongyao.protocol.model.events import AskName, Waiting
 from tongyao.protocol.model.ids import invitation_of
 from tongyao.protocol.model.messages import MESSAGE_BODY
 from tongyao.records.process.inbox import InboxRow
-from workflows.handlers import read_signal
 
 TENSION: Final = {
     "transition": "From a winch to a crane.",
@@ -292,22 +291,6 @@ def test_what_a_door_shows_answers_the_ask(
         assert ask.id not in left
     elif kind is not AskName.RESUME or not life.state.suspended:
         assert ask.id not in left, "it is answered, and still asked"
-
-
-@pytest.mark.parametrize("kind", OPEN)
-def test_an_operators_signal_answers_it_too(kind: AskName) -> None:
-    """But for a consent, which is a person's own word."""
-    life = OPEN[kind]()
-    ask = waiting(life, kind)
-    for body in bodies_of(life, ask):
-        payload = {name: one for name, one in body.items() if name != "kind"}
-        if body["kind"] in ("submit_projection", "answer_plan"):
-            payload["alias"] = ask.alias
-        if body["kind"] == "select_participants" or body.get("decision") == "add_participants":
-            payload["participants"] = [{"profile_id": one} for one in payload["participants"]]
-        message, _ = read_signal(life.state, body["kind"], payload)
-        refusal = machine.refuse(life.state, message)
-        assert (refusal is None) == (kind is not AskName.CONSENT), (body, refusal)
 
 
 @pytest.mark.parametrize(

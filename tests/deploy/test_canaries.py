@@ -94,6 +94,7 @@ async def test_nobodys_words_are_readable_in_any_file(
     home: Path, encrypts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With encryption off what operators signal by hand is found: the search sees what there is to see."""
+    monkeypatch.setenv("TONGYAO_TEMPORAL_AUTHENTICATED", "true")
     monkeypatch.setenv("TONGYAO_TEMPORAL_ENCRYPTION", str(encrypts))  # the worker is a process of its own
     monkeypatch.setenv("TONGYAO_ENGINE", "extractive")
     async with installation.brought_up(Settings(home=home)) as installed:

@@ -295,7 +295,7 @@ async def test_the_demander_goes_and_their_open_process_with_them(temporal: Clie
         assert not await readable_with(here, "makes my ferry timetable work")
 
 
-async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
+async def test_a_history_with_a_signal_into_which_an_operator_typed_their_words_is_deleted(
     temporal: Client, fresh_database_url: str
 ) -> None:
     async with open_stack(temporal, fresh_database_url, QuotingEngine()) as here:
@@ -306,7 +306,7 @@ async def test_a_history_in_which_an_operator_signalled_their_words_is_deleted(
         await send(here, process, bo, kind="submit_projection", round=1, nothing_new=True)
         words = {"alias": alias, "round": 1, "text": f"The {CANARY} cold room is free on Mondays."}
         await here.handle(process).signal("submit_projection", words)
-        await here.until_round(process, "crystallizing", 2)
+        await until(lambda: here.happened(process, "message_refused"), "a refusal")
         history = await here.handle(process).fetch_history()
         assert any(CANARY.encode() in event.SerializeToString() for event in history.events), "signals carry text"
         done = await erase(here, people["ada"])

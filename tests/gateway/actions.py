@@ -81,16 +81,10 @@ _API: Final = {
         "post /calls/{call_id}/answer",
         "delete /calls/{call_id}/lease",
     ),
-    Action.DECODE_PAYLOADS: (
-        "post /codec/decode",
-        "post /codec/encode",
-    ),
+    Action.DECODE_PAYLOADS: ("post /codec/decode",),
 }
 _PAGES: Final = {
-    Action.DECODE_PAYLOADS: (
-        "POST /codec/decode",
-        "POST /codec/encode",
-    ),
+    Action.DECODE_PAYLOADS: ("POST /codec/decode",),
     Action.LIST_PROCESSES: ("GET /processes",),
     Action.READ_STANDING: ("GET /standing",),
     Action.STEP_FORWARD: ("POST /standing",),

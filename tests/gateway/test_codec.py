@@ -56,14 +56,6 @@ async def test_an_operator_decodes_and_it_is_written_into_the_log(encrypting: Ga
     assert [(one.act, one.via, one.times, one.process_id) for one in acts] == [("decode_payloads", "api", 4, "")]
 
 
-async def test_what_is_encoded_for_a_signal_comes_back_the_same(encrypting: GatewayHarness) -> None:
-    token = await encrypting.operator()
-    plain = await wire(DataConverter.default, {"said": CANARY})
-    encoded = (await encrypting.ask("POST", "/codec/encode", token, json=plain)).json()
-    assert CANARY not in base64.b64decode(encoded["payloads"][0]["data"]).decode(errors="replace")
-    assert (await encrypting.ask("POST", "/codec/decode", token, json=encoded)).json() == plain
-
-
 async def test_nobody_but_operators_decodes(encrypting: GatewayHarness) -> None:
     body = await wire(encrypting.context.client.data_converter, CANARY)
     person = await encrypting.person("somebody")

@@ -159,7 +159,6 @@ class Checker:
             "tokens": (row["tokens"], shown.tokens),
             "cost": (row["cost"], Decimal(shown.cost)),
             "outbox": ([], [event.seq for event in state.outbox]),
-            "signalled texts": ([], [text.text_id for text in state.signalled]),
         }
         seats = await self._rows("SELECT alias, endpoint, fallback, active FROM seats WHERE process_id = %s", pid)
         compared["seats"] = (

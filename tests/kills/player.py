@@ -108,14 +108,9 @@ class Played:
         said = "waiting" if stored.verdict is None else "applied" if stored.verdict.accepted else stored.verdict.code
         self.told.append(Acknowledged(process_id, key, said))
 
-    async def _signal(self, fields: dict[str, Any]) -> None:
-        payload = {name: value for name, value in fields.items() if name not in ("kind", "role", "alias_of_author")}
-        if payload.pop("text_id", ""):
-            payload["text"] = TEXT.format(n=0)
-        if "tension" in payload:
-            payload["tension"] = tension_of_grade(payload["tension"]["grade"])
+    async def _signal(self, kind: str) -> None:
         with suppress(RPCError):  # it may have ended
-            await self.house.stack.handle(self.process_id).signal(fields["kind"], payload)
+            await self.house.stack.handle(self.process_id).signal(kind, {})
         await self._look()
 
     async def _quiet(self) -> None:

@@ -4,7 +4,7 @@ A schedule comes from a seed, but not alone: what is drawn depends on how far th
 down as a script, which plays the same inputs again. Of a script an input is a JSON list:
 
 - `["begin", start]`: `settings`, `participants`, `scene`; `rules` of the scripted engine for this process; always first.
-- `["say", message]`: through the relay; fields as in `tests.simulation.script`, without a number. `["signal", message]`.
+- `["say", message]`: through the relay; fields as in `tests.simulation.script`, without a number. `["signal", kind]`.
 - `["quiet"]`: wait until nothing but people and time is waited for.
 - `["down"]`, `["up"]`: the worker is killed, with SIGKILL; started. `["kill"]`: both.
 - `["pass", seconds]`: time passes, on the server whose clock can be moved.
@@ -87,8 +87,7 @@ def next_input(rng: Random, state: State, *, down: bool, jumps: bool) -> Input:
     ):  # a child's end is a row that the child's own end inserts
         return ["quiet"]
     if message["role"] == "operator" and rng.random() < 0.4:
-        message.pop("via", None)
-        return ["signal", message]
+        return ["signal", message["kind"]]
     return ["say", message]
 
 

@@ -94,8 +94,8 @@ class Life:
 
     # ---- who says what; each returns the code of the refusal, or nothing
 
-    def _say(self, role: str, author: str, kind: str, /, how: str = "say", **fields: Any) -> str:
-        self.world.apply([how, {"kind": kind, "role": role, "alias_of_author": author, **fields}])
+    def _say(self, role: str, author: str, kind: str, /, **fields: Any) -> str:
+        self.world.apply(["say", {"kind": kind, "role": role, "alias_of_author": author, **fields}])
         return self._verdicts.code
 
     def by_demander(self, kind: str, **fields: Any) -> str:
@@ -107,9 +107,10 @@ class Life:
     def by_operator(self, kind: str, **fields: Any) -> str:
         return self._say("operator", "", kind, **fields)
 
-    def signal(self, kind: str, **fields: Any) -> str:
-        """From an operator, without a key or a number."""
-        return self._say("operator", "", kind, how="signal", **fields)
+    def signal(self, kind: str) -> str:
+        """Sent by hand, without a key or a number."""
+        self.world.apply(["signal", kind])
+        return self._verdicts.code
 
     def by_child(self, child: str, outcome: str) -> str:
         return self._say("child", child, "child_ended", child=child, outcome=outcome)

@@ -152,7 +152,7 @@ def test_the_same_extension_in_a_later_round_takes_effect_again() -> None:
     life = Life.in_round_one("human", "proxy", turn_seconds=3600)
     for number in (1, 2):
         assert life.state.round == number
-        assert life.signal("extend_deadline", alias="P01", seconds=7200) == ""
+        assert life.by_operator("extend_deadline", alias="P01", seconds=7200) == ""
         assert [one.due for one in life.asked("projection")] == [life.world.now + 3 * HOUR]
         life.succeed("project")
         life.says("P01", "words")

@@ -381,17 +381,6 @@ def test_a_childs_budget_is_raised_at_its_root_only() -> None:
     assert life.by_demander("decide", decision="raise_budget", tokens=10) == "budget_of_root"
 
 
-def test_commands_without_keys_each_take_effect() -> None:
-    life = Life("proxy", "proxy")
-    life.succeed("formulate")
-    assert life.signal("confirm_tension") == ""
-    life.succeed("consent")
-    life.succeed("freeze")
-    assert life.signal("conclude") == ""
-    assert life.state.concluded
-    assert life.signal("cancel") == "" and life.phase == "cancelled"
-
-
 def test_after_two_thousand_switches_the_demander_still_cancels() -> None:
     life = Life.in_round_one("human", "human")
     life.says("P02", "words")

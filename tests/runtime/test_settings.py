@@ -166,6 +166,8 @@ def test_secrets_show_neither_in_the_settings_nor_in_an_error(monkeypatch: pytes
         ({"TONGYAO_HIGHWAY__ENCODER": "model"}, "set TONGYAO_FIELD__MODEL too"),
         ({"TEMPORAL_ADDRESS": "h:1", "TONGYAO_TEMPORAL_PORT": "7233"}, "Unset one or the other"),
         ({"TONGYAO_TEMPORAL_PORT": "7233", "TONGYAO_TEMPORAL_UI_PORT": "7233"}, "are the same port"),
+        ({"TONGYAO_TEMPORAL_ENCRYPTION": "0"}, "or set TONGYAO_TEMPORAL_AUTHENTICATED=true"),
+        ({"TONGYAO_TEMPORAL_TAKES_PLAIN": "1"}, "or set TONGYAO_TEMPORAL_AUTHENTICATED=true"),
         ({"ANTHROPIC_API_KEY_FILE": "/no/such/file"}, "ANTHROPIC_API_KEY_FILE: cannot read /no/such/file"),
         (
             {"TONGYAO_PROCESS__QUORUM": "8", "TONGYAO_PROCESS__MAX_PARTICIPANTS": "3"},

@@ -50,7 +50,7 @@ WRITES: dict[tuple[str, str], Any] = {
     ("post", "/calls/next"): {},
     ("post", "/calls/{call_id}/answer"): {"text": "{}"},
 }
-READS = {("post", "/scenes/{scene}/search"), ("post", "/codec/decode"), ("post", "/codec/encode")}
+READS = {("post", "/scenes/{scene}/search"), ("post", "/codec/decode")}
 ANONYMOUS = {("post", "/profiles")}
 """Asks for no credential."""
 WITHOUT_A_BODY = {("put", "/profiles/{profile_id}/source/profile"), ("post", "/standing/{standing_id}")}

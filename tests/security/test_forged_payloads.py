@@ -97,7 +97,7 @@ class Attacker:
 async def encrypting(address: str, database_url: str, *, role: Role = "all") -> AsyncIterator[Stack]:
     keys = Keyring(b"k" * 32)
     client = await Client.connect(address, plugins=[plugin(PayloadEncryption(keys))])
-    async with open_stack(client, database_url, ScriptedEngine(Script()), keys=keys, signed=True, role=role) as stack:
+    async with open_stack(client, database_url, ScriptedEngine(Script()), keys=keys, role=role) as stack:
         yield stack
 
 
@@ -146,7 +146,7 @@ async def test_what_was_encrypted_for_one_process_is_taken_in_no_other_workflow(
 
 async def test_a_forged_start_begins_no_process(stack: Stack, attacker: Attacker) -> None:
     pid = await waiting(stack)
-    start = {"process_id": "forged", "root": "forged", "demander": "somebody", "language": "en", "signal_key": ""}
+    start = {"process_id": "forged", "root": "forged", "demander": "somebody", "language": "en"}
     history = await attacker.client.get_workflow_handle(pid).fetch_history()
     copied = history.events[0].workflow_execution_started_event_attributes.input.payloads[0]
     for forged in (attacker.raw(start), RawValue(copied)):
@@ -182,7 +182,22 @@ async def test_a_forged_message_is_refused_and_harms_nothing(stack: Stack, attac
     assert (await stack.say(pid, "cancel", role="operator")).accepted
 
 
-async def test_an_operator_still_signals_in_plain(stack: Stack, attacker: Attacker) -> None:
+async def test_a_message_that_was_encrypted_for_one_process_is_applied_in_no_other(
+    stack: Stack, attacker: Attacker
+) -> None:
+    pid, other = await waiting(stack), await waiting(stack)
+    assert (await stack.say(other, "cancel", role="operator")).accepted
+    history = await attacker.client.get_workflow_handle(other).fetch_history()
+    [accepted] = [one for one in history.events if one.HasField("workflow_execution_update_accepted_event_attributes")]
+    request = accepted.workflow_execution_update_accepted_event_attributes.accepted_request
+    with pytest.raises(WorkflowUpdateFailedError):
+        await attacker.client.get_workflow_handle(pid).execute_update(
+            "cancel", RawValue(request.input.args.payloads[0])
+        )
+    assert (await stack.say(pid, "cancel", role="operator")).accepted
+
+
+async def test_a_signal_in_plain_is_refused_unless_it_resumes(stack: Stack, attacker: Attacker) -> None:
     pid = await waiting(stack)
     await attacker.client.get_workflow_handle(pid).signal("cancel", {})
     await until(lambda: stack.happened(pid, "message_refused"), "a refusal")
@@ -190,9 +205,7 @@ async def test_an_operator_still_signals_in_plain(stack: Stack, attacker: Attack
 
 
 @pytest.mark.parametrize("why", ["changed", "another key"])
-async def test_a_signal_that_does_not_open_is_refused_and_stops_nothing(
-    stack: Stack, attacker: Attacker, why: str
-) -> None:
+async def test_a_signal_that_does_not_open_stops_nothing(stack: Stack, attacker: Attacker, why: str) -> None:
     pid = await waiting(stack)
     [payload] = await attacker.inputs(pid, FREEZE.name)
     if why == "another key":

@@ -7,10 +7,8 @@ import uuid
 from mcp.client import Client as McpClient
 
 from tests.gateway.conftest import GatewayHarness, text_of
-from tests.gateway.test_api import asked, room
 from tests.support.stack import OPERATOR
 from tongyao.app.context import AppContext
-from tongyao.app.operators.signals import signed_payload
 from tongyao.app.people.profiles import ProfileBody, write_profile
 from tongyao.app.people.sessions import issue_link
 from tongyao.app.people.tokens import IssueTokenBody, issue_token
@@ -73,16 +71,4 @@ async def test_who_acts_for_somebody_on_the_machine_has_them_told(gateway: Gatew
         ("profile_written", None),
         ("demanded", pid),
     ]
-    await gateway.stack.handle(pid).cancel()
-
-
-async def test_whoever_a_signal_speaks_for_is_told_when_it_is_signed(gateway: GatewayHarness) -> None:
-    pid, _, people = await room(gateway)
-    context, person = gateway.context, people[1]["profile_id"]
-    alias = (await asked(gateway, people[1]["token"], "projection", 1))["alias"]
-    before = await told(context, person)
-    await signed_payload(context, OPERATOR, pid, "submit_projection", {"alias": alias, "round": 1, "text": "I agree."})
-    assert (await told(context, person))[len(before) :] == [("spoken_for", pid)]
-    await signed_payload(context, OPERATOR, pid, "extend_deadline", {"alias": alias, "seconds": 3600})
-    assert len(await told(context, person)) == len(before) + 1, "operators extend a deadline as operators"
     await gateway.stack.handle(pid).cancel()

@@ -27,7 +27,7 @@ async def test_a_consent_that_only_a_forged_workflow_knows_of_has_nobody_read(ga
     await gateway.stack.handle(pid).terminate()
 
     people = tuple(Choice(profile_id=one["profile_id"]) for one in (victim, accomplice))
-    forged = announced.model_copy(update={"signal_key": "", "participants": people})
+    forged = announced.model_copy(update={"participants": people})
     handle = await gateway.context.client.start_workflow(
         CRYSTALLIZATION, forged, id=pid, task_queue=PROCESS_QUEUE, id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE
     )

@@ -137,7 +137,8 @@ def next_input(rng: Random, world: World, how: Manner) -> Input:
         if how.focus_suspended and world.running:
             return _failure(rng, rng.choice(list(world.running)))
         if not how.focus_suspended and rng.random() < 0.7:
-            return ["say", {"kind": "resume", "role": "operator", "alias_of_author": ""}]
+            by_message = ["say", {"kind": "resume", "role": "operator", "alias_of_author": ""}]
+            return rng.choice((by_message, ["signal", "resume"]))
     if how.takes_over and state.phase is Phase.CRYSTALLIZING and rng.random() < 0.5:
         return ["say", talk.taken_over(rng, state)]
     x = rng.random()
@@ -174,8 +175,12 @@ def _said(rng: Random, world: World, how: Manner) -> Input:
     message = _tamed(rng, message)
     if x < 0.36:
         return ["store", message]
-    if message["role"] == "operator" and x < 0.7:
-        return ["signal", message]
+    if message["role"] == "operator":
+        kind = message["kind"]
+        if kind == "cancel" and not message.get("branch") and x < 0.5:
+            return ["cancel"]
+        if x < (0.7 if kind == "resume" else 0.5):
+            return ["signal", kind]
     return ["say", message]
 
 

@@ -265,10 +265,7 @@ class InProcess:
         job.do_update.run_validator = True
         return job
 
-    def signal(self, name: str, payload: Any) -> WorkflowActivationJob:
-        return self.raw_signal(name, *_CONVERTER.to_payloads([payload]))
-
-    def raw_signal(self, name: str, *payloads: common_pb.Payload) -> WorkflowActivationJob:
+    def signal(self, name: str, *payloads: common_pb.Payload) -> WorkflowActivationJob:
         """Return the job of a signal, with any number of payloads of any encoding."""
         job = WorkflowActivationJob()
         job.signal_workflow.signal_name = name

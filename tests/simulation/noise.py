@@ -33,36 +33,29 @@ VALUES: Final[tuple[Any, ...]] = (
 )
 
 
-def unreadable(rng: Random, kind: str, payload: dict[str, Any]) -> tuple[str, list[Payload]]:
-    """Return the name and payloads of an invalid signal, made from a valid message."""
-    match rng.randrange(6):
+def a_name(rng: Random) -> str:
+    """Return the name of a signal: a kind of message, or anything else."""
+    return rng.choice((*KINDS, "", "\x00", "Resume", "resume ", "state", "x" * 5_000))
+
+
+def payloads(rng: Random) -> list[Payload]:
+    """Return the payloads of a signal: mostly one, which may be a valid message by chance."""
+    return [_payload(rng) for _ in range(rng.choice((0, 1, 1, 1, 1, 2, 3)))]
+
+
+def _payload(rng: Random) -> Payload:
+    match rng.randrange(5):
         case 0:
-            return kind, [of_json(payload) for _ in range(rng.choice((0, 2, 3)))]
+            return of_json(rng.choice(VALUES))
         case 1:
-            return rng.choice(("", "\x00", kind + " ", kind.upper(), "state", "x" * 5_000)), [of_json(payload)]
-        case 2:
-            return kind, [of_json({**payload, rng.choice(("lane", "number", "signature", "x")): rng.choice(VALUES)})]
-        case 3:
-            text = json.dumps(payload).encode()
-            return kind, [of_bytes(text[: rng.randrange(len(text))])]
-        case 4:
-            return kind, [
-                Payload(metadata={"encoding": rng.choice(ENCODINGS[2:])}, data=rng.randbytes(rng.randrange(60)))
-            ]
-        case _:
-            return kind, [of_json(rng.choice([one for one in VALUES if not isinstance(one, dict)]))]
-
-
-def anything(rng: Random) -> tuple[str, list[Payload]]:
-    """Return the name and payloads of a random signal. It may be a valid message by chance."""
-    message = KINDS[rng.choice(list(KINDS))]
-    fields = {name: rng.choice(VALUES) for name in message.model_fields if rng.random() < 0.7}
+            return Payload(metadata={"encoding": rng.choice(ENCODINGS[2:])}, data=rng.randbytes(rng.randrange(60)))
+    fields: dict[str, Any] = {
+        name: rng.choice(VALUES) for name in KINDS[rng.choice(list(KINDS))].model_fields if rng.random() < 0.7
+    }
     if rng.random() < 0.3:
         fields |= {"author": {"role": rng.choice(("participant", "demander", "child", "invited")), "alias": "P01"}}
-    name = message.model_fields["kind"].default
-    if rng.random() < 0.3:
-        return unreadable(rng, name, fields)
-    return name, [of_json(fields)]
+    text = json.dumps(fields).encode()
+    return of_bytes(text[: rng.randrange(len(text))] if rng.random() < 0.2 else text)
 
 
 def of_json(value: Any) -> Payload:

@@ -39,7 +39,6 @@ class Room(InProcess):
         flags: frozenset[_WorkflowLogicFlag] = frozenset(),
         fallback: str | None = None,
         confirmed: bool = True,
-        signal_key: str = "",
         lineage: Lineage | None = None,
         **settings: Any,
     ) -> None:
@@ -56,7 +55,6 @@ class Room(InProcess):
             intent_text_id="intent",
             participants=choices,
             settings=given,
-            signal_key=signal_key,
             lineage=lineage,
         )
         self.numbers: dict[str, int] = {}

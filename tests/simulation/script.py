@@ -6,7 +6,7 @@ An input is a JSON list. Its first element is its name:
 - `["say", message]`: stores a message and delivers everything stored in its lane. `message`: `kind`, `role`,
   `alias_of_author`, `via` (`agent` or empty), and the fields of its kind. Its lane and number are as in the records.
 - `["store", message]`, `["deliver", lane]`: the two parts of `say`. `["repeat", lane]`: sends applied messages again.
-- `["signal", message]`: a message of an operator, without a number.
+- `["signal", kind]`: a signal that somebody sends by hand. `["cancel"]`: a cancellation in the Temporal UI.
 - `["succeed", key, decisions]`, `["fail", key, kind, code]`: a running step ends.
 - `["late", key, decisions]`: a step ends after it was cancelled or lost in a kill.
 - `["pass", seconds]`: time passes without waking the process. `["tick", seconds]`: time passes, then the process wakes.

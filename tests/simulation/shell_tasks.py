@@ -142,9 +142,7 @@ class ShellTasks(World):
     def _ended(self) -> None:
         """Handle the end of the workflow. The records close undelivered messages."""
         check(self.run.result["outcome"] == self.state.phase.value, "result", self.run.result, self.state.phase)
-        check(
-            not self.state.outbox and not self.state.signalled, "ends, and the records are not told", self.state.outbox
-        )
+        check(not self.state.outbox, "ends, and the records are not told", self.state.outbox)
         for row in self.sent.values():
             row.verdict = "refused"
         self.sent.clear()
@@ -161,7 +159,7 @@ class ShellTasks(World):
 
     def begins(self, key: str, step: WantedStep, running: Any) -> None:
         """Note that the class has started a step."""
-        self.running[key] = Running(key, step, running.began, running.events, running.texts)
+        self.running[key] = Running(key, step, running.began, running.events)
         for oracle in self.oracles:
             oracle.started(self, self.running[key])
 

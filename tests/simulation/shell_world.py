@@ -16,11 +16,10 @@ from zlib import crc32
 
 from tests.simulation import results
 from tests.simulation.in_process import SINGLE_BATCH, Activity, InProcess, Task
-from tests.simulation.noise import anything, unreadable
+from tests.simulation.noise import a_name, payloads
 from tests.simulation.oracles.base import check
 from tests.simulation.script import Input
 from tests.simulation.shell_tasks import ShellTasks
-from tests.simulation.talk import tension_of_grade
 from tests.simulation.watched import watching
 from tests.simulation.world import Checkpoint, Running
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED, ProcessInput
@@ -33,11 +32,8 @@ from tongyao.protocol.rules.refusals import MessageVerdict
 SENT: Final = "sent"
 """The verdict of a row whose update is held back and comes together with another job."""
 
-TOGETHER: Final = ("say", "deliver", "signal", "succeed", "fail")
+TOGETHER: Final = ("say", "deliver", "signal", "cancel", "succeed", "fail")
 """Inputs that become a job which may come together with the next job."""
-
-TEXTS: Final = ("submit_projection", "answer_plan")
-"""Kinds whose signal contains a text."""
 
 
 @dataclass
@@ -108,29 +104,21 @@ class ShellWorld(ShellTasks):
             )
         return True
 
-    def _signal(self, fields: dict[str, Any]) -> bool:
+    def _signal(self, kind: str) -> bool:
+        """Send a signal with payloads of any shape. Sometimes a signal of another name comes first."""
         if self.closed:
             return False
-        if fields["kind"] == "cancel" and not fields.get("branch") and self.odd % 3 == 0:
-            self._send(self.run.cancel_job())
-            return True
-        payload = {name: value for name, value in fields.items() if name not in ("via", "number", "role", "kind")}
-        payload["author"] = {"role": fields["role"], "alias": payload.pop("alias_of_author")}
-        if fields["kind"] in TEXTS and payload.get("text_id"):
-            payload["text"] = f"What stands in {payload.pop('text_id')}."
-        if "tension" in payload:
-            payload["tension"] = tension_of_grade(payload["tension"]["grade"])
-        if self.odd % 4 == 0:
-            payload["key"] = f"signal-{self.odd % 64}"
+        rng = Random(self.odd)
         if self.odd % 7 == 0:
-            name, payloads = unreadable(Random(self.odd), fields["kind"], payload)
-            self._send(self.run.raw_signal(name, *payloads))
-        if self.odd % 6 == 0:
-            name, payloads = anything(Random(self.odd))
-            self._send(self.run.raw_signal(name, *payloads))
+            self._send(self.run.signal(a_name(rng), *payloads(rng)))
+        if not self.closed:
+            self._send(self.run.signal(kind, *payloads(rng)))
+        return True
+
+    def _cancel(self) -> bool:
         if self.closed:
-            return True
-        self._send(self.run.signal(fields["kind"], payload))
+            return False
+        self._send(self.run.cancel_job())
         return True
 
     def _succeed(self, key: str, drawn: results.Decisions) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from tests.simulation.oracles.base import check
 from tongyao.protocol.contracts.process import ProcessInput
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import State, StepFailure, Success, WantedStep
@@ -61,6 +62,7 @@ class Watched:
 
     def hear(self, state: State, message: m.Message, now: datetime) -> None:
         world = self.world
+        check(message.number or message.kind in ("resume", "cancel"), "is applied and was not stored:", message)
         if message != self.offered:  # a cancellation in the UI
             self._tell(state, lambda _: self._offer(message))
         self.offered = None  # an equal later message is offered again

@@ -15,10 +15,11 @@ from tongyao.protocol.contracts.process import CheckDeadlineInput, ProcessInput,
 from tongyao.protocol.life import machine
 from tongyao.protocol.life.state import LOGIC, RECORD_KEY, State, StepFailure, Success, WantedStep
 from tongyao.protocol.model import messages as m
-from tongyao.protocol.model.events import Event, SignalledText
+from tongyao.protocol.model.events import Event
 from tongyao.protocol.model.process import Phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
+OPERATOR = m.Author(role="operator")
 LOOK_CLOSELY_EVERY = 13
 """Interval, in inputs, of the checks that calls which must not change the state do not change it."""
 
@@ -34,13 +35,12 @@ class Row:
 
 @dataclass
 class Running:
-    """A running step, with the events and texts of the outbox that it writes."""
+    """A running step, with the events of the outbox that it writes."""
 
     key: str
     step: WantedStep
     began: datetime
     events: tuple[int, ...]
-    texts: tuple[str, ...] = ()
     wanted: bool = True
     """Whether it was still wanted when it ended."""
 
@@ -154,24 +154,24 @@ class World:
             check(machine.repeated(self.state, row.message), "an applied message is not known any more", row.message)
         return bool(rows)
 
-    def _signal(self, fields: dict[str, Any]) -> bool:
-        fields = {name: value for name, value in fields.items() if name not in ("via", "number")}
-        kind, stands = fields.pop("kind"), self._stands
-        author = m.Author(role=fields.pop("role"), alias=fields.pop("alias_of_author"))
-        message = m.KINDS[kind](author=author, **fields)
-        check(not machine.repeated(self.state, message), "a signal has no number and is never a repetition")
+    def _signal(self, kind: str) -> bool:
+        """A signal that somebody sends by hand. Only `resume` is applied."""
+        return kind == "resume" and self._not_stored(m.Resume(author=OPERATOR))
+
+    def _cancel(self) -> bool:
+        return self._not_stored(m.Cancel(author=OPERATOR))
+
+    def _not_stored(self, message: m.Message) -> bool:
+        stands = self._stands
+        check(not machine.repeated(self.state, message), "a message without a number is taken for a repeated one")
         refusal = self._refusal(message)
         if refusal is not None:
             for oracle in self.oracles:
                 oracle.refused(self, message, refusal.value)
-            self._saw(f"refused {kind}", stands)
+            self._saw(f"refused {message.kind}", stands)
             return True
-        if fields.get("text_id"):  # the text of a signal is in the state until it is written
-            text = SignalledText(text_id=f"{fields['text_id']}/{self.inputs}", owner="P01", kind="words", body="…")
-            self.state.signalled.append(text)
-            self._frozen = None
         self._hear(message)
-        self._saw(kind, stands)
+        self._saw(message.kind, stands)
         return True
 
     def _refusal(self, message: m.Message) -> Any:
@@ -199,9 +199,7 @@ class World:
         output = results.build(
             running.step, drawn, spent=results.spent_of(self.tokens), undelivered=self._undelivered(running.step)
         )
-        self._finish(running, Success(output, running.events, running.texts), output, how)
-        kept = {text.text_id for text in self.state.signalled}
-        check(not kept & set(running.texts), "a signalled text that is written is kept", kept)
+        self._finish(running, Success(output, running.events), output, how)
         return True
 
     def _fail(self, key: str, kind: Any, code: str) -> bool:
@@ -254,7 +252,7 @@ class World:
         return True
 
     def _continue(self) -> bool:
-        if self.running or self.state.signalled or self.state.phase.ended:
+        if self.running or self.state.phase.ended:
             return False
         self._reload()
         self.lost.clear()
@@ -339,7 +337,6 @@ class World:
         for key, step in wanted.items():
             if key not in self.running and not step.held:
                 self.running[key] = Running(key, step, self.now, tuple(event.seq for event in self.state.outbox))
-                self.running[key].texts = tuple(text.text_id for text in self.state.signalled)
                 self.lost.pop(key, None)
                 for oracle in self.oracles:
                     oracle.started(self, self.running[key])

@@ -45,7 +45,6 @@ from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.records.budgets import DayBudgets
 from tongyao.records.database import open_pool
 from tongyao.records.privacy.keys import Keyring
-from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.messages import StoredMessage
 from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
@@ -300,14 +299,12 @@ async def open_stack(
     field: Callable[[Repositories], Field] = WholeScene,
     memory: ProfileMemory | None = None,
     keys: Keyring | None = None,
-    signed: bool = False,
     day: DayBudgets | None = None,
     maintenance: MaintenanceSettings | None = None,
 ) -> AsyncIterator[Stack]:
     """A stack with workers of every role, or of one. `engine` answers the five steps.
 
-    `signed`: processes accept only messages and signals with the installation's signature; otherwise Temporal is
-    trusted. `day`: the day budgets for model calls; None: no limit. `long_profiles`: the retriever for long profiles.
+    `day`: the day budgets for model calls; None: no limit. `long_profiles`: the retriever for long profiles.
     If it is None, the beginning of a profile is shown, and only `memory` remembers.
     """
     settings = Settings(
@@ -339,7 +336,6 @@ async def open_stack(
             process_defaults=settings.process,
             options=GatewayOptions(answer_seconds=60),  # a slow machine must not cause the answer "later"
             remember=deps.memory is not None,
-            signer=Signer(pool) if signed else None,
             request_recitation=recitations(client) if long_profiles is not None else None,
         )
         if workers_run:

@@ -92,7 +92,7 @@ _PROFILE: Final = (
 async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
     """Count the statements of one whole process in a normal installation: 5 proxies, 4 rounds, workers of all roles.
 
-    It has a process budget and a day budget. Texts are encrypted, messages are signed, and profiles contain names.
+    It has a process budget and a day budget. Texts are encrypted, and profiles contain names.
     """
     engine = ScriptedEngine(Script(verdicts=[Verdict.MORE, Verdict.MORE, Verdict.EXHAUSTED]))
     async with open_stack(
@@ -100,7 +100,6 @@ async def count_process(client: Client, postgres: CountingPostgres) -> Counted:
         postgres.url,
         engine,
         keys=Keyring(b"0" * 32),
-        signed=True,
         day=DayBudgets(),
     ) as stack:
         people = await stack.people({name: _PROFILE.format(name=name) for name in PEOPLE})

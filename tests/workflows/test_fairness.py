@@ -76,7 +76,8 @@ def test_fairness_is_by_demander_or_by_scene(by: Any, same: bool) -> None:
     one, other = (
         ProcessInput(process_id="c-1", scene="harbour", demander=name, intent_text_id="t") for name in ("di", "em")
     )
-    assert (one.fairness_key(by) == other.fairness_key(by)) is same
+    assert (one.fairness_key(by, b"salt") == other.fairness_key(by, b"salt")) is same
+    assert one.fairness_key(by, b"salt") != one.fairness_key(by, b"other"), "nobody computes it without the salt"
 
 
 async def test_a_new_process_is_refused_while_model_steps_have_waited_too_long(

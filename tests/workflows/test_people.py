@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from tests.support.scripted import Rule
 from tests.support.stack import Stack
 from tests.support.until import until
@@ -251,23 +249,3 @@ async def test_while_suspended_people_may_go_on_speaking(stack: Opened) -> None:
         record = await here.finish(pid, bo)
 
     assert record.phase is Phase.COMPLETED
-
-
-@pytest.mark.parametrize("kind", ["agent", "human"])
-async def test_a_signal_says_what_an_update_says(stack: Opened, kind: str) -> None:
-    async with stack(verdicts=["exhausted"]) as (here, _):
-        pid, seats = await with_people(here)
-        bo = seats["bo"]
-        handle = here.handle(pid)
-        await handle.signal("switch_endpoint", {"alias": bo, "endpoint": kind})
-        await here.asked(pid, bo, 1)
-        for _again in range(2):
-            await handle.signal("submit_projection", {"alias": bo, "round": 1, "text": "The ramp is 4 m wide."})
-        await here.asked(pid, bo, 2)
-        await handle.signal("submit_projection", {"alias": bo, "round": 9, "nothing_new": True})
-        await until(lambda: here.happened(pid, "message_refused"), "a refusal")
-        await handle.signal("leave", {"alias": bo})
-        record = await here.end(pid)
-
-    said = [one.text for one in record.projections if one.alias == bo and one.round == 1]
-    assert said == ["The ramp is 4 m wide."]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -33,17 +32,6 @@ def accepted(verdict: Any) -> bool:
 # ---- signals
 
 
-def test_operators_signals_without_keys_each_take_effect() -> None:
-    room = Room(HUMAN, HUMAN, confirmed=False)
-    room.activate(room.signal("confirm_tension", {}))
-    assert room.phase == "consenting"
-    room.seat()
-    room.activate(room.signal("conclude", {}))
-    assert room.state.concluded
-    room.activate(room.signal("cancel", {}))
-    assert room.phase == "cancelled"
-
-
 def test_a_second_resume_after_a_second_suspension_takes_effect() -> None:
     room = Room(PROXY, PROXY)
     for _ in range(2):
@@ -51,48 +39,9 @@ def test_a_second_resume_after_a_second_suspension_takes_effect() -> None:
         while room.named("project"):
             room.activate(room.failed(room.named("project")[0], OPERATOR_NEEDED, "no credit"))
         assert room.state.suspended
-        room.activate(room.signal("resume", {}))
+        room.activate(room.signal("resume"))
         assert not room.state.suspended
         assert room.named("project")
-
-
-def test_the_same_extension_in_a_later_round_takes_effect() -> None:
-    room = Room(HUMAN, HUMAN)
-    extend = {"alias": "P01", "seconds": 3600}
-    for _ in range(2):
-        turn = room.state.turns["P01"]
-        assert turn.deadline is not None
-        before = turn.deadline.due
-        room.activate(room.signal("extend_deadline", dict(extend)))
-        assert turn.deadline.due == before + timedelta(hours=1)
-        room.words("P01")
-        room.words("P02")
-        room.project()
-        room.observe()
-
-
-def test_a_signal_with_a_key_is_one_message_and_its_payload_is_part_of_the_comparison() -> None:
-    room = Room(HUMAN, HUMAN)
-    for seconds in (60, 60, 120):
-        room.activate(room.signal("extend_deadline", {"key": "k", "alias": "P01", "seconds": seconds}))
-    turn = room.state.turns["P01"]
-    assert turn.deadline is not None
-    assert turn.deadline.extended == timedelta(seconds=180)
-
-
-def test_a_signal_that_cannot_be_read_is_an_event_and_harms_nothing() -> None:
-    room = Room(HUMAN, HUMAN)
-    room.activate(room.signal("decide", {"decision": "no such"}))
-    assert room.state.outbox[-1].data == {"message": "decide", "code": "unreadable_message"}
-
-
-def test_words_that_an_operator_signals_go_to_the_records_with_the_next_step() -> None:
-    room = Room(HUMAN, HUMAN)
-    room.activate(room.signal("submit_projection", {"alias": "P01", "round": 1, "text": "I can lend a van."}))
-    (step,) = room.named("record")
-    assert [text["body"] for text in step.input["outbox"]["texts"]] == ["I can lend a van."]
-    room.write_everything()
-    assert room.state.signalled == []
 
 
 # ---- suspension, people and time
@@ -145,7 +94,7 @@ def test_an_answer_given_while_suspended_counts_after_days() -> None:
 def test_while_the_records_are_away_for_a_day_nothing_lapses_and_all_goes_on_without_a_command() -> None:
     room = Room(HUMAN, HUMAN, turn_seconds=3600 * 12)
     room.pass_time(hours=11)
-    room.activate(room.signal("set_mandate", {"alias": "P01"}))
+    room.activate(room.signal("set_mandate"))
     room.activate(room.failed(room.named("record")[0], "DatabaseUnreachable"))
     for _ in range(200):  # a day: every try fails
         room.pass_time(minutes=8)

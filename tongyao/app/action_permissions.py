@@ -137,8 +137,7 @@ MESSAGE_PERMISSIONS: Final[Mapping[str, frozenset[Role]]] = {
     "upgrade": frozenset({Role.OPERATOR}),
 }
 """Roles that may send a message of each kind. A kind with an empty set is sent only by the service itself. The workflow
-also refuses a demander without a seat. Operators cannot speak or answer for others with messages. They can send
-signals, which are shown as signals of an operator."""
+also refuses a demander without a seat. Operators cannot speak or answer for others."""
 
 
 def is_permitted(role: Role, action: Action) -> bool:

@@ -19,7 +19,6 @@ from tongyao.protocol.model.settings import DAY, ProcessSettings
 from tongyao.protocol.model.tension import Tension, TensionDraft
 from tongyao.records.budgets import DayBudgets
 from tongyao.records.people.consents import ConsentQuotas
-from tongyao.records.privacy.signing import Signer
 from tongyao.records.repositories import Repositories
 from tongyao.single_flight import SingleFlight
 
@@ -199,9 +198,9 @@ class AppContext:
     - `process_defaults`: default settings of new processes. `day_budgets`: the limits of model calls per day.
     - `remember`: whether the Highway remembers processes. `intent_reader`: None if its engine is free or unknown.
     - `notifiers`: by kind of channel. `profile_sources`: the clients of people's own agents, by kind of platform.
-    - `signer`: signs relayed messages. With None or `temporal_authenticated`, new processes accept unsigned messages.
     - `call_answers`: None if no calls are answered here. `delegates`: whether any model call is answered from outside.
     - `models_cost`: whether any step calls a paid service. `fair_by`: the unit among which workers are shared evenly.
+      `fair_salt`: a secret that is mixed into its name, which Temporal shows.
     - `public_url`, `gateway_host`, `behind_proxy`: the settings of these names. The gateway answers only to the host
       names in them.
     - `temporal_ui`: URL of the workflows in Temporal's Web UI, or empty. `openid`: None if OpenID Connect is off.
@@ -226,19 +225,18 @@ class AppContext:
     personal_data_stores: Sequence[PersonalDataStore] = ()
     temporal_ui: str = ""
     day_budgets: DayBudgets = field(default_factory=DayBudgets)
-    signer: Signer | None = None
-    temporal_authenticated: bool = False
     public_url: str = ""
     gateway_host: str = "127.0.0.1"
     behind_proxy: bool = False
     call_answers: CallAnswers | None = None
     fair_by: FairBy = "demander"
+    fair_salt: bytes = b""
 
     @cached_property
     def relay(self) -> MessageRelay:
         from tongyao.app.messaging.message_relay import MessageRelay
 
-        return MessageRelay(self.repositories, self.client, self.signer)
+        return MessageRelay(self.repositories, self.client)
 
     @cached_property
     def states(self) -> SingleFlight[State]:
@@ -256,8 +254,3 @@ class AppContext:
         if self.options.open_registration is not None:
             return self.options.open_registration
         return self.gateway_host in LOOPBACK and not self.behind_proxy
-
-    async def signal_key(self) -> str:
-        """Return the public key by which new processes verify messages and signals. Empty if unsigned ones are
-        accepted."""
-        return "" if self.signer is None or self.temporal_authenticated else await self.signer.public_key()

@@ -120,7 +120,6 @@ async def fork_process(
     await check_day_budget(context, caller, origin.demander)
     manifest = await context.repositories.seats.manifest(origin_id)
     before = ProcessInput.model_validate(manifest[START])
-    signal_key = await context.signal_key()
     async with writing(context.repositories, caller, origin.demander):
         await check_open_processes(context, caller, origin.demander)
         await check_storage(context, caller, origin.demander, chars=len(tension.model_dump_json()))
@@ -134,7 +133,6 @@ async def fork_process(
             participants=tuple(seat.choice for seat in at_first),
             settings=settings,
             fork=fork,
-            signal_key=signal_key,
         )
         await announce(context.repositories, start, origin=origin)
         await _freeze_changes(context, process_id, manifest, local)

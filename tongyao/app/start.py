@@ -108,12 +108,11 @@ async def start_process(context: AppContext, caller: Caller, body: StartProcessB
     tension = tension_of(body.tension) if body.tension else None
     if tension is not None:
         await check_names(tension.names, found=(), texts=(body.intent,), tension=tension)
-    signal_key = await context.signal_key()
     async with writing(context.repositories, caller, demander):
         if not await _is_announced(context, process_id):
             await check_open_processes(context, caller, demander)
             await check_storage(context, caller, demander, chars=len(body.intent) + len(body.strategy))
-        start = await _announce(context, caller, body, process_id, demander, settings, tension, signal_key)
+        start = await _announce(context, caller, body, process_id, demander, settings, tension)
     await begin_workflow(context, start)
     return process_id
 
@@ -126,7 +125,6 @@ async def _announce(
     demander: str,
     settings: ProcessSettings,
     tension: Tension | None,
-    signal_key: str,
 ) -> ProcessInput:
     """Store the texts, the row and the budget of a process. Returns the input of its workflow."""
     texts = context.repositories.texts
@@ -149,7 +147,6 @@ async def _announce(
         participants=chosen(body.participants),
         settings=settings,
         remember=context.remember,
-        signal_key=signal_key,
     )
     await announce(context.repositories, start)
     await open_budget(context, caller, start)
@@ -243,7 +240,7 @@ async def begin_workflow(context: AppContext, start: ProcessInput) -> None:
             search_attributes=attributes,
             memo={"fork_of": start.fork.origin} if start.fork is not None else None,
             static_summary=Readable(start.summary),
-            priority=Priority(fairness_key=start.fairness_key(context.fair_by)),
+            priority=Priority(fairness_key=start.fairness_key(context.fair_by, context.fair_salt)),
         )
     except WorkflowAlreadyStartedError:
         pass  # an earlier attempt started it

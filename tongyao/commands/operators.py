@@ -1,11 +1,8 @@
-"""`log` (operators' actions), `project-again` (rewrites records), `signal` (signs payloads),
-`schedules` and `note-backup` (maintenance). See docs/operations.md §6 and §11."""
+"""`log` (operators' actions), `project-again` (rewrites records), `schedules` and `note-backup` (maintenance). See docs/operations.md §6 and §11."""
 
 from __future__ import annotations
 
-import json
 import sys
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,7 +10,7 @@ import typer
 
 from tongyao.commands.context import app_context, open_records, operator
 from tongyao.commands.options import AsJson, Process, ProcessIfAny
-from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, errors, fail, print_json, print_table
+from tongyao.commands.terminal import EXIT_BAD_INPUT, CommandGroup, fail, print_json, print_table
 from tongyao.commands.words import say, tell
 
 app = CommandGroup()
@@ -51,30 +48,6 @@ async def project_process_again(process: Process) -> None:
         login = operator().login
         sent = await project_again(context.repositories, context.client, process, login=login, via="cli")
     tell("log.again", process=process, n=sent)
-
-
-@app.command("signal")
-async def sign_signal(
-    process: Process,
-    kind: Annotated[
-        str, typer.Argument(help="The kind of the signal: cancel, submit_projection, … (docs/protocol.md §8.2).")
-    ],
-    payload: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
-    hours: Annotated[float, typer.Option(help="Hours for which the signature is valid.")] = 1,
-) -> None:
-    """Print the payload of a signal with a signature, for `temporal workflow signal --input` or the Temporal UI. It can be used once."""
-    from tongyao.app.operators.signals import signed_payload
-
-    try:
-        given = json.loads(payload)
-    except ValueError as error:
-        fail(say("log.no_json", error=error), EXIT_BAD_INPUT)
-    if not isinstance(given, dict):
-        fail(say("log.no_object", example='{}, {"alias": "P01"}'), EXIT_BAD_INPUT)
-    async with app_context() as context:
-        lifetime = timedelta(hours=hours)
-        print_json(await signed_payload(context, operator(), process, kind, given, lifetime=lifetime))
-    tell("log.send_it", to=errors, process=process, kind=kind)
 
 
 if TYPE_CHECKING:

@@ -108,15 +108,16 @@ class Settings(BaseSettings):
         description="That file, if it is not at the place that the `temporal` program knows.",
     )
     temporal_encryption: bool = Field(
-        default=True, description="Payloads and failures in Temporal are encrypted; off: new ones are plain."
+        default=True,
+        description="Payloads and failures in Temporal are encrypted; off (needs `temporal_authenticated`): new ones are plain.",
     )
     temporal_takes_plain: bool = Field(
         default=False,
-        description="Plain payloads are accepted although new ones are encrypted: needed while processes run that began before.",
+        description="Plain payloads are accepted although new ones are encrypted: needed while processes run that began before. Needs `temporal_authenticated`.",
     )
     temporal_authenticated: bool = Field(
         default=False,
-        description="Set it if Temporal admits operators only, by mTLS or an authorizer: new processes then trust every signal.",
+        description="Declares that Temporal admits operators only, by mTLS or an authorizer: plain payloads may then be accepted.",
     )
     temporal_binary: Path | None = Field(default=None, description="The `temporal` program to start.")
     temporal_port: int | None = Field(
@@ -336,6 +337,12 @@ class Settings(BaseSettings):
             )
         if self.openid_issuer and not self.openid_client_id:
             raise ValueError("TONGYAO_OPENID_ISSUER needs TONGYAO_OPENID_CLIENT_ID, which the provider gives")
+        if (self.temporal_takes_plain or not self.temporal_encryption) and not self.temporal_authenticated:
+            raise ValueError(
+                "with plain payloads everybody who reaches Temporal can send messages in anybody's name: leave "
+                "TONGYAO_TEMPORAL_ENCRYPTION on and _TAKES_PLAIN off, or set TONGYAO_TEMPORAL_AUTHENTICATED=true if "
+                "Temporal admits operators only"
+            )
         if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
             raise ValueError("mTLS needs both: TONGYAO_TEMPORAL_TLS_CERT and TONGYAO_TEMPORAL_TLS_KEY")
         if self.temporal_port is not None and self.temporal_port == self.temporal_ui_port:

@@ -53,10 +53,9 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
     """Make the context of the use cases. `temporal_ui`: address of the Web UI, if the settings have none."""
     from tongyao.app.context import AppContext
     from tongyao.llm import delegated
-    from tongyao.records.privacy.signing import Signer
     from tongyao.runtime.start_recitation import reciting
 
-    uses_highway = settings.retriever != "chunks"
+    uses_highway, keys = settings.retriever != "chunks", keyring(settings)
     return AppContext(
         repositories,
         client,
@@ -70,12 +69,11 @@ def app_context(settings: Settings, repositories: Repositories, client: Client, 
         personal_data_stores=personal_data_stores(repositories),
         temporal_ui=(settings.temporal_ui_url or temporal_ui).rstrip("/"),
         day_budgets=settings.day,
-        signer=Signer(repositories.pool),
-        temporal_authenticated=settings.temporal_authenticated,
         public_url=settings.public_url,
         gateway_host=settings.gateway_host,
         behind_proxy=settings.behind_proxy,
         fair_by=settings.fair_by,
+        fair_salt=keys.derive(keys.active, "fairness"),
         call_answers=delegated.DelegatedAnswers(),
     )
 

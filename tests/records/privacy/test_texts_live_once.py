@@ -11,7 +11,6 @@ from tests.records.conftest import KEYS, Announce
 from tests.records.test_ledger import USAGE
 from tests.support.scan import find_in_database
 from tongyao.llm.engine import CallKey
-from tongyao.protocol.model.events import SignalledText
 from tongyao.protocol.model.messages import Author, SubmitProjection
 from tongyao.records.database import Pool, open_pool, session
 from tongyao.records.model_calls import CallClaim, Ledger
@@ -20,7 +19,6 @@ from tongyao.records.people.profiles import NewProfile, Profiles, ProfileVersion
 from tongyao.records.people.scenes import Scenes
 from tongyao.records.people.sources import Sources
 from tongyao.records.privacy.keys import Keyring
-from tongyao.records.privacy.texts import Texts
 from tongyao.records.process.messages import Messages, MessageText, message_text_id
 from tongyao.records.process.processes import NewProcess, Processes
 
@@ -74,10 +72,6 @@ async def say_everything(pool: Pool) -> None:
         key, attempt, owner="ada", text=CANARY, draft_json=f'{{"claim": "{CANARY}"}}', engine="e", model="m",
         usage=USAGE, cost=Decimal(0),
     )  # fmt: skip
-    signalled = SignalledText(
-        text_id=message_text_id(process, "operator", "by hand"), owner="ada", kind="words", body=CANARY
-    )
-    await Texts(pool).put_signalled(process, signalled)
 
 
 async def test_the_scan_sees_every_kind_of_column(

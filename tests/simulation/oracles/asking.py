@@ -98,7 +98,7 @@ class Asking(Oracle):
             if isinstance(one, CheckDeadlineInput):
                 self._lanes(state, one)
         if RECORD_KEY in world.wanted:
-            check(state.outbox or state.signalled, "writes an empty outbox")
+            check(state.outbox, "writes an empty outbox")
             check(world.wanted[RECORD_KEY].input == RecordInput(process_id="c-1"), "record")
 
     def _turns(self, state: State, projects: list[ProjectInput]) -> None:

@@ -26,7 +26,6 @@ from tongyao.protocol.contracts.process import REFUSED
 from tongyao.protocol.model.messages import Decide, Message, SelectParticipants
 from tongyao.protocol.rules.refusals import MessageVerdict, Refusal
 from tongyao.records.people.notifications import OPERATORS, Notice
-from tongyao.records.privacy.signing import Signer
 from tongyao.records.process.changes import SAFETY_SECONDS, Watch
 from tongyao.records.process.gateway_outages import BEAT_SECONDS
 from tongyao.records.process.messages import LEASE_SECONDS, MessageText, StoredMessage, TooManyMessages
@@ -70,9 +69,8 @@ class _Trouble:
 class MessageRelay:
     """Stores messages and delivers them to their workflows."""
 
-    def __init__(self, repositories: Repositories, client: Client, signer: Signer | None = None) -> None:
+    def __init__(self, repositories: Repositories, client: Client) -> None:
         self._repositories = repositories
-        self._signer = signer
         self.client = client
 
     async def send(
@@ -221,13 +219,10 @@ class MessageRelay:
         or the reason why there is none."""
         handle = self.client.get_workflow_handle(stored.process_id)
         try:
-            message = stored.message
-            if self._signer is not None:
-                message = await self._signer.signed_message(stored.process_id, message)
             async with asyncio.timeout(wait):
                 verdict: MessageVerdict = await handle.execute_update(
                     stored.kind,
-                    message,
+                    stored.message,
                     id=stored.id,
                     result_type=MessageVerdict,
                     rpc_timeout=timedelta(seconds=wait),

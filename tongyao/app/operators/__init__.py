@@ -1,2 +1,1 @@
-"""Use cases of operators (docs/operations.md), such as repairs, upgrades, signals, schedules. All modules are
-public."""
+"""Use cases of operators (docs/operations.md), such as repairs, upgrades, schedules. All modules are public."""

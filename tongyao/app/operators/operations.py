@@ -116,10 +116,3 @@ async def decode_payloads(
         raise Unavailable("key_missing", str(error)) from None
     except BadKey as error:
         raise BadInput("payload_unreadable", str(error), field="payloads") from None
-
-
-async def encode_payloads(context: AppContext, caller: Caller, payloads: Sequence[Payload]) -> list[Payload]:
-    """Return the payloads encrypted for Temporal, for signals that operators send by hand. Raises `NotAllowed`."""
-    permit(caller, Action.DECODE_PAYLOADS)
-    codec = context.client.data_converter.payload_codec
-    return list(payloads) if codec is None else await codec.encode(payloads)

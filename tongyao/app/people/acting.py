@@ -30,7 +30,7 @@ async def tell_acted_for(context: AppContext, caller: Caller, person: str, act: 
 
 
 async def tell_spoken_for(context: AppContext, caller: Caller, person: str, kind: str, *, process_id: str) -> None:
-    """Notify a person that a message was sent or signed for them, if operators may not send messages of this kind."""
+    """Notify a person that a message was sent for them, if operators may not send messages of this kind."""
     roles = MESSAGE_PERMISSIONS[kind]
     if roles and Role.OPERATOR not in roles:
         await tell_acted_for(context, caller, person, "spoken_for", process_id=process_id)

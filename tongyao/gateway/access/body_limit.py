@@ -21,8 +21,8 @@ MOST_PARTS_OF_PAYLOADS: Final = 300_000
 MOST_FIELDS: Final = 200
 """Limit of the fields of a form, and of the parameters of a query."""
 
-_LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/(decode|encode)")
-_PAYLOADS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
+_LARGE: Final = re.compile(r"/profiles/[^/]+|/mcp|/codec/decode")
+_PAYLOADS: Final = re.compile(r"(/console)?/codec/decode")
 _WORDS: Final = re.compile(r"/processes/[^/]+/messages|/calls/[^/]+/answer")
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-CODEC_PATHS: Final = re.compile(r"(/console)?/codec/(decode|encode)")
+CODEC_PATHS: Final = re.compile(r"(/console)?/codec/decode")
 
 
 class CodecCors:

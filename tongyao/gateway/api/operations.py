@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tongyao.app.operators.operations import Operations, decode_payloads, encode_payloads, read_operations
+from tongyao.app.operators.operations import Operations, decode_payloads, read_operations
 from tongyao.gateway.api.common import Caller, Context
 from tongyao.gateway.codec import WirePayloads, wired
 
@@ -23,9 +23,3 @@ async def show_operations(context: Context, caller: Caller) -> Operations:
 async def decode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
     """Decrypt payloads of Temporal. The operators' log records the caller and the number of payloads."""
     return wired(await decode_payloads(context, caller, payloads.read(), via="api"))
-
-
-@codec.post("/encode")
-async def encode(context: Context, caller: Caller, payloads: WirePayloads) -> WirePayloads:
-    """Encrypt payloads, for signals that are sent by hand."""
-    return wired(await encode_payloads(context, caller, payloads.read()))

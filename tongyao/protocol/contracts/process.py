@@ -136,10 +136,7 @@ class ProcessInput(Value):
     lineage: Lineage | None = None
     fork: Fork | None = Field(default=None, exclude_if=lambda fork: fork is None)
     remember: bool = Field(default=False, description="Long profiles have memories that this process strengthens.")
-    signal_key: str = Field(
-        default="",
-        description="Public Ed25519 key, base64: messages and signals are signed. Empty: Temporal lets in operators only.",
-    )
+    signal_key: str = Field(default="", description="Ignored. Older inputs have it, also those of children.")
 
     @property
     def root(self) -> str:
@@ -149,11 +146,13 @@ class ProcessInput(Value):
     def depth(self) -> int:
         return self.lineage.depth if self.lineage else 0
 
-    def fairness_key(self, by: FairBy) -> str:
-        """Return a digest of the scene's or demander's id (without a scene: the demander's). Temporal shows the key in
-        clear."""
+    def fairness_key(self, by: FairBy, salt: bytes) -> str:
+        """Return a digest, because Temporal shows the key unencrypted. A process without a scene uses its demander.
+
+        `salt`: a secret of the installation, without which nobody can compute the digest of an id that they guess.
+        """
         whose = f"scene/{self.scene}" if by == "scene" and self.scene else f"demander/{self.demander}"
-        return hashlib.sha256(f"{self.signal_key}/{whose}".encode()).hexdigest()[:16]
+        return hashlib.sha256(salt + whose.encode()).hexdigest()[:16]
 
     @property
     def summary(self) -> str:

@@ -25,8 +25,6 @@ def details(state: State, now: datetime) -> str:
     if state.seats:
         people = len(state.people)
         lines.append(f"{len(state.present)} in the room, {people} of them a person or their agent")
-    if state.start.signal_key and not state.phase.ended:
-        lines.append(f"Signals but `resume` need a signature: `tongyao signal {state.process_id} KIND PAYLOAD`")
     lines += _rounds(state)
     if state.spent.calls:
         price = f", ${state.spent.cost:.4f}" if state.spent.cost else ""  # 0 where no price is known

@@ -5,7 +5,7 @@
 wanted step that is not running, and cancels every running step that is not wanted.
 
 The table `KINDS` has every kind of message: its permitted senders, the reasons to refuse it, and its effect
-(docs/protocol.md §8.3). The workflow registers its updates and reads its signals from it.
+(docs/protocol.md §8.3). The workflow registers its updates from it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) 
         if step is not None:
             _failed(state, key, step, ended, now)
     else:
-        written(state, ended.events, ended.texts)
+        written(state, ended.events)
         if isinstance(ended.output, ModelOutput):
             _spend(state, ended.output, now)
         clock.succeeded(state, key, now)

@@ -1,5 +1,5 @@
-"""The state of one process: all data that determines its next steps, without texts except signalled ones. Also its
-outbox, with the events that are not yet in the records (docs/protocol.md §11), and the steps that it wants to run.
+"""The state of one process: all data that determines its next steps, without texts. Also its outbox, with the events
+that are not yet in the records (docs/protocol.md §11), and the steps that it wants to run.
 
 Models are changed in place. Deadlines are in *process time*, without suspensions, so a resumption moves no deadline.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field, JsonValue
 
 from tongyao.protocol.contracts.process import ActivityContract, ActivityInput, DiscoverOutput, ProcessInput
-from tongyao.protocol.model.events import Event, EventKind, SignalledText
+from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.model.ids import hole_id
 from tongyao.protocol.model.messages import CALLS_LANE, Decision
 from tongyao.protocol.model.process import DEMANDER, Choice, DecidingCause, Phase, Seat, Spent, TensionRef
@@ -163,7 +163,6 @@ class State(BaseModel):
     seq: int = Field(default=0, description="Events allotted so far.")
     outbox: list[Event] = Field(default_factory=list, description="Events that are not yet in the records.")
     urgent: int = Field(default=0, description="The last event that should be written without waiting for a step.")
-    signalled: list[SignalledText] = Field(default_factory=list, description="Signalled texts not yet in the records.")
 
     causes: dict[str, Cause] = Field(default_factory=dict, description="Why the process is suspended.")
     stopped_at: datetime | None = Field(default=None, description="Since when process time stands.")
@@ -238,10 +237,6 @@ class State(BaseModel):
     closed: list[str] = Field(default_factory=list, description="Closing steps that are done or were passed over.")
 
     lanes: dict[str, int] = Field(default_factory=dict, description="Lane → number of its last applied message.")
-    signals: list[str] = Field(default_factory=list, description="Digests of the last signals that had a key.")
-    nonces: dict[str, int] = Field(
-        default_factory=dict, description="Of signed signals that were taken, until they expire: seconds since 1970."
-    )
 
     # ---- derived properties
 
@@ -371,16 +366,15 @@ def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
     note(state, EventKind.FIELD_ACTIVATED, now, **{"candidates": candidates, **later})
 
 
-def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:
-    """Remove events (by number) and signalled texts (by id) that are now in the records."""
-    gone, stored = set(events), set(texts)
+def written(state: State, events: Iterable[int]) -> None:
+    """Remove events (by number) that are now in the records."""
+    gone = set(events)
     state.outbox = [event for event in state.outbox if event.seq not in gone]
-    state.signalled = [text for text in state.signalled if text.text_id not in stored]
 
 
 def urgent(state: State) -> bool:
     """Whether the outbox must be written without waiting for another step."""
-    return bool(state.signalled) or any(event.seq <= state.urgent for event in state.outbox)
+    return any(event.seq <= state.urgent for event in state.outbox)
 
 
 RECORD_KEY = "record"
@@ -412,11 +406,10 @@ class WantedStep:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """A step's output, and the part of the outbox that it wrote: numbers of events, ids of signalled texts."""
+    """A step's output, and the numbers of the events that it wrote."""
 
     output: Any
     events: tuple[int, ...] = ()
-    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,15 +156,6 @@ class Snapshot(Value):
     inbox: tuple[Waiting, ...] = Field(default=(), description="All open asks; a row not among them is closed.")
 
 
-class SignalledText(Value):
-    """A text that an operator sent by a signal. No other text passes through a workflow."""
-
-    text_id: str
-    owner: str
-    kind: str
-    body: str
-
-
 class Outbox(Value):
     """Events not yet in the records, with the snapshot after the last of them. Written before the next side effect.
 
@@ -173,7 +164,6 @@ class Outbox(Value):
 
     snapshot: Snapshot
     events: tuple[Event, ...] = ()
-    texts: tuple[SignalledText, ...] = ()
 
     @model_serializer(mode="wrap")
     def _as_rows(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:

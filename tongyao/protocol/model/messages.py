@@ -87,13 +87,15 @@ class Author(Value):
 
 
 class _Message(Value):
-    key: str = Field(default="", max_length=200, description="Empty only for signals without one.")
-    author: Author
-    lane: str = Field(default="", description="Empty for signals.")
-    number: int = Field(default=0, ge=0, description="Within the lane, from 1; 0 for signals.")
-    signature: str = Field(
-        default="", max_length=100, description="Of the relay (`contracts/signatures`); never stored."
+    key: str = Field(
+        default="",
+        max_length=200,
+        description="Empty if the message was not stored: `resume` by signal, a cancellation in Temporal.",
     )
+    author: Author
+    lane: str = Field(default="", description="Empty if the message was not stored.")
+    number: int = Field(default=0, ge=0, description="Within the lane, from 1; 0 if the message was not stored.")
+    signature: str = Field(default="", exclude=True, description="Ignored: in the histories of older processes.")
 
 
 class AnswerToAsk(Body):
@@ -416,7 +418,8 @@ KINDS: Final[dict[str, type[Message]]] = {
 
 
 def is_own(message: Message) -> bool:
-    """Whether a person sends it for themselves. A signal never counts, because its sender chooses the author."""
+    """Whether a person sends it for themselves. A message without a number was never stored, so
+    its author was not checked."""
     return message.author.role != "operator" and message.number > 0
 
 

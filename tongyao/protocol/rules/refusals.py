@@ -60,7 +60,6 @@ class Refusal(StrEnum):
     ASK_OVER = "ask_over"
     OVERTAKEN = "overtaken"
     NOT_TRUSTED = "unreadable_message"
-    NOT_SIGNED = "not_signed"
     FORK = "fork"
 
 

@@ -234,7 +234,7 @@ _FORGOTTEN: Final = (
     "UPDATE mandates SET text_id = NULL WHERE profile_id = %(who)s",
     "UPDATE inbox SET closed_at = now() WHERE person = %(who)s AND closed_at IS NULL",
     "UPDATE seats SET active = false WHERE profile_id = %(who)s",
-    # these histories contain texts signalled by hand, or signals that could not be read
+    # these histories contain texts that an operator signalled to an older process (`signalled`), or refused signals
     """INSERT INTO history_deletions (process_id)
        SELECT process_id FROM signalled WHERE owner = %(who)s
        UNION SELECT e.process_id FROM events e

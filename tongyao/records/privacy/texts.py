@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
-from tongyao.protocol.model.events import SignalledText
 from tongyao.records.database import Connection, RecordsError, Repository, session, transaction
 from tongyao.records.privacy.keys import KeyMissing, new_data_key, seal, unseal
 
@@ -86,25 +85,6 @@ class Texts(Repository):
             inserted = await _put(connection, wanted, keys)
             stand = {new.id: new.text if new.id in inserted else await _standing(connection, new) for new in wanted}
         return {id: text for id, text in stand.items() if text is not None}
-
-    async def put_signalled(self, process_id: str, text: SignalledText) -> None:
-        """Store a text that an operator signalled by hand, and note that this process's history contains it too.
-
-        If the owner was erased, no text is stored, and the history is noted for deletion.
-        """
-        async with transaction(self._pool) as connection:
-            try:
-                async with connection.transaction():
-                    await put_text(connection, text.owner, text.kind, text.body, id=text.text_id)
-                    await connection.execute(
-                        """INSERT INTO signalled (process_id, text_id, owner) VALUES (%s, %s, %s)
-                           ON CONFLICT DO NOTHING""",
-                        [process_id, text.text_id, text.owner],
-                    )
-            except TextErased:
-                await connection.execute(
-                    "INSERT INTO history_deletions (process_id) VALUES (%s) ON CONFLICT DO NOTHING", [process_id]
-                )
 
     async def get(self, id: str) -> str:
         """Return one text. Raises `TextUnknown`, `TextErased`."""

@@ -139,7 +139,6 @@ async def announce_child(
         settings=_settings(parent.settings),
         lineage=lineage,
         remember=parent.remember,
-        signal_key=parent.signal_key,
     )
     try:
         await announce(repositories, child)

@@ -281,7 +281,7 @@ async def add_message(
     Raises the same errors as `Messages.put`, and `ForeignKeyViolation` for an unknown process.
     """
     lane = lane_of(message.author, message.kind, "agent" if via in BY_AGENT else "")
-    payload = message.model_dump(mode="json", exclude={"kind", "signature", *_ENVELOPE})
+    payload = message.model_dump(mode="json", exclude={"kind", *_ENVELOPE})
     exempt = message.author.role in UNBOUNDED_ROLES or message.kind in CONTROL_KINDS
     async with connection.cursor(row_factory=rows_of(StoredMessage)) as cursor:
         await cursor.execute(

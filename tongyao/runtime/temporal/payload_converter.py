@@ -30,7 +30,7 @@ UNREADABLE: Final = b"binary/unreadable"
 """Encoding of a payload that could not be decrypted. Its data contains the reason."""
 
 _FOR_ANYBODY: Final = (RawValue, str)
-"""Types of payloads that any client of Temporal may send: signals, whose signatures are checked, and summaries."""
+"""Types of payloads that any client of Temporal may send: signals, of which only the name is read, and summaries."""
 
 
 class Unsealed(ValueError):

@@ -20,7 +20,7 @@ from tongyao.app.authorization import permit
 from tongyao.app.errors import BadInput, NotFound, Problem, validated
 from tongyao.app.messaging.wire import checked_key
 from tongyao.app.operators.in_bulk import resume_all
-from tongyao.app.operators.operations import HOURS, decode_payloads, encode_payloads, read_operations, read_processes_in
+from tongyao.app.operators.operations import HOURS, decode_payloads, read_operations, read_processes_in
 from tongyao.gateway.access.codec_cors import origin_of
 from tongyao.gateway.codec import WirePayloads, wired
 from tongyao.gateway.console.dates import duration
@@ -168,12 +168,6 @@ codec_routes = APIRouter(prefix="/codec")
 async def decode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
     _of_the_ui(request, visit)
     return wired(await decode_payloads(visit.context, visit.caller, payloads.read(), via="temporal_ui"))
-
-
-@codec_routes.post("/encode")
-async def encode(request: Request, visit: SignedIn, payloads: WirePayloads) -> WirePayloads:
-    _of_the_ui(request, visit)
-    return wired(await encode_payloads(visit.context, visit.caller, payloads.read()))
 
 
 def _of_the_ui(request: Request, visit: Visit) -> None:
