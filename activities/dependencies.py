@@ -29,9 +29,8 @@ class Retriever(Protocol):
     async def retrieve(self, profile: ProfileRef, text: str, tension: Tension, focus: tuple[str, ...] = ()) -> Material:
         """Return pieces of `text` in text order. Each piece equals `text[start:start + len(piece)]`.
 
-        The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus` has the statements
-        since the
-        person's last turn, so every round searches the profile again.
+        The pieces are relevant to a text of `focus`, or to `tension` if `focus` is empty. `focus`: the statements since
+        the person's last turn. So every round searches the profile again.
         """
         ...
 
@@ -42,7 +41,7 @@ class ProfileMemory(Protocol):
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Strengthen the index for the passages (`spans`) of the profile that answered `queries`, once per `occasion`."""
+        """Strengthen the index for the passages `spans`, which answered `queries`, once per `occasion`."""
         ...
 
 
@@ -52,14 +51,13 @@ class Field(Protocol):
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Return candidates with perspective, rank and reasons. The first `limit` distinct people are the best."""
+        """Return candidates with perspective, rank and reasons. The best `limit` people come first."""
         ...
 
 
 @dataclass(frozen=True)
 class Deps:
     """The dependencies of all activities.
-
 
     `manifest`: the engines, models and prompts that are frozen for a process. `brief`: the retriever for plan requests,
     which contain less of a profile than endpoint requests. If `brief` is None, `retriever` is used. `duties`: the

@@ -51,7 +51,8 @@ Payload = dict[str, JsonValue]
 """The JSON object in a signal, which may contain a text."""
 
 UNKNOWN: Final = "unknown"
-"""The kind in the event of a refused signal whose name is no kind of message. The name itself is not recorded."""
+"""Recorded as the kind of a refused signal if the signal's name is no kind of message. The name itself is not recorded.
+"""
 
 
 class MessageHandlers:
@@ -63,7 +64,7 @@ class MessageHandlers:
     updates: int
 
     def _refuse(self, message: m.Message) -> None:
-        """Raise the refusal of a message, with its verdict, unless it may be applied or was applied before."""
+        """Raise the refusal, with its verdict, if a message may not be applied and was not applied before."""
         key = self.state.start.signal_key
         if key and not _is_by(key, message.signature, message_bytes(self.state.process_id, message)):
             raise ApplicationError(
@@ -89,7 +90,7 @@ class MessageHandlers:
 
     @workflow.signal(dynamic=True)
     def signal(self, kind: str, payloads: Sequence[RawValue]) -> None:
-        """Apply the signal, or note the reason of its refusal. It raises for no form of payload."""
+        """Apply the signal, or note why it was refused. No payload raises an error."""
         self.changed = True
         if (code := self._hear_signal(kind, payloads)) is not None:
             known = kind if kind in KINDS else UNKNOWN
@@ -106,7 +107,7 @@ class MessageHandlers:
                 payload = {name: value for name, value in payload.items() if name != SIGNED} if signed else {}
             message, texts = read_signal(state, kind, payload)
             digest = hashlib.sha256(json.dumps([kind, payload], sort_keys=True).encode()).hexdigest()[:16]
-        except Exception:  # any error of a parser means that the payload cannot be read
+        except Exception:  # whatever error the parser raises, the payload cannot be read
             return Refusal.NOT_TRUSTED
         if message.key and digest in state.signals:
             return None
@@ -130,7 +131,8 @@ class MessageHandlers:
 
 
 def read_signal(state: State, kind: str, payload: Payload) -> tuple[m.Message, list[SignalledText]]:
-    """Return a signal as a message, with the texts that it contains. Raises if the payload is no message of this kind.
+    """Return a signal as a message, with the texts that it contains. Raises an error if the payload is no message of
+    this kind.
 
     Fields that only the relay sets (`FROM_RELAY`) are refused, because with them a signal could pass as a person's own
     message.

@@ -2,7 +2,7 @@
 
 Maintenance has duties that keep records, workflows and backups in order (docs/operations.md §11).
 
-Each duty has a Temporal Schedule, whose id names the duty. The workflow takes no input. A schedule keeps its action's
+Each duty has a Temporal Schedule, whose id names the duty. The workflow takes no input, because a schedule keeps its
 input for years, and an encrypted input could not be read after its master key was retired.
 """
 
@@ -47,7 +47,7 @@ PURPOSES: Final[dict[Duty, str]] = {
 
 
 def schedule_id(duty: Duty) -> str:
-    """Return the id of the schedule. The ids of its workflows are this id and the time that Temporal appends."""
+    """Return the id of the schedule. Temporal makes the id of each workflow from this id and the time of the start."""
     return f"tongyao-{duty.value}"
 
 
@@ -78,7 +78,7 @@ RECITATION_QUEUE: Final = FIELD_QUEUE
 class RecitationInput(Value):
     """A profile and its version. The text stays in the records.
 
-    `passes`, `encoder`: as a search requested them (docs/highway.md). Default: those of the installation.
+    `passes`, `encoder`: the values that a search requested (docs/highway.md); by default those of the installation.
     """
 
     profile_id: str
@@ -88,7 +88,7 @@ class RecitationInput(Value):
 
     @property
     def workflow_id(self) -> str:
-        """The id for profile version, passes and encoder. A second start finds the first workflow."""
+        """The workflow id: profile, version, encoder, passes. A second start with this id finds the first workflow."""
         parts = ["recitation", self.profile_id, str(self.version)]
         if self.encoder:
             parts.append(hashlib.blake2b(self.encoder.encode(), digest_size=4).hexdigest())
@@ -111,11 +111,12 @@ REINDEX_QUEUE: Final = FIELD_QUEUE
 Kind = Literal["lexical", "model"]
 
 BATCH: Final[dict[Kind, int]] = {"lexical": 500, "model": 64}
-"""People of one batch, which takes seconds. A retry repeats at most one batch."""
+"""Number of people in a batch, by kind of index. A batch takes seconds. A retry repeats at most one batch."""
 
 
 class ModelSpec(Value):
-    """The parameters of an encoder with weights, stored with the index, so the same encoder fills and queries it."""
+    """The parameters of an encoder with weights. They are stored with the index, which only this encoder fills and
+    queries."""
 
     model: str = Field(description="A name on the model hub, or a folder.")
     dimension: int | None = Field(default=None, ge=1, description="The first so many dimensions only.")
@@ -125,7 +126,7 @@ class ModelSpec(Value):
 
 
 class ReindexInput(Value):
-    """`model`: None is the model in the worker's settings. `per_second`: most people per second; None: no limit."""
+    """`model`: None means the model in the worker's settings. `per_second`: most people per second; None: no limit."""
 
     scene: str
     kind: Kind = "lexical"
@@ -135,12 +136,13 @@ class ReindexInput(Value):
 
     @property
     def workflow_id(self) -> str:
-        """The id for scene and kind. A second start finds the first workflow."""
+        """The workflow id: scene and kind. A second start with this id finds the first workflow."""
         return f"reindex-{self.scene}-{self.kind}"
 
 
 class ReindexProgress(Value):
-    """Progress: index `index` has `held` of `people`, `batch` of them from the last batch. `live`: it is searched."""
+    """Progress of an index. `held`: indexed people, of `people` in all. `batch`: people in the last batch. `live`: in
+    use."""
 
     index: int = 0
     encoder: str = ""

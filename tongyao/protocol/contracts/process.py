@@ -150,7 +150,8 @@ class ProcessInput(Value):
         return self.lineage.depth if self.lineage else 0
 
     def fairness_key(self, by: FairBy) -> str:
-        """Return a digest, because Temporal shows the key unencrypted. A process without a scene uses its demander."""
+        """Return a digest of the scene's or demander's id (without a scene: the demander's). Temporal shows the key in
+        clear."""
         whose = f"scene/{self.scene}" if by == "scene" and self.scene else f"demander/{self.demander}"
         return hashlib.sha256(f"{self.signal_key}/{whose}".encode()).hexdigest()[:16]
 
@@ -185,7 +186,7 @@ class ProcessResult(Value):
 
 
 class ActivityInput(Value):
-    """Input of every activity. `outbox`: the transitions before this step, which it writes first."""
+    """Input of every activity. `outbox`: the transitions before this step. The activity writes them first."""
 
     process_id: str
     outbox: Outbox | None = None
@@ -194,7 +195,7 @@ class ActivityInput(Value):
 
 
 class ModelOutput(Value):
-    """Use of a model call. `out_of_budget`: the call was not made, because the tree's budget could not cover it."""
+    """The process's use so far. `out_of_budget`: a call was not made, because the tree's budget could not cover it."""
 
     spent: Spent = Spent()
     out_of_budget: bool = False
@@ -263,14 +264,14 @@ class FreezeInput(ActivityInput):
 def fewest_seated(quorum: int, *, later: bool, others: int, expected: int) -> int:
     """Return the least number of newcomers who are seated.
 
-    For the first seats this is the quorum, at least one; for additions one. If several were expected, nobody is left
-    alone with the demander, because they agreed to a room of several.
+    It is the quorum (at least one) before the rounds, and one for later additions. If several participants were
+    expected, at least two besides the demander must be in the room, because people agreed to a room of several.
 
     Args:
         quorum: of the process.
         later: whether rounds have been held.
-        others: participants besides the demander.
-        expected: the same, including everybody who was chosen now.
+        others: number of participants besides the demander.
+        expected: that number if every chosen person is seated.
     """
     fewest = 1 if later else max(1, quorum)
     return max(fewest, ROOM_OF_OTHERS - others) if expected >= ROOM_OF_OTHERS else fewest
@@ -283,7 +284,7 @@ class FreezeOutput(Value):
 
 
 class TurnInput(Value):
-    """One turn: words of a person or their agent, or a turn of a proxy that is asked.
+    """One turn: either the words of a person or their agent, or a call of a proxy.
 
     If the demander has no seat, a proxy's turn of the demander answers the gaps that ask `P00`.
     """
@@ -298,7 +299,7 @@ class TurnInput(Value):
 
 
 class ProjectInput(ActivityInput):
-    """Turns of one round that are brought into the record concurrently. None reads the others."""
+    """Turns of one round that are brought into the record concurrently. No turn reads another."""
 
     round: int
     turns: tuple[TurnInput, ...]
@@ -322,7 +323,7 @@ class ObserveInput(ActivityInput):
 
 
 class ObserveOutput(ModelOutput):
-    """The part of an observation that the process needs, and figures for people. No decision depends on the figures."""
+    """The part of an observation that the process needs, and figures for display, on which no decision depends."""
 
     verdict: Verdict
     concerned: tuple[str, ...] = Field(default=(), description="Aliases whom something of this observation concerns.")
@@ -358,7 +359,7 @@ class BranchInput(ActivityInput):
 
 
 class BranchOutput(Value):
-    """The child, or the reason against one: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`,
+    """The child, or the reason why no child is started: `depth`, `duplicate`, `budget`, `unknown`, `nobody`, `nothing`,
     `cancelled`."""
 
     child: ProcessInput | None = None
@@ -375,7 +376,7 @@ class DeliverOutput(ModelOutput):
 
 
 class RememberInput(ActivityInput):
-    """After the plan: strengthen the indexes of these participants' long profiles with the passages that were used."""
+    """After the plan, strengthen the passages that were used in the indexes of these participants' long profiles."""
 
     aliases: tuple[str, ...]
 
@@ -403,7 +404,7 @@ class ConsentOutput(Value):
 
 
 class CheckDeadlineInput(ActivityInput):
-    """Check, after a deadline has passed, whether a message of the person is stored and not delivered."""
+    """After a deadline has passed, check whether a stored message of the person is still undelivered."""
 
     lanes: tuple[str, ...] = Field(description="Lanes that their messages come by.")
     since: datetime = Field(description="When they were asked.")
@@ -435,7 +436,7 @@ class ActivityContract(Generic[InputT, OutputT]):
 
 @dataclass(frozen=True)
 class ModelActivity(ActivityContract[InputT, OutputT]):
-    """The activity of a model step. The step determines its timeout and its number of calls."""
+    """The activity of a model step. Its step determines the timeout and the number of calls."""
 
     step: Step[Any, Any]
 
@@ -457,19 +458,19 @@ RECORD: Final = ActivityContract("record", RecordInput, type(None))
 
 
 def queue_of(contract: ActivityContract[Any, Any]) -> str:
-    """Return the task queue of a step, which is that of its role."""
+    """Return the task queue of the workers that execute a step."""
     if isinstance(contract, ModelActivity):
         return MODELS_QUEUE
     return FIELD_QUEUE if contract in (DISCOVER, PROPOSE) else PROCESS_QUEUE
 
 
 def start_worker(role: str) -> str:
-    """Return the advice for a role without a polling worker."""
+    """Return the advice to start a worker of this role."""
     return f"start a worker with `python worker.py {role}`"
 
 
 def rules_marker(logic: int) -> str:
-    """Return the name of the marker in the history of runs with these rules, indexed as `TemporalChangeVersion`."""
+    """Return the name of the version marker of runs with these rules, for the search attribute `TemporalChangeVersion`."""
     return f"logic-{logic}"
 
 

@@ -38,14 +38,14 @@ class SignalSignature(Value):
 
 
 def signal_bytes(process_id: str, kind: str, payload: dict[str, JsonValue], nonce: str, expires: int) -> bytes:
-    """Return the bytes of a signal to sign, without a signature in `payload`. Raises `ValueError` if it is no JSON."""
+    """Return the bytes to sign. A signature in `payload` is left out. Raises `ValueError` if `payload` is not JSON."""
     return _bytes(
         "signal", process_id, kind, {key: value for key, value in payload.items() if key != SIGNED}, nonce, expires
     )
 
 
 def message_bytes(process_id: str, message: Message) -> bytes:
-    """Return the signed bytes of a message, without fields at their defaults, so a new field does not change them."""
+    """Return the bytes to sign. Fields at their defaults are left out, so a new field does not change the bytes."""
     given = message.model_dump(mode="json", exclude_defaults=True, exclude={"signature"})
     return _bytes("message", process_id, message.kind, given)
 

@@ -18,7 +18,6 @@ WORDS: Final = table("protocol", "delivery")
 
 
 def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
-    """Return the delivery as Markdown. `plan`: the plan of the delivery."""
     return markdown(delivery_page(delivery, plan))
 
 
@@ -89,7 +88,8 @@ def _no_part(plan: Plan, reader: str, words: Mapping[str, str]) -> tuple[PageEnt
 
 
 def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]:
-    """Return which steps of the reader wait for steps of others, and the reverse, in the order of the reader's numbers."""
+    """Return a sentence for each pair of a step of the reader and a step of somebody else of which one waits for the
+    other."""
     words = WORDS[language]
     numbers = {task.id: number for number, task in enumerate(plan.tasks, 1)}
     told: dict[tuple[int, int], str] = {}
@@ -109,7 +109,7 @@ def _waits(plan: Plan, reader: str, language: Language) -> tuple[PageEntry, ...]
 
 
 def _note(notes: Footnotes, kind: str, claim: Claim, reader: str) -> int:
-    """Return the note of an entry. A request to the reader is marked `unsaid` if none of their own words offers it."""
+    """Return the number of an entry's note: `unsaid` for a request to the reader with sources of other people only."""
     if kind == "asked" and claim.sources and reader not in speakers(claim.sources):
         return notes.mark("unsaid", claim.sources, claim.doubt)
     return notes.of_claim(claim)

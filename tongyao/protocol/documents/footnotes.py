@@ -16,7 +16,7 @@ from tongyao.texts.catalogue import table
 SAYS: Final = table("protocol", "notes")
 LABELS: Final = table("protocol", "sources")
 _NOTE_UNITS: Final = 150
-"""Most units of one source in a note. The plan's references contain the full text."""
+"""Maximum length of a source's text in a note, in units. The plan's references contain the full text."""
 _ID: Final = re.compile(rf"(?:(?P<process>.+)/)?(?P<own>{ANY_ID})")
 
 

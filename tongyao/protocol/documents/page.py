@@ -12,8 +12,8 @@ from tongyao.protocol.model.requests import Language
 from tongyao.protocol.model.value import Value
 
 NoteKind = Literal["sources", "concluded", "unsupported", "unsaid"]
-"""`sources`: the entry rests on these words. `concluded`: the author concludes it from them. `unsupported`: no source.
-`unsaid`: a request to the reader that nothing in the reader's words offers."""
+"""`sources`: the entry rests on the cited words. `concluded`: the author concludes the entry from the cited words.
+`unsupported`: the entry has no source. `unsaid`: the entry requests something that the reader's words do not offer."""
 
 
 class NoteLine(Value):
@@ -25,7 +25,7 @@ class NoteLine(Value):
 
 
 class Footnote(Value):
-    """Sources of an entry. `doubt`: why code doubts that the sources support the entry; empty if it does not."""
+    """Sources of an entry. `doubt`: why code doubts that the sources support the entry; empty if there is no doubt."""
 
     number: int
     kind: NoteKind
@@ -35,8 +35,8 @@ class Footnote(Value):
 
 
 class PageEntry(Value):
-    """One statement. `label`: before it (`Gets`). `remark`: after it (`offered by P05, not agreed`). `note`: 0 if
-    none."""
+    """One statement. `label`: the words before it (`Gets`). `remark`: the words after it (`offered by P05, not
+    agreed`). `note`: the number of its footnote; 0 if it has none."""
 
     text: str
     label: str = ""
@@ -63,7 +63,7 @@ class PageSection(Value):
 
 
 class Page(Value):
-    """A page. `lead`: the first line. `sections`: the body. `notes` and `appendix` follow it under `notes_heading`."""
+    """A page. `lead`: the first line. `sections`: the body. `notes` and `appendix`: the end, under `notes_heading`."""
 
     title: str
     language: Language = "en"

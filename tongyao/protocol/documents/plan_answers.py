@@ -18,13 +18,15 @@ _WORDS: Final = table("protocol", "answers")
 _DECISIONS: Final = ("commit", "decline", "propose", "erased", "")
 
 OwnAnswer = Literal["later", "asked", "possible", "given", "over", "unasked"]
-"""The state of the reader's own answer. `later`: not yet possible. `asked`: awaited. `possible`: not awaited, because
-their proxy spoke. `given`. `over`: no longer possible. `unasked`: no longer possible, and was not awaited."""
+"""The state of the reader's own answer. `later`: not possible yet. `asked`: awaited. `possible`: possible and not
+awaited, because a proxy spoke. `given`: answered. `over`: no longer possible. `unasked`: no longer possible, and never
+awaited."""
 _OWN: Final = table("protocol", "own_answer")
 
 
 class GivenAnswer(Value):
-    """One person's answer to the current plan. `decision`: commit, decline, propose, `erased` (the person), or empty.
+    """One person's answer to the current plan. `decision`: commit, decline, propose, `erased` (the person was erased),
+    or empty.
 
     `name`: set if the reader may know it. `words`: the text of the answer.
     """
@@ -57,7 +59,7 @@ def earlier_answers_sections(answers: Sequence[EarlierAnswer], language: Languag
 
 
 def answered_by(answers: Sequence[GivenAnswer], language: Language, *, still_open: bool = False) -> str:
-    """Return the answers in one line, with the people without an answer. Empty if nobody has a part. `still_open`:
+    """Return the answers and the people without an answer, in one line. Empty if nobody has a part. `still_open`:
     whether the plan can be answered."""
     words = _WORDS[language]
     said = (

@@ -22,8 +22,8 @@ END: Final = "end"
 class Guard(Value):
     """A condition of a forward.
 
-    `committed`: every alias in `aliases` has committed to the plan. `done`: every node in `nodes` was left.
-    `confirmed`: a person in `aliases` confirms that the task was done.
+    `committed`: all `aliases` have committed to the plan. `done`: all `nodes` were left. `confirmed`: a person in
+    `aliases` confirms that the task was done.
     """
 
     kind: Literal["committed", "done", "confirmed"]
@@ -51,7 +51,7 @@ class Node(Value):
 
 
 class Permission(Value):
-    """A permission by alias. If `aliases` is empty, the task has no assignee, and the machine cannot continue there."""
+    """The people who may take a forward. Empty `aliases`: the task has no assignee, and the machine stops there."""
 
     name: str
     aliases: tuple[str, ...]
@@ -73,7 +73,8 @@ class Machine(Value):
 def machine_of(plan: Plan, process_id: str) -> Machine:
     """Return the machine of a plan. Tasks without prerequisites begin together. It ends when all last tasks are done.
 
-    The assignee may leave a task. The next assignee confirms it. An offered task needs its assignee's commitment.
+    The assignee of a task takes the forwards from its node. The next assignee confirms that the task was done; the
+    demander confirms the last tasks. A task that was only offered needs its assignee's commitment.
     """
     names = {task.id: f"task-{at}" for at, task in enumerate(plan.tasks, 1)}
     begin = Permission(name="begin", aliases=(DEMANDER,))
@@ -146,7 +147,7 @@ def _others_done(task: Task, coming_from: Task, names: dict[str, str]) -> tuple[
 
 
 def _confirmed(task: Task, after: Task) -> tuple[Guard, ...]:
-    """Return the guard by which the assignee of the next task confirms this task, unless it is their own."""
+    """Return the guard by which the next task's assignee confirms `task`. Empty if both tasks have one assignee."""
     if not after.has_doer or after.assignee == task.assignee:
         return ()
     return (Guard(kind="confirmed", aliases=(after.assignee,)),)

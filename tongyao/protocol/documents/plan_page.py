@@ -28,18 +28,18 @@ _ROOM: Final = 5
 
 _WORDS: Final = table("protocol", "plan")
 _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
-"""Units of a step's title that its name repeats."""
+"""Maximum length of the part of a step's title that its name repeats, in units."""
 
 
 def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
-    """Return the whole plan as Markdown."""
     return markdown(plan_page(plan, answers, earlier))
 
 
 def plan_page(
     plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = (), *, reader: str = ""
 ) -> Page:
-    """Return the whole plan as a page, without empty sections. `reader`: the alias of the person it calls "you".
+    """Return the whole plan as a page, without empty sections. `reader`: the alias of the person whom the page calls
+    "you".
 
     Sections: `possible`, `roles`, `first`, `open`, `against`, `answers`; appendix: `residuals`, `unused`,
     `answers_before`.

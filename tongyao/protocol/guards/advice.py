@@ -1,10 +1,10 @@
-"""Finds sentences of the catalyst beyond visibility: recommendations, proposals of a private talk, judgements. Pure.
+"""Finds sentences that the catalyst may not say: recommendations, proposals of a private talk, judgements. Pure.
 
 See docs/protocol.md §5.4 and docs/guards.md. The patterns are data: `wordings.en.toml` and `wordings.zh.toml`. The
-catalyst may quote a recommendation that somebody made, but make none of its own. So quotations and reports such as "P02
-said …" are removed before a sentence is checked. They are kept if they name another participant, because "P01 and P03
-should talk" is also a recommendation when it is attributed to somebody. Words copied from the tension, which everybody
-reads, are P00's.
+catalyst may quote somebody's recommendation, but may not make a recommendation itself. So quotations and reports such
+as "P02 said …" are removed before a sentence is checked. They are kept and checked if they name another participant,
+because "P01 and P03 should talk" remains a recommendation when it is attributed to somebody. Words copied from the
+tension count as a report of P00's words.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _ALIAS: Final = r"(?<![A-Za-z0-9])P\d{2}(?!\d)"
 _ANY_ALIAS: Final = re.compile(_ALIAS)
 _QUOTED: Final = re.compile(r"“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\"[^\"\n]{0,400}\"")
 _NEAR: Final = 40
-"""Characters before and after a quotation in which its speaker is searched."""
+"""The speaker of a quotation is looked for within this number of characters before and after it."""
 _WINDOW: Final = 600
 _OVERLAP: Final = 200
-"""Longer sentences are checked in pieces of this many characters, so that the time grows linearly with their length."""
+"""Longer sentences than `_WINDOW` are checked in pieces of that length with this overlap, so the time stays linear."""
 _SPEAKS_BEFORE: Final = re.compile(rf"{_ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
 _SPEAKS_AFTER: Final = re.compile(
     rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{_ALIAS}|(?:is|was|are) (?:how|what) {_ALIAS})"
 )
-"""An alias shortly before a quotation, or right after it, which is its speaker."""
+"""Patterns of the alias of a quotation's speaker: shortly before the quotation, or right after it."""
 _BESIDE_CHINESE: Final = re.compile(
     r"(?<=[\u3400-\u9fff，。；：、！？]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u3400-\u9fff])"
 )
 """A space between Chinese and Latin letters or digits. Some writers set it, and it does not change the meaning."""
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+(?:['’]\w+)?")
 _COPIED: Final = {"en": 5, "zh": 8}
-"""Words (or Chinese characters) in a row from which a passage counts as copied from the tension."""
+"""Least number of consecutive words (or Chinese characters) with which a passage counts as copied from the tension."""
 _EDGES: Final = " .。!！?？;；,，:：、\n"
-"""Marks around words that are not quoted with the words."""
+"""Characters that are removed from both ends of quoted words."""
 
 
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
@@ -62,7 +62,7 @@ class _Wordings:
     """The patterns of one language, compiled at first use. This takes a second, and only observations need them."""
 
     def __init__(self, language: str, present: str) -> None:
-        """`present`: a pattern that matches every text in which a pattern of the language can match."""
+        """`present`: a pattern for a quick test. If it does not match a text, no pattern of the language matches."""
         self._path = Path(__file__).with_name(f"wordings.{language}.toml")
         self.present: Final = re.compile(present)
 
@@ -108,7 +108,7 @@ def visibility(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Co
 
 
 def _without_copied(sentence: str, breach: Breach, request: CatalystRequest) -> str:
-    """Return `sentence` without the passage around the words of `breach` if that is copied from the tension.
+    """Return `sentence` without the passage around the words of `breach` if that passage is copied from the tension.
 
     A passage that names a participant is kept, because P00 wrote the tension before anybody had a seat.
     """

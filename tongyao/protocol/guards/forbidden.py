@@ -15,16 +15,17 @@ _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 _WORD: Final = re.compile(rf"[{UNSPACED}]|\d+|{_LETTER}+(?:'{_LETTER}+)*")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("‘’‚‛`´ʼʹ′＇", "'"))
 _GOES_ON: Final = 4
-"""Length from which a word may continue after a phrase: `debt` is found in `debtor`, `art` not in `artist`."""
+"""Least length of a phrase that is found at the start of a longer word: `debt` is found in `debtor`, `art` not in
+`artist`."""
 _ENDINGS: Final = ("s", "'s")
 
 
 class Forbidden:
     """Forbidden phrases, compared with the letters and digits of a text as others would read it.
 
-    Characters between letters make no difference, nor do case, width, accents, markup and character references. A match
-    begins at the start of a word or after an apostrophe. Digits of a text count only for phrases with digits. A phrase
-    without letters and digits is searched literally.
+    Differences in separators, case, width, accents, markup and character references are ignored. A match begins at the
+    start of a word or after an apostrophe. Digits of a text are ignored for phrases without digits. A phrase without
+    letters and digits is searched literally.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:

@@ -35,8 +35,8 @@ def coverage(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Comp
 
 
 def relations_hold(draft: ObservationDraft, request: CatalystRequest) -> Iterator[Complaint]:
-    """A relation has a text, is between two contributors or a contributor and a line, has a valid item of each
-    participant in it as source, and replaces no protected relation."""
+    """A relation has a text, is between two contributors or a contributor and a line, cites a valid item of each
+    participant in it, and replaces no protected relation."""
     state = standing(request.exchange)
     holding = {item.id for item in state.valid_items}
     for number, entry in enumerate(draft.relations):

@@ -42,9 +42,9 @@ _QUESTION = re.compile(
 )
 """Matches a task's title that is a question to its assignee, in the wording that the plan's prompt asks for."""
 MOST_RESIDUALS: Final = 40
-"""Most residuals of an answer. Each is compared with the tensions of its lineage."""
+"""Maximum number of residuals of an answer. Each residual is compared with the tensions of its lineage."""
 _TITLE_UNITS = 20
-"""Units of the transition that become the title of a residual without a title."""
+"""A residual without a title gets this number of units of its transition as title."""
 
 
 def settle_plan(
@@ -67,7 +67,7 @@ def settle_plan(
 
     Args:
         lineage: of the residual tensions, without their ids.
-        hidden: readers may not see the words of others (`open_record` off). The plan then repeats only the tension.
+        hidden: readers may not see the words of others (`open_record` off). The plan then quotes only the tension.
         reduced: whether the draft was assembled from the record.
     """
     state = standing(request.exchange)
@@ -177,7 +177,7 @@ def _unique(drafts: Sequence[TaskDraft], claims: _Claims) -> dict[str, TaskDraft
 
 
 def _tasks(unique: Mapping[str, TaskDraft], people: Collection[str], claims: _Claims) -> tuple[Task, ...]:
-    """Return the tasks with new ids. The draft's ids are free words, which nothing would anonymise."""
+    """Return the tasks with new ids. The draft's ids are free text, in which no code replaces names."""
     own = {draft_id: f"t{number}" for number, draft_id in enumerate(unique, 1)}
     wanted = {
         own[id]: [own[before.strip()] for before in draft.prerequisites if before.strip() in own]
@@ -251,8 +251,8 @@ def _residual(draft: ResidualDraft, residual_id: str, claims: _Claims, lineage: 
 
 
 def _unused(state: Standing, people: Collection[str], cited: Collection[str]) -> tuple[Source, ...]:
-    """Return the valid, not inferred items of `people` that nothing cites, of several with one text the first. The open
-    gaps that nothing cites follow."""
+    """Return the uncited valid items of `people` that are not inferred, then the uncited open gaps. Of several items
+    with the same text, only the first is returned."""
     told = {state.items[id].text for id in cited if id in state.items}
     found: dict[str, Source] = {}
     for item in state.valid_items:

@@ -16,7 +16,7 @@ from typing import Final
 from tongyao.protocol.model.sizes import units
 
 LEAST_UNITS: Final = 2
-"""Least units of a quote. A single word or character occurs in any text and is no evidence."""
+"""Least length of a quote, in units. A single word or character occurs in any text and is no evidence."""
 
 _SPACE: Final = re.compile(r"\s+")
 _FAINT: Final = re.compile(r"[\s*_`]+")

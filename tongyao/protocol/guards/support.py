@@ -1,7 +1,7 @@
 """Checks whether cited texts can support a claim (docs/protocol.md §7.3). Pure.
 
-It also removes ids from texts that people read. Code cannot judge meaning. It detects two frequent faults: a claim that shares no term with the cited texts, and a
-number in the claim that occurs in none of them.
+It also removes ids from texts that people read. Code cannot judge meaning. It detects two frequent faults: a claim that
+shares no term with the cited texts, and a number in the claim that occurs in none of the cited texts.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _WORDS: Final = table("protocol", "sources")
 
 
 def doubt(claim: str, cited: Sequence[str], language: Language = "en") -> str:
-    """Return the reason in `language` why code doubts that `cited` supports `claim`. Empty if it does not.
+    """Return the reason, in `language`, why code doubts that `cited` supports `claim`. Empty if there is no doubt.
 
-    Of a date only the day is checked, because plans write whole dates and people seldom state the year. Aliases, ids and
-    the numbers of marks are not counted as terms.
+    Only the day of a date is checked, because plans write whole dates and people seldom state the year. Aliases, ids
+    and the numbers of marks are not counted as terms.
     """
     sources = "\n".join(cited)
     own = _ISO_DATE.sub(r"\g<day>", MARKED.sub(" ", ALIAS_OR_ID.sub(" ", claim)))
@@ -153,7 +153,7 @@ _IDS: Final = table("protocol", "ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return `text` without item ids, and the ids that it cites in brackets, in order. `steps`: task numbers by id.
+    """Return `text` without ids, and the ids in brackets (its citations), in order. `steps`: task numbers by id.
 
     Ids in brackets are removed. An id within a sentence is no citation and is replaced by words (`what P02 said in
     round 1`), as are a barrier (`B2`: `obstacle 2`) and a task (`t3`: `step 3`). Aliases are kept.

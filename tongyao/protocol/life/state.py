@@ -86,7 +86,7 @@ class Words(Value):
 
 
 class Turn(BaseModel):
-    """One turn in the current round. A participant who is not asked has none, unless they speak unasked.
+    """One turn in the current round. A participant who is not asked has a turn only if they speak.
 
     A demander without a seat has a turn in rounds in which they answer gaps. It counts only for the record.
     """
@@ -322,7 +322,9 @@ class State(BaseModel):
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """Aliases whose decline or proposal the demander may still answer with a new plan, and has not reacted to."""
+        """Aliases with a decline or proposal to which the demander may still react with a new plan, and has not
+        reacted.
+        """
 
         def is_open(alias: str, given: str) -> bool:
             hole = self.residuals.get(hole_id(self.plan_revision, alias))
@@ -334,7 +336,7 @@ class State(BaseModel):
 
     @property
     def last_residual(self) -> str | None:
-        """The residual whose decision ends the answers, because nothing else is waited for; None if there is none."""
+        """The residual whose decision would end the phase `answering`; None if the phase waits for anything else."""
         if self.phase is not Phase.ANSWERING or not self.all_answered:
             return None
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}
@@ -372,7 +374,7 @@ def note_found(state: State, found: DiscoverOutput, now: datetime) -> None:
 
 
 def written(state: State, events: Iterable[int], texts: Iterable[str]) -> None:
-    """Remove events (by number) and signalled texts (by id) that are now in the records."""
+    """Remove from the outbox the events (by number) and signalled texts (by id) that are now in the records."""
     gone, stored = set(events), set(texts)
     state.outbox = [event for event in state.outbox if event.seq not in gone]
     state.signalled = [text for text in state.signalled if text.text_id not in stored]
