@@ -1,4 +1,4 @@
-"""The steps of maintenance duties (docs/operations.md §11), recitation and re-indexing, with passed-in implementations."""
+"""The steps of maintenance duties (docs/operations.md §11), recitation and re-indexing, with given implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of a round (docs/protocol.md §4): asks proxies and checks their answers, or splits people's words into items."""
+"""Turns of a round (docs/protocol.md §4): asks proxies, checks their answers, or splits people's words into items."""
 
 from __future__ import annotations
 

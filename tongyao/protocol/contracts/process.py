@@ -470,7 +470,7 @@ def start_worker(role: str) -> str:
 
 
 def rules_marker(logic: int) -> str:
-    """Return the name of the version marker of runs with these rules, for the search attribute `TemporalChangeVersion`."""
+    """Return the name of the version marker of these rules, as in the search attribute `TemporalChangeVersion`."""
     return f"logic-{logic}"
 
 

@@ -109,7 +109,7 @@ def discovery(state: State) -> dict[str, WantedStep]:
 
 
 def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
-    """Let the demander select among the people found; with `auto_start`, choose the nearest if they reach the quorum."""
+    """Let the demander select among the people found; with `auto_start`, choose the nearest if there are enough."""
     note_found(state, output, now)
     settings = state.start.settings
     found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}
@@ -199,7 +199,7 @@ def answer_invitation(state: State, whose: str, endpoint: EndpointKind | None, n
 
 
 def _close_if_answered(state: State, now: datetime) -> Phase | None:
-    """When all have answered, seat the people who said yes. If they are fewer than needed, the demander chooses again."""
+    """When all have answered, seat the people who said yes. If they are too few, the demander chooses again."""
     if any(invitation.waits for invitation in state.invitations):
         return None
     asked = len(state.invitations) + state.refused

@@ -97,7 +97,7 @@ class _Message(Value):
 
 
 class AnswerToAsk(Body):
-    """Answers an ask that was open when the message was written. Without `ask`: the ask that is open when it arrives."""
+    """Answers an ask that was open when the message was written. Without `ask`: the ask open when it arrives."""
 
     ask: str = Field(
         default="",
