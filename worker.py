@@ -1,6 +1,6 @@
 """The worker: `python worker.py [all|process|models|field]`. It needs TEMPORAL_ADDRESS and DATABASE_URL.
 
-Every replica of a role may die at any time; another goes on.
+Any replica of a role may die at any time. Another replica continues its work.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> int:
-    # Imported here: the processes that read texts (tongyao/limited_process.py) import this file again and need nothing of it.
+    # Imported here, because the child processes of tongyao/limited_process.py import this file and need no worker.
     from tongyao.runtime import serve_worker
 
     return serve_worker.run(sys.argv[1] if len(sys.argv) > 1 else "all")

@@ -30,7 +30,7 @@ class Delivering:
         """Write the deliveries of one plan revision. Deliveries that are already written are not requested again.
 
         The first call runs alone and writes the prompt cache. The others run concurrently and read the plan from it.
-        With the delegated engine all calls are made at the same time, because the first call, too, is only parked.
+        With the delegated engine all calls are made at the same time, because the first call also only waits.
         """
         repositories, calls = self._deps.repositories, self._deps.model_calls
         async with model_step(repositories, calls, DELIVER.step, what) as run:

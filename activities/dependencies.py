@@ -41,7 +41,7 @@ class ProfileMemory(Protocol):
     async def strengthen(
         self, profile: ProfileRef, occasion: str, queries: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> None:
-        """Strengthen the index for the passages (`spans`) of the profile that answered `queries`, once per `occasion`."""
+        """Strengthen the index for the passages `spans`, which answered `queries`, once per `occasion`."""
         ...
 
 
@@ -51,7 +51,7 @@ class Field(Protocol):
     async def discover(
         self, tension: Tension, *, scene: str, limit: int, excluded: Sequence[str]
     ) -> Sequence[CandidateRow]:
-        """Return candidates with perspective, rank and reasons. The first `limit` distinct people are the best."""
+        """Return candidates with perspective, rank and reasons. The best `limit` people come first."""
         ...
 
 

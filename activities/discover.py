@@ -78,7 +78,7 @@ def _explained(found: CandidateRow, lack: Lack, round_number: int) -> CandidateR
 
 
 def _found(found: Sequence[CandidateRow], spoke: Mapping[str, EndpointKind]) -> DiscoverOutput:
-    """`spoke`: by profile id, the endpoint of people who spoke for themselves in the parent."""
+    """Convert the rows. `spoke`: by profile id, the endpoint of people who spoke for themselves in the parent."""
     return DiscoverOutput(
         candidates=tuple(
             Candidate(

@@ -29,7 +29,7 @@ from tongyao.protocol.rules import request_access
 from tongyao.protocol.rules.formulation import faults, spans_of
 
 PROFILE_CHARS = 15_000
-"""A longer profile of a demander is read in pieces for the intent, not completely (docs/protocol.md §4.6)."""
+"""Of a longer demander's profile, only the pieces nearest to the intent are read (docs/protocol.md §4.6)."""
 
 
 class Formulating:

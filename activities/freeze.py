@@ -29,9 +29,9 @@ class Freezing:
     async def freeze(self, what: FreezeInput) -> FreezeOutput:
         """Seat the chosen people under aliases, each with the current version of their profile.
 
-        People are left out if they were erased, or no longer allow their proxy. If the remaining people are too few,
-        nobody is seated. A retry keeps the versions that were frozen for a seat, also if a profile has changed. Names
-        of the people are hidden in all texts of the process before they are seated.
+        People who were erased, or no longer allow their proxy, are left out. If too few people remain, nobody is
+        seated. A retry keeps the versions that were frozen, even if a profile has changed. People's names are hidden in
+        all texts of the process before the people are seated.
         """
         repositories = self._deps.repositories
         await write_outbox(repositories, what)
@@ -88,7 +88,8 @@ class Freezing:
     async def _choices(self, what: FreezeInput, row: ProcessRow) -> dict[str, Choice]:
         """Return a choice by alias, or an empty dict if too few people remain. The demander is always kept.
 
-        Seats that an earlier attempt stored are kept. If one was erased since, the erasure removes it from the process.
+        Seats that an earlier attempt stored are kept. If a seated person was erased since, the erasure removes the
+        seat.
         """
         repositories, chosen = self._deps.repositories, dict(zip(what.aliases, what.choices, strict=True))
         seats = await repositories.seats.seats(row.id)
@@ -121,8 +122,7 @@ class Freezing:
         return {**({DEMANDER: own} if own is not None else {}), **dict(zip(chosen, left, strict=False))}
 
     async def _present(self, choices: Mapping[str, Choice], versions: Mapping[str, int]) -> dict[str, ProfileVersion]:
-        """Return by alias the version in `versions`, or else the current one. A demander without a profile is left
-        out."""
+        """Return by alias the version in `versions`, else the current one. Leaves out a demander without a profile."""
         profiles, present = self._deps.repositories.profiles, dict(choices)
         if DEMANDER in present and not await profiles.known([present[DEMANDER].profile_id]):
             del present[DEMANDER]

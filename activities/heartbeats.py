@@ -24,6 +24,6 @@ async def heartbeats() -> AsyncIterator[None]:
 
 
 async def _beat() -> None:
-    while True:  # a step that ends before costs no message to Temporal
+    while True:  # the first heartbeat is sent after a pause: a short step sends none
         await asyncio.sleep(HEARTBEAT_SECONDS)
         activity.heartbeat()

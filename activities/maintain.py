@@ -1,4 +1,4 @@
-"""The steps of the other workflows: a maintenance duty (docs/operations.md §11), a recitation, a re-indexing. The implementations are passed in."""
+"""The steps of maintenance duties (docs/operations.md §11), recitation and re-indexing, with given implementations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Maintaining:
             await self._log.failed(what.duty, error.code)
             raise ApplicationError(str(error), type=error.code, non_retryable=True) from None
         except Exception as error:
-            with suppress(Exception):  # the records may be what failed
+            with suppress(Exception):  # the records may be the cause of the failure
                 await self._log.failed(what.duty, type(error).__name__)
             raise
         await self._log.succeeded(what.duty, report.counts)

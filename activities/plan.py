@@ -1,4 +1,4 @@
-"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. Otherwise code assembles it."""
+"""Makes the plan (docs/protocol.md §7). A model writes it, with one repair. If that fails, code assembles it."""
 
 from __future__ import annotations
 

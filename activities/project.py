@@ -1,4 +1,4 @@
-"""Turns of a round (docs/protocol.md §4): asks a proxy and checks its answer, or splits a person's words into items."""
+"""Turns of a round (docs/protocol.md §4): asks proxies, checks their answers, or splits people's words into items."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from tongyao.records.privacy.texts import NewText, TextErased, text_id
 from tongyao.records.process.rounds import ProjectionRow
 
 ATTEMPTS = 6
-"""Attempt of the activity at which a turn is `failed`; after a timeout, the second (docs/protocol.md §4.7)."""
+"""From this attempt of the activity on, a failing turn is `failed`; after a timeout, from the second attempt on
+(docs/protocol.md §4.7)."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ class Projecting:
         return said.model_copy(update={"items": numbered, "struck": guards["struck"]})
 
     async def _material(self, room: _Room, alias: str) -> tuple[str, Material] | None:
-        """Return the text from which a proxy speaks, and the material: what the request contains of this text. Return None
-        if the profile was erased.
+        """Return the source text of a proxy, and the part of it that the request contains. None if the profile was
+        erased.
 
         The text of the demander's proxy is the intent followed by the profile.
         """
@@ -303,8 +304,8 @@ def _silent(what: ProjectInput, turn: TurnInput, outcome: Outcome) -> Projection
 
 
 def _weight(error: BaseException) -> tuple[int, float]:
-    """Sort key of failures; the activity raises the greatest. `OperatorNeeded` is the greatest, then other permanent
-    errors, then `Transient` by its delay, then `AnswerPending`."""
+    """Sort key of failures; the activity raises the greatest. From the greatest: `OperatorNeeded`, other permanent
+    errors, `Transient` by its delay, `AnswerPending`."""
     if isinstance(error, AnswerPending):
         return -1, 0.0
     if isinstance(error, Transient):

@@ -1,4 +1,5 @@
-"""Writes the outbox of a workflow to the records before a step does anything else (docs/protocol.md §11.1), and reads the origin of a fork."""
+"""Writes a workflow's outbox to the records, as the first act of a step (docs/protocol.md §11.1). Reads a fork's
+origin."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ async def write_outbox(repositories: Repositories, what: ActivityInput) -> None:
 
 async def _follow_state(repositories: Repositories, process_id: str, run_id: str) -> None:
     handle = activity.client().get_workflow_handle(process_id)
-    if (await handle.describe()).run_id == run_id:  # otherwise this step belongs to a run that has ended
+    if (await handle.describe()).run_id == run_id:  # otherwise the run of this step has ended
         state = await handle.query(STATE_QUERY, result_type=State)
         await repositories.journal.project_again(state, run_id)
 
@@ -45,9 +46,9 @@ async def _follow_state(repositories: Repositories, process_id: str, run_id: str
 async def turns_of_origin(
     repositories: Repositories, fork: Fork, round_number: int
 ) -> Mapping[str, tuple[ProjectionRow, Projection] | None]:
-    """Return the turns of a round of the origin, by alias. None: a proxy spoke, and the fork asks it again.
+    """Return the turns of a round of the origin, by alias. None: the fork asks the proxy again.
 
-    Before the first round of the fork, no turn is asked again. From that round on, only turns of proxies are.
+    Before the fork's first round, no proxy is asked again. From that round on, every proxy is.
     """
     replaced = {seat.alias for seat in fork.seats if seat.replaced}
     rows = [

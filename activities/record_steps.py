@@ -44,8 +44,8 @@ class RecordSteps:
 
     @activity.defn(name=CHECK_DEADLINE.name)
     async def check_deadline(self, what: CheckDeadlineInput) -> CheckDeadlineOutput:
-        """Return whether these lanes have stored messages without a verdict, and how many seconds no gateway ran since
-        `since` (docs/protocol.md §3.3).
+        """Return whether these lanes have stored messages without a verdict, and for how many seconds since `since` no
+        gateway ran (docs/protocol.md §3.3).
 
         Messages that were set aside do not count.
         """

@@ -28,7 +28,7 @@ class StoredMemories:
         self._pool = pool
 
     async def forget(self, owner: str, version: int | None = None) -> None:
-        """Delete one memory, or (`version` None) everything stored of an owner. A repetition changes nothing.
+        """Delete one memory, or if `version` is None all data of an owner. Idempotent.
 
         Runs in one transaction. Raises psycopg.Error if the database fails.
         """
@@ -76,7 +76,7 @@ async def subtract_from_dictionary(cursor: AsyncCursor[TupleRow], arrays: bytes)
 
 
 def _base_units(arrays: bytes) -> tuple[list[int], list[int]] | None:
-    """Keys and frequencies in the order of keys, so that two transactions cannot deadlock. None if the format is unknown."""
+    """Keys and frequencies, sorted by key so that two transactions cannot deadlock. None if the format is unknown."""
     import numpy as np  # imported late: every command imports this module, and almost none deletes a memory
 
     try:

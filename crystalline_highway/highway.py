@@ -48,7 +48,8 @@ class UsedSpans:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a recitation. `level`: the level just finished; None if there was nothing to do. `done`: whether all are finished."""
+    """Progress of a recitation. `level`: the level just finished; None if nothing was left to do. `done`: all are
+    finished."""
 
     level: Level | None
     done: bool
@@ -56,7 +57,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class ReciteRequest:
-    """A recitation that is needed. `passes`: passes of each level. `encoder`: label of the encoder of its vectors; empty for none."""
+    """A recitation that is needed. `passes`: passes of each level. `encoder`: label of its encoder; empty for no
+    vectors."""
 
     passes: int
     encoder: str
@@ -64,7 +66,7 @@ class ReciteRequest:
 
 @dataclass
 class _Cached:
-    """A cached memory. `bound`: the owner's strengths, resolved to its units. `revision`: the revision of these strengths."""
+    """A cached memory. `bound`: the owner's strengths, by the memory's units. `revision`: of these strengths."""
 
     recited_at: datetime
     memory: Memory
@@ -107,9 +109,9 @@ class Highway:
     ) -> None:
         """Index `texts` as this version of the owner's memory. An interrupted recitation is continued.
 
-        The same texts again change nothing, unless `passes` is greater than the number of passes made before. At least
-        the passes of the settings are made. Other texts under the same version replace the memory. Until the new memory
-        is finished, queries use the old one. `directed`: also make vectors if there is an encoder, which takes long.
+        A repetition with the same texts changes nothing, unless `passes` is greater than before. At least the passes of
+        the settings are made. Other texts under the same version replace the memory. Until the new memory is finished,
+        queries use the old one. `directed`: also make vectors if there is an encoder, which takes long.
         """
         while not (step := await self.recite_level(owner, version, texts, passes, directed=directed)).done:
             if progress is not None and step.level is not None:
@@ -118,7 +120,7 @@ class Highway:
     async def recite_level(
         self, owner: str, version: int, texts: Sequence[str], passes: int = 0, *, directed: bool = True
     ) -> Progress:
-        """Index and store one more level. After the last level the memory can be queried. The arguments are those of `recite`."""
+        """Index and store one more level. After the last level the memory can be queried. Arguments as of `recite`."""
         settings = replace(self._settings, passes=max(passes, self._settings.passes))
         encoder = self._encoder if directed else None
         fingerprint = await asyncio.to_thread(_fingerprint, texts, settings, encoder)
@@ -166,8 +168,8 @@ class Highway:
     def due(self, found: SeekResult, session: Session) -> ReciteRequest | None:
         """The recitation that a result requires, or None.
 
-        It has one pass more if the query found too little, unless the memory has settled or has `MemorySettings.most_passes`
-        passes. It has the same number of passes if the vectors were not made by this encoder.
+        If the query found too little, one more pass is needed, unless the memory has settled or has
+        `MemorySettings.most_passes` passes. If another encoder made the vectors, the same number of passes is repeated.
         """
         memory, settings = session.memory, self._settings
         more = found.recite_more and not memory.settled and memory.passes < settings.most_passes
@@ -175,7 +177,7 @@ class Highway:
         return ReciteRequest(memory.passes + more, label(self._encoder)) if more or undirected else None
 
     def explain(self, session: Session, piece: Excerpt) -> Explanation:
-        """Explain a piece: the query terms that matched it, and the index paths of each match."""
+        """Explain the score of a piece: the query terms that matched it, and the index paths of each match."""
         return explain_piece(session, piece)
 
     async def write_back(self, owner: str, version: int, occasion: str, walks: Sequence[UsedSpans]) -> bool:

@@ -72,7 +72,7 @@ class Memory:
         return np.where(known[at] == keys, self.order[at], -1).astype(np.int32)
 
     def key_order(self) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
-        """A function from surface keys to units. It returns -1 for unknown keys."""
+        """A function that maps surface keys to units, and unknown keys to -1."""
         order = self._key_order
         keys = self.units.keys[order]
 
@@ -247,7 +247,7 @@ def assemble(
 def _rarity(table: Table) -> NDArray[np.float32]:
     """The rarity of each unit among the places of a level (the idf of BM25: Robertson and Zaragoza 2009, 3.1).
 
-    Places are counted, not rows: a unit in a line that is repeated a hundred times is frequent, not rare.
+    Places are counted instead of rows, so a unit in a line that is repeated a hundred times is frequent.
     """
     often = np.bincount(table.places, minlength=len(table.units))[table.row]
     before = np.concatenate([[0], np.cumsum(often, dtype=np.float64)])
@@ -285,7 +285,7 @@ def cohesion_of(table: Table, rarity: NDArray[np.float32]) -> float:
 
 @compiled
 def _shared(start: Any, units: Any, places: Any, rarity: Any, step: int) -> float:
-    """The mean share of rare units that a segment has in common with the segment `step` places later.
+    """The mean share of rare units that segments have in common with the segments `step` places later.
 
     Pairs with the same text are not counted.
     """

@@ -44,15 +44,15 @@ class MemorySettings:
     passes: int = 3
     """The number of passes over each level."""
     most_passes: int = 6
-    """The most passes over each level, if queries find too little (seed 004: a missing path means too few recitations)."""
+    """Maximum number of passes over each level, if queries find too little (seed 004: paths are missing)."""
     scaffolding: bool = True
     """Whether the lookup trie keeps units that occur once and were never merged (`recite/pruning.py`)."""
     ttl: int = 8
-    """The most hops from a unit to a segment (seed 004, TTL)."""
+    """Maximum number of hops from a unit to a segment (seed 004, TTL)."""
     short: TermWeighting = TermWeighting(k=0.3, b=0.4, rarity=0.85)
     """The term weight for short segments."""
     long: TermWeighting = TermWeighting(k=1.2, b=0.75, rarity=2.0)
-    """The term weight for long segments. Between short and long it is interpolated by the logarithm of the mean length."""
+    """The term weight for long segments. In between, it is interpolated by the logarithm of the mean length."""
     characters: Script = Script(short=48, long=384, fade=0.5)
     """Parameters for scripts without spaces."""
     words: Script = Script(short=16, long=48, fade=2.0)
@@ -68,7 +68,7 @@ class MemorySettings:
     cell: int = 16
     """The number of segments, in the order of the text, in one instance of a frequent unit."""
     order: float = 0.05
-    """The weight of term order: adjacent units of the query that are also adjacent in a segment. It is small, to break ties."""
+    """The weight of term order (`seek/term_order.py`). It is small, because term order only breaks ties."""
     surroundings: float = 0.5
     """The weight of a match in a neighbouring segment, multiplied by the cohesion of the text."""
     reach: int = 2
@@ -80,9 +80,9 @@ class MemorySettings:
     direct: float = 2.0
     """Write-back: weight of a direct path from a start to a segment that does not contain the start."""
     most_directs: int = 300_000
-    """Write-back: the most direct paths stored per owner. One occasion added about 9,000.
+    """Write-back: maximum number of direct paths stored per owner. One occasion added about 9,000.
 
-    If there are more, paths with the lowest counts are deleted, and of equal counts the oldest.
+    If there are more, the paths with the lowest counts are deleted, the oldest first among equal counts.
     """
     trodden: float = 0.05
     """Write-back: weight of the number of uses of a segment, multiplied by the square of convergence."""

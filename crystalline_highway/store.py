@@ -64,7 +64,6 @@ class Store:
             return {Level(level): bytes(state) for level, state in await cursor.fetchall()}
 
     async def put_stage(self, owner: str, version: int, making: bytes, level: Level, state: bytes) -> None:
-        """Store one recited level."""
         async with self._pool.connection() as connection, connection.transaction():
             await _cursor(connection).execute(
                 "INSERT INTO highway_stages (owner, version, making, level, state) VALUES (%s, %s, %s, %s, %b)"
@@ -115,7 +114,6 @@ class Store:
         return None if row is None else row[0]
 
     async def memory(self, owner: str, version: int) -> Memory | None:
-        """A finished memory, or None."""
         async with self._pool.connection() as connection:
             cursor = _cursor(connection)
             await cursor.execute(

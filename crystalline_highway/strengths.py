@@ -2,8 +2,7 @@
 
 The spans used on an occasion are counted. There are three counts, all keyed by surface keys of units of the owner's
 memory: how often a start was used and useful, how often a target was reached, and which starts led to which target
-(direct paths). Words that are not in the memory are not counted. So a query's words that are not in the memory cannot
-be read or inferred later.
+(direct paths). Words of a query that are not in the memory are not counted, so they cannot be read or inferred later.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class BoundStrengths:
         targets, reached = _columns(strengths.reached)
         pairs = np.array(list(strengths.direct), np.int64).reshape(-1, 2)
         counts = np.array(list(strengths.direct.values()), np.float32)
-        # a start that led to many targets says little about each: a path's weight is its share of the start's seeks
+        # a start that led to many targets is weak evidence for each: a path's weight is its share of the start's seeks
         used = np.array([strengths.used[start] for start in pairs[:, 0].tolist()], np.float32)
         worth = np.log2(1 + counts) * np.minimum(counts / np.maximum(used, 1), 1)
         sources, goals = by_key(pairs[:, 0]), by_key(pairs[:, 1])
@@ -120,7 +119,7 @@ class BoundStrengths:
         return self._factor.nbytes + sum(array.nbytes for arrays in by_level for array in arrays.values())
 
     def _factors(self, memory: Memory, strengths: Strengths) -> NDArray[np.float32]:
-        """Per unit: its success rate relative to the rate of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
+        """By unit: success rate relative to that of all units, smoothed towards 1 by the prior, clipped to [0, 3]."""
         factor = np.ones(len(memory.units), np.float32)
         keys, used = _columns(strengths.used)
         useful = np.array([strengths.useful[key] for key in keys.tolist()], np.float32)
@@ -144,9 +143,9 @@ class BoundStrengths:
     ) -> NDArray[np.float32]:
         """Return the activation that feedback adds to each row: from direct paths, and from earlier uses of the row.
 
-        Both are multiplied by convergence. Otherwise a row that covers little of the query would take over the queries
-        of similar rows. Earlier uses are also multiplied by the share of this query's starts that led to the row
-        before, to the power `MemorySettings.alike`.
+        Both are multiplied by convergence. Otherwise a row that covers little of the query would also be returned for
+        queries meant for similar rows. Earlier uses are also multiplied by the share of this query's starts that led to
+        the row before, to the power `MemorySettings.alike`.
         """
         if level not in self._reached:
             return np.zeros(len(convergence), np.float32)

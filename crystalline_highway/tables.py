@@ -97,7 +97,8 @@ def matches(symbols: Any, first: int, last: int, keys: Any, child: Any, unit: An
 
 @compiled
 def climb(found: Any, count: int, around: Any, hops: Any) -> None:
-    """Compute the hops from every match to the whole stretch. Each match leads to the smallest other match around it (`around`)."""
+    """Compute the hops from every match to the whole phrase. Each match leads to the smallest match around it
+    (`around`)."""
     order = np.argsort(found[:count, 0] - found[:count, 1])  # longest first
     for x in range(count):
         a = order[x]
@@ -137,7 +138,7 @@ def _collect(
         out_start[p] = filled
         for k in range(count):
             u = found[k, 2]
-            # all matches of a phrase lead to the phrase itself; a match of its whole length is at hop 0
+            # all matches of a phrase lead to the phrase itself; the match of the whole phrase is at hop 0
             if stamp[u] == p:
                 e = at[u]
                 touches[e] = min(touches[e] + 1, 255)
@@ -166,7 +167,7 @@ def _gather(bounds: Any, child_rows: Any, parts: Any, out_start: Any, n_units: i
     filled = 0
     for s in range(bounds.shape[0]):
         out_start[s] = filled
-        # a segment with only one part is that part: it is the same unit, without another hop
+        # a segment with only one part is the same unit as the part, without another hop
         further = 0 if bounds[s, 1] - bounds[s, 0] == 1 else 1
         for c in range(bounds[s, 0], bounds[s, 1]):
             for k in range(start[child_rows[c]], start[child_rows[c] + 1]):
@@ -209,9 +210,9 @@ def _distinct(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first place of every row, in the order of the text, and the row of every place.
 
-    Segments with the same surface are one unit. They are one row only if they also have the same parts, because a unit
-    may lie inside one segment where punctuation divides the other. The parts are in `below`, cut at `inner`; the lowest
-    level has none.
+    Segments with the same surface are one unit. They are one row only if they also have the same parts, because
+    punctuation may divide a unit in one segment and not in the other. The parts are in `below`, cut at `inner`; the
+    lowest level has none.
     """
     key = segments.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     if len(below):

@@ -1,7 +1,7 @@
 """One crystallization process as an entity workflow: the shell around the state machine of `tongyao.protocol.life`.
 
-The state machine decides. This module starts the wanted steps, passes messages, results and the time to the state machine, and
-updates what the Temporal UI shows. Cancelling the workflow in the UI is the message `cancel`.
+The state machine decides. This module starts the wanted steps, and passes messages, results and the time to the state
+machine. It also updates the data in the Temporal UI. Cancelling the workflow in the UI counts as the message `cancel`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SUSPENDED = SearchAttributeKey.for_keyword_list(SearchAttribute.SUSPENDED)
 
 
 class ShownState:
-    """The data of a process in the Temporal UI. Search attributes are sent when they change, details always."""
+    """The data of a process in the Temporal UI. Search attributes are sent if they have changed, and details always."""
 
     def __init__(self) -> None:
         self._attributes: dict[SearchAttributeKey[Any], object] = {_SUSPENDED: ()}
@@ -88,7 +88,7 @@ def _set(key: SearchAttributeKey[Any], value: object) -> SearchAttributeUpdate[A
 
 @workflow.defn(name=CRYSTALLIZATION)
 class Crystallization(MessageHandlers):
-    """The workflow of a process. It has the control state; all texts are in the records."""
+    """The workflow of a process. It holds the control state. All texts are in the records."""
 
     @workflow.init
     def __init__(self, start: ProcessInput | State) -> None:
@@ -135,7 +135,8 @@ class Crystallization(MessageHandlers):
                 self._set_alarm(wake)
 
     async def _wait(self) -> None:
-        """Wait until a message was applied, a step has ended, or the alarm is due. A cancellation acts as `cancel`."""
+        """Wait until a message was applied, a step has ended, or the alarm is due. A cancellation counts as the message
+        `cancel`."""
         try:
             await workflow.wait_condition(
                 lambda: (
@@ -151,7 +152,7 @@ class Crystallization(MessageHandlers):
     def _reconcile(self) -> None:
         """Cancel running steps that are not wanted, and start wanted steps that are not running.
 
-        The step that writes the outbox comes last, because any other new step carries the events.
+        The step that only writes the outbox comes last. It is not needed if another new step carries the events.
         """
         wanted = machine.wanted(self.state)
         for key in [key for key in self._running if key not in wanted and key != RECORD_KEY]:
@@ -176,8 +177,8 @@ class Crystallization(MessageHandlers):
         )
 
     async def _run(self, step: WantedStep, what: Any) -> Any:
-        # The commands of the alarm come before those of the steps. A worker that has lost its cache may get the end of a step
-        # and a message in one activation, which were two before. Then the alarm is set before the step is started again.
+        # The alarm's commands come before those of the steps. A worker without a cache may get the end of a step and a
+        # message in one activation that were in two before. Then, too, the alarm is set before the step is started again.
         await asyncio.sleep(0)
         returned: Any = step.contract.output
         output = await workflow.execute_activity(
@@ -201,7 +202,7 @@ class Crystallization(MessageHandlers):
         machine.finish(self.state, key, ended, workflow.now())
 
     def _set_alarm(self, at: datetime) -> None:
-        """Wake at `at`. An alarm for an earlier time is kept, because an additional wake changes nothing."""
+        """Set the alarm to `at`. An earlier alarm is kept, because an additional wake changes nothing."""
         if self._alarm is not None:
             if self._alarm_at <= at:
                 return
@@ -218,7 +219,7 @@ class Crystallization(MessageHandlers):
 
     @property
     def _draining(self) -> bool:
-        """Whether the process is about to continue as new. Running steps may then end, and none is started."""
+        """Whether the process is about to continue as new. Running steps may then finish, and no step is started."""
         info = workflow.info()
         long = info.is_continue_as_new_suggested() or info.get_current_history_length() > MAX_HISTORY
         return not self.state.phase.ended and (long or self.updates > MAX_UPDATES or self.state.upgrade_wanted)
@@ -235,10 +236,11 @@ class Crystallization(MessageHandlers):
 
 
 def _rules_of_this_run(carried: int) -> int:
-    """Return the newest rules of the build that ran the first workflow task of this run, also in a replay by another.
+    """Return the newest rules of the build that ran the first workflow task of this run. Replays by other builds agree.
 
-    A marker in history names them (`logic-2`, …). The first rules have no marker. `carried`: the rules of the run
-    before. Raises `RuntimeError`, which fails the workflow task until another worker takes it, for unknown rules.
+    A marker in history names the rules (`logic-2`, …). The first rules have no marker. `carried`: the rules of the
+    previous run. Raises `RuntimeError` for unknown rules: the workflow task fails until a worker with these rules takes
+    it.
     """
     if carried > LOGIC:
         raise RuntimeError(f"the process follows rules {carried}, and this build knows rules up to {LOGIC}")

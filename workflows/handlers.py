@@ -25,7 +25,8 @@ from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.rules.refusals import ACCEPTED, MessageVerdict, Refusal
 
 UNKNOWN: Final = "unknown"
-"""The kind in the event of a refused signal whose name is no kind of message. The name itself is not recorded."""
+"""Recorded as the kind of a refused signal if the signal's name is no kind of message. The name itself is not recorded.
+"""
 
 
 class MessageHandlers:

@@ -1,5 +1,5 @@
-"""The workflows beside the process: a duty of maintenance (docs/operations.md §11), a recitation (docs/highway.md), a
-re-indexing (docs/field.md). The schedule of a duty starts its workflow, which runs one step."""
+"""The workflows other than the process: maintenance duties (docs/operations.md §11), recitation (docs/highway.md),
+re-indexing (docs/field.md). A duty's schedule starts its workflow, which runs one step."""
 
 from __future__ import annotations
 
@@ -59,12 +59,13 @@ class Maintenance:
 
 
 MOST_LEVELS = 12
-"""Limit of executed levels, more than twice the number of levels, because a retry can repeat levels."""
+"""Maximum number of executed levels: more than twice the number of levels, because a retry can repeat levels."""
 
 
 @workflow.defn(name=RECITATION)
 class Recitation:
-    """Start it with the id `RecitationInput.workflow_id`, so that there is one workflow per profile version."""
+    """Indexes a profile. Start it with the id `RecitationInput.workflow_id`, which permits one workflow per profile
+    version."""
 
     def __init__(self) -> None:
         self._progress = RecitationProgress()
@@ -88,13 +89,12 @@ class Recitation:
 
     @workflow.query(name=RECITATION_PROGRESS)
     def progress(self) -> RecitationProgress:
-        """Return the progress."""
         return self._progress
 
 
 @workflow.defn(name=REINDEX)
 class Reindex:
-    """Start it with the id `ReindexInput.workflow_id`. The progress is in the records, so a new run continues."""
+    """Re-indexes a scene. Start it with the id `ReindexInput.workflow_id`. A new run continues from the records."""
 
     def __init__(self) -> None:
         self._progress = ReindexProgress()
@@ -119,7 +119,7 @@ class Reindex:
                 if rest > timedelta(0):
                     await workflow.sleep(rest, summary=Readable(f"at most {what.per_second:g} people a second"))
             if workflow.info().is_continue_as_new_suggested():
-                # An index that is live is filled further, and not made anew.
+                # A live index is filled further. Without `refit`, no new index is made.
                 workflow.continue_as_new(what.model_copy(update={"refit": False}) if self._progress.live else what)
 
     async def _do(self, step: ActivityContract[ReindexInput, ReindexProgress] | ActivityContract[FillInput, ReindexProgress],
@@ -140,5 +140,4 @@ class Reindex:
 
     @workflow.query(name=REINDEX_PROGRESS)
     def progress(self) -> ReindexProgress:
-        """Return the progress."""
         return self._progress

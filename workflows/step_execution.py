@@ -58,7 +58,7 @@ HEARTBEAT: Final = timedelta(seconds=15)
 
 SOMEBODY_WAITS: Final = 2
 ROUND: Final = 3
-"""The same as Temporal's default."""
+"""Temporal's default priority."""
 PROXIES: Final = 4
 
 
@@ -100,7 +100,7 @@ def options_of(step: WantedStep, settings: ProcessSettings) -> dict[str, Any]:
 
 def failure_of(key: str, error: ActivityError, began: datetime, queue: str) -> StepFailure:
     """Convert the failure of an activity. `queue`: the task queue of the step. The reason contains no words of people,
-    because all messages of `error.cause` are from this code."""
+    because this code base writes all messages of `error.cause`."""
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.type in (OPERATOR_NEEDED, STEP_FAILED):
         code = str(cause.details[0]) if cause.details else "operator_needed"

@@ -60,8 +60,8 @@ class Question(Generic[RequestT, DraftT]):
     """A request to a model step.
 
     `owner`: the owner of the words in the answer. `seconds`: the timeout of one call. `waiting`: ids of the calls of
-    this execution that wait for an answer from outside. `engine`: used instead of the installation's engine. `takes`:
-    in a fork, whether an answer of the origin to the same question is copied.
+    this execution that wait for an answer from outside. `engine`: replaces the installation's engine. `takes`: in a
+    fork, whether the origin's answer to the same question is copied.
     """
 
     step: Step[RequestT, DraftT]
@@ -91,7 +91,7 @@ POLL_SECONDS: Final = 0.2
 """Mean time between attempts to claim a call, while calls in flight hold reservations or all slots."""
 
 SLOT_SECONDS: Final = 20.0
-"""Seconds that a call waits for a slot. The timeout of a step exceeds that of its calls by 30 s."""
+"""Seconds that a call waits for a slot. The timeout of a step leaves 30 s more than its calls need."""
 
 SLOT_AGAIN_SECONDS: Final = 5.0
 
@@ -117,7 +117,7 @@ class ModelCalls:
         prompt_folder: Path | None = None,
         make_engines: MakeEngines | None = None,
     ) -> None:
-        """`engines`: engine by step; the key `*` is for all other steps. `worker`: the worker's name in the ledger.
+        """`engines`: engines by step, with the key `*` for all other steps. `worker`: the worker's name in the ledger.
 
         `limits`: checks budgets and day budgets. `most_at_once`: the number of slots, one for each concurrent
         call of all workers; None means no limit. `prompt_folder`: prompts that replace the included ones.
@@ -168,9 +168,9 @@ class ModelCalls:
     ) -> Settled[DraftT]:
         """Ask, check the answer, send the complaints back once, merge, check again, and strike remaining faults.
 
-        The repair of an unreadable first answer is the only repair. If the second call fails, the first answer is
-        struck. Raises the errors of `ask`. `guards` counts `reasked` (complaints that were sent back), `struck`, each
-        complaint that remained (under its reason), and the reason for which a second call failed.
+        If the first answer is unreadable, its repair is the only one. If the second call fails, the faults of the first
+        answer are struck. Raises the errors of `ask`. `guards` counts `reasked` (complaints that were sent back),
+        `struck`, each complaint that remained (under its reason), and the reason for which a second call failed.
         """
         counted = Counter[str]() if guards is None else guards
         settled, repaired = await self.ask(question)
@@ -194,7 +194,8 @@ class ModelCalls:
     async def ask(self, question: Question[RequestT, DraftT]) -> tuple[Settled[DraftT], bool]:
         """Like `call`, but sends an unreadable answer back once. The second value states whether this repair was used.
 
-        If another worker settled the repair before it died, it is returned and the first question is not asked again.
+        If a worker that died had settled the repair, that answer is returned, and the first question is not asked
+        again.
         """
         try:
             return await self._call(question, None, UNREADABLE)
@@ -206,8 +207,8 @@ class ModelCalls:
         """Return the settled answer for the key of the question or its repair (`reask`). If no settled answer is
         stored, the engine is called.
 
-        An answer to another input does not count. The input differs after a change of a mandate or a reset of the
-        workflow. Raises the errors of `tongyao.llm.errors`. The ledger keeps each failed attempt with its reason.
+        A stored answer to another input is not used. The input can change with a mandate or a reset of the workflow.
+        Raises the errors of `tongyao.llm.errors`. The ledger keeps each failed attempt with its reason.
         """
         settled, _ = await self._call(question, reask)
         return settled
@@ -215,7 +216,8 @@ class ModelCalls:
     async def _call(
         self, question: Question[RequestT, DraftT], reask: Reask | None, repair: Reask | None = None
     ) -> tuple[Settled[DraftT], bool]:
-        """Like `call`, but also accepts a stored answer to `repair`. The second value: whether it is that repair."""
+        """Like `call`, but also accepts a stored answer to `repair`. The second value states whether that answer was
+        used."""
         step, seconds = question.step, question.seconds
         key = question.key if reask is None else replace(question.key, reask=1)
         engine = question.engine or self.engine(step.name)
@@ -358,7 +360,7 @@ class ModelCalls:
             await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))
 
     def _reservation(self, question: Question[RequestT, DraftT]) -> Reservation:
-        """Return the highest cost of one call. Steps before the conclusion of a process also keep enough for a plan."""
+        """Return the highest possible cost of one call. Steps before the plan also keep enough budget for the plan."""
         step, units, request_json = question.step, question.step.units(question.request), question.request_json
         bound = (question.engine or self.engine(step.name)).bound(step.name, request_json, units)
         plan = steps.PLAN.name
@@ -480,7 +482,7 @@ def _read(question: Question[RequestT, DraftT], stored: SettledCall) -> Settled[
 
 
 def _input_hash(question: Question[RequestT, DraftT], reask: Reask | None) -> str:
-    """Hash the input of a call. For an unreadable answer only a constant is hashed, because its text is not kept."""
+    """Hash the input of a call. An unreadable answer is hashed as a constant, because its text is not stored."""
     complaints = () if reask is None else (UNREADABLE_MARK,) if reask.unreadable else reask.complaints
     digest = hashlib.sha256(question.request_json.encode())
     for part in (question.prompt_override or "", *complaints):

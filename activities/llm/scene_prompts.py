@@ -28,7 +28,7 @@ async def freeze(repositories: Repositories, process_id: str, scene: str, langua
 
 
 async def override(repositories: Repositories, process: StepRow, step: str) -> str | None:
-    """Return the scene's prompt for `step`, or None. Before the start it is the current one, then the frozen."""
+    """Return the scene's prompt for `step`, or None: the frozen prompt, or the current one if none are frozen yet."""
     if "*" in process.manifest:
         frozen = process.manifest.get(PROMPTS, {}).get(step)
         return await repositories.texts.get(frozen["text"]) if frozen else None

@@ -1,7 +1,7 @@
 """Removes "scaffolding" from the lookup trie: units that occur in one place and were never merged.
 
-Such a unit is a whole phrase that occurs once. Its parts already lead to its segment. The unit only adds weight if a
-query repeats the phrase. The unit and its paths stay, and only the trie entry is removed.
+Such a unit is a whole phrase that occurs once. Its parts already lead to its segment, and the unit would only add
+weight to a query that repeats the phrase. Only its trie entry is removed. The unit and its paths stay.
 """
 
 from __future__ import annotations

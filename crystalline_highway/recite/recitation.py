@@ -25,8 +25,8 @@ class Units:
     """All units of a memory. The index is the unit id, and base units come first.
 
     `keys` int64: surface keys. `n` int32: length in base units. `level` uint8: the level at which the unit was recited.
-    `first` int32: the base unit of the layout where the unit first occurs. `strength` int32: walks moved into it by
-    consolidation. `use` int32: number of matches during recitation. `pairs` int32[P, 3]: (whole, left part, right
+    `first` int32: the base unit of the layout where the unit first occurs. `strength` int32: walks that consolidation
+    moved into the unit. `use` int32: number of matches during recitation. `pairs` int32[P, 3]: (whole, left part, right
     part).
     """
 
@@ -58,7 +58,7 @@ class Paths:
 
 @dataclass
 class Trie:
-    """The trie for longest matching on one level: `keys` (node << 32 | symbol) → `child`. `unit`: the unit of a node, or -1."""
+    """The trie for longest matching on a level: `keys` (node << 32 | symbol) → `child`. `unit`: of a node, or -1."""
 
     keys: NDArray[np.int64]
     child: NDArray[np.int32]
@@ -87,7 +87,7 @@ def _grown(array: NDArray[Any], needed: int, fill: int) -> NDArray[Any]:
 
 
 class Reciter:
-    """The state of one recitation, in arrays that grow."""
+    """The state of one recitation, in growing arrays."""
 
     def __init__(self, layout: Layout, units: Units | None = None) -> None:
         """`units`: the units of the levels recited before, to continue from there."""
@@ -185,7 +185,7 @@ def _wider(
 
 
 def _stretches(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cut segments with more than SEEK symbols into stretches. Returns the new bounds and the last stretch of every segment."""
+    """Cut segments of more than SEEK symbols into pieces. Returns the new bounds and every segment's last piece."""
     cuts = [np.arange(a, b, SEEK) for a, b in itertools.pairwise(bounds.tolist())] if len(bounds) > 1 else []
     ends = np.cumsum([len(c) for c in cuts], dtype=np.int64) - 1
     return np.concatenate([*cuts, bounds[-1:]]).astype(np.int64), ends

@@ -1,8 +1,8 @@
 """Base units and levels: cuts a text before it is recited.
 
-A base unit is the smallest thing that a query can find. In scripts without spaces (Han, kana, Hangul, Thai …) it is one
-character. Elsewhere it is one word or number, or one symbol (emoji). Punctuation is never a unit. It separates units,
-and its strength decides the level at which a segment ends.
+A base unit is the smallest piece of text that a query can match. In scripts without spaces (Han, kana, Hangul, Thai …)
+it is one character. Elsewhere it is one word or number, or one symbol (emoji). Punctuation is never a unit. It
+separates units, and its strength decides the level at which a segment ends.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Level(IntEnum):
 
 
 CAPS = {Level.PHRASE: 32, Level.SHORT: 96, Level.LONG: 384, Level.PARAGRAPH: 2048}
-"""The most base units in a segment of a level. Text without punctuation is cut there, which limits every later step."""
+"""Maximum number of base units in a segment, by level. Text without punctuation is cut at this length."""
 
 WORD_LIMIT = 48
-"""The most characters in a word. A longer run of letters becomes several base units."""
+"""Maximum number of characters in a word. A longer run of letters becomes several base units."""
 
 # Scripts without spaces: each character is a base unit.
 _UNSPACED = (
@@ -144,7 +144,7 @@ class Layout:
 
 
 def _gap(gap: str, before: str) -> tuple[int, int]:
-    """The level of the boundary in the gap between two base units, and the position in the gap where the text is cut."""
+    """The level of the boundary between two base units, and the position in the gap at which the text is cut."""
     level, cut = 0, 0
     for i, char in enumerate(gap):
         if char in "\n\r\x0b\x0c\x85\u2028\u2029":
@@ -201,7 +201,7 @@ def lay_out(texts: Sequence[str]) -> Layout:
         if start > end:
             gap = text[end:start]
             if len(gap) > 64:
-                # a long run of punctuation or space: only its first and last characters are examined
+                # of a long run of punctuation or space, only the first and last characters are examined
                 gap_level, gap_cut = _gap(gap[:32] + gap[-32:], raw)
                 level, cut = (int(Level.PARAGRAPH) if "\n" in gap else gap_level), min(gap_cut, 32)
             else:

@@ -16,12 +16,12 @@ from crystalline_highway.settings import MemorySettings
 
 
 class StagedRecitation:
-    """One recitation of source texts. It is deterministic: the same texts and settings give the same bytes, also after interruptions."""
+    """One recitation of source texts. The same texts and settings give the same bytes, even after interruptions."""
 
     def __init__(
         self, texts: Sequence[str], settings: MemorySettings, stages: Mapping[Level, bytes] | None = None
     ) -> None:
-        """`stages`: the states that `step` returned for the finished levels. Raises ValueError if one of them is damaged."""
+        """`stages`: the states that `step` returned for finished levels. Raises ValueError if a state is damaged."""
         self._texts = texts
         self._passes, self._scaffolding = settings.passes, settings.scaffolding
         self._layout = lay_out(texts)
@@ -39,7 +39,7 @@ class StagedRecitation:
         return RECITED[len(self._recited)] if len(self._recited) < len(RECITED) else None
 
     def step(self) -> tuple[Level, bytes]:
-        """Recite the next level. Returns the level and the state to store. Raises RuntimeError if all levels are finished."""
+        """Recite the next level. Returns it and the state to store. Raises RuntimeError if all levels are finished."""
         level = self.next
         if level is None:
             raise RuntimeError("all levels are already recited")

@@ -2,10 +2,10 @@
 
 The rules are the rules of seed 004, as `docs/highway.md` interprets them. One *seek* reads one segment of the level,
 and paths never cross its boundary. The longest known units are matched first, but never the segment itself: a segment
-is reached through its parts. Each neighbouring pair is a *path*, which is walked once more. A path between units of n_a
-and n_b base units consolidates after ceil(log2(n_a + n_b)) + 1 walks. Then the pair becomes one unit, the walks move
-into the unit's strength, the path's walks become 0 (its lifetime tally is separate), and the two occurrences are
-refractory until the seek ends. Only pairs consolidate. A segment is registered as a unit at its first seek, with or
+is reached through its parts. Each neighbouring pair is a *path*, whose count of walks rises by one. A path between
+units of n_a and n_b base units consolidates after ceil(log2(n_a + n_b)) + 1 walks. Then the pair becomes one unit, the
+walks move into the unit's strength, the path's walks become 0 (its lifetime tally is separate), and the two occurrences
+are refractory until the seek ends. Only pairs consolidate. A segment is registered as a unit at its first seek, with or
 without consolidation.
 
 All data are in flat arrays and three open-addressing tables. Time and memory are linear in the recited text.
@@ -22,10 +22,10 @@ from crystalline_highway.compiled import compiled
 from crystalline_highway.recite.segments import B1, B2, P1, P2
 
 LONGEST = 32
-"""The most symbols in a unit that longest matching can find. A longer pair does not consolidate."""
+"""Maximum number of symbols in a unit that longest matching can find. A longer pair does not consolidate."""
 
 SEEK = 2048
-"""The most symbols in one seek: the largest segment of any level except the last. A longer text is read in stretches."""
+"""Maximum number of symbols in one seek: the largest segment below the last level. A longer text is read in pieces."""
 
 # The rows of `sizes` are counts of units, nodes, paths and pairs. `OPEN` counts, for this pass, the new segments and
 # the walks of paths that may still consolidate. If it stays 0, the level has settled: the next pass would walk the same
@@ -91,7 +91,7 @@ def _unit(
     key: Any, n: Any, level: Any, at: Any, sizes: Any, surface_keys: Any, surface_units: Any,
     unit_keys: Any, unit_n: Any, unit_level: Any, unit_first: Any,
 ) -> Any:  # fmt: skip
-    """The unit with this surface, created if it is new. The same surface is one unit, however it is divided."""
+    """The unit with this surface, created if it is new. The division of a surface into parts makes no difference."""
     slot = slot_of(surface_keys, key)
     if surface_keys[slot] != -1:
         return surface_units[slot]

@@ -30,7 +30,7 @@ class TextEncoder(Protocol):
 
 
 def label(encoder: TextEncoder | None) -> str:
-    """Name and version of the encoder, stored with a memory's vectors. Vectors of different encoders are never compared."""
+    """Name and version of the encoder of a memory's vectors. Vectors of different encoders are never compared."""
     return f"{encoder.name} {encoder.version}" if encoder is not None else ""
 
 
@@ -48,7 +48,7 @@ def give_direction(
 
 
 def query_similarity(memory: Memory, query: str, encoder: TextEncoder | None) -> dict[Level, NDArray[np.float32]]:
-    """By level, the cosine of each row with the query, at least 0: float32[R]. Empty if the memory has no vectors of this encoder."""
+    """By level, the cosine of each row with the query, at least 0: float32[R]. Empty without vectors of `encoder`."""
     if encoder is None or memory.encoder != label(encoder):
         return {}
     vector = np.asarray(encoder.encode([query], query=True), np.float32)[0]

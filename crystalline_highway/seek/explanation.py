@@ -72,7 +72,7 @@ def explain(session: Session, piece: Excerpt) -> Explanation:
 
 
 def _ways(session: Session, piece: Excerpt) -> dict[int, tuple[tuple[str, ...], int]]:
-    """By unit: the surfaces on its shortest path up to the piece, starting with the unit, and its number of occurrences."""
+    """By unit: the surfaces on its shortest path up to the piece, the unit first, and its number of occurrences."""
     memory, text = session.memory, piece.text
     layout = lay_out([text])
     symbols = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64) if len(layout.symbols) else np.zeros(0)

@@ -17,7 +17,7 @@ from crystalline_highway.seek.seeking import Session
 
 POLICY = {Level.SHORT: 9, Level.LONG: 6, Level.PARAGRAPH: 3, Level.TEXT: 3}
 UNKNOWN = 0.5
-"""If a query has a larger share of unknown base units than this, or no result, more passes are requested."""
+"""More passes are requested if a query has no result, or a larger share of unknown base units than this."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def select_output(session: Session, texts: Sequence[str], budget: int = 0) -> Se
 
 
 def ranked(glow: NDArray[np.float32]) -> Iterator[int]:
-    """Places with a score above 0, best first. Of equal scores the earlier place comes first. The places are sorted lazily, in parts."""
+    """Yield places with a score above 0, best first, with equal scores in text order. Sorts lazily, in parts."""
     lit = np.flatnonzero(glow > 0)
     while len(lit):
         bright = glow[lit]
@@ -123,10 +123,10 @@ def piece_at(session: Session, texts: Sequence[str], level: Level, place: int, s
 
 
 def fill_budget(session: Session, texts: Sequence[str], budget: int) -> list[Excerpt]:
-    """Select long sentences by score until the budget is used. If one no longer fits, its best short sentence replaces
-    it.
+    """Select long sentences by score until the budget is used up. A sentence that does not fit is replaced by its best
+    short sentence.
 
-    No text is selected twice, and nothing overlaps. The best come first. The total is at most `budget` characters.
+    No text is selected twice, and no pieces overlap. The best come first. The total is at most `budget` characters.
     """
     chosen: list[Excerpt] = []
     seen: set[int] = set()

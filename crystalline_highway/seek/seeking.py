@@ -25,9 +25,9 @@ class LevelScores:
 
     `starts` int32[Q]: unit ids of the query terms. `weights` float32[Q]. Per row: `activation` (relative to the query's
     weight, with term order and feedback) and `convergence` (share of the weight that matched there, in [0, 1]). Per
-    place: `glow`, the activation plus the effect of neighbours and vectors. `everywhere` bool[Q]: whether the start
-    scores every row that it leads to; otherwise it scores only rows in `open` cells (bool, one per `MemorySettings.cell`
-    rows).
+    place: `glow`, the activation plus the effect of neighbours and vectors. `everywhere` bool[Q]: whether a start
+    scores all rows to which it leads. Otherwise it scores only rows in `open` cells (bool, one per
+    `MemorySettings.cell` rows).
     """
 
     starts: NDArray[np.int32]
@@ -123,7 +123,7 @@ def _surround(
                     if stamp[q] != s and edges[q] == edges[p]:
                         stamp[q] = s
                         out[q] += weights[s]
-    # the longer the surroundings, the less a match means
+    # in longer surroundings a match means less
     total, running = 0.0, np.zeros(count + 1)
     for p in range(count):
         total += length[places[p]]

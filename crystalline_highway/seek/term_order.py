@@ -1,4 +1,4 @@
-"""Term order: adjacent units of a query that are also adjacent in a segment (seed 004, sequence paths). It breaks ties.
+"""Term order breaks ties: adjacent units of a query that are adjacent in a segment too (seed 004, sequence paths).
 
 "The 7th of February" and "the 17th of February, 7 returned" contain the same units. Adjacent pairs within a phrase are
 compared only in the segments with the best scores. So a segment without a matching term never gets a score from them.
@@ -16,11 +16,11 @@ from crystalline_highway.memory import Memory
 from crystalline_highway.recite.segments import Level, lay_out
 
 BRIGHTEST = 64
-"""The number of segments of a level that are compared: those with the best scores."""
+"""Only this number of segments of a level, those with the best scores, are compared."""
 
 
 def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
-    """Adjacent base units of a query that are in the memory: int64, left << 32 | right, sorted. Pairs of stop words are left out."""
+    """Adjacent base units of a query in the memory: int64, left << 32 | right, sorted. Without pairs of stop words."""
     layout = lay_out([query])
     units = memory.unit_of(layout.keys)[layout.symbols].astype(np.int64)
     paired = np.flatnonzero((layout.breaks[1:] == 0) & (units[:-1] >= 0) & (units[1:] >= 0))
@@ -32,7 +32,7 @@ def pairs_of(memory: Memory, query: str) -> NDArray[np.int64]:
 def order_scores(
     memory: Memory, level: Level, pairs: NDArray[np.int64], activation: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Per row, the share of the pairs that are adjacent in it, weighted by rarity: float32[R]. 0 for rows outside the best."""
+    """Per row, the share of pairs adjacent in it, weighted by rarity: float32[R]. 0 for rows outside the best."""
     share = np.zeros(len(activation), np.float32)
     if not len(pairs) or level is Level.TEXT:
         return share

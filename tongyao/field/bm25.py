@@ -61,7 +61,7 @@ class TermCounts:
         return TermCounts(features[starts], rows[starts], summed, lengths)
 
     def places(self, features: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The index of the first entry of each of `features` (sorted), and the number of entries of each."""
+        """For each of the sorted `features`: the index of its first entry, and the number of its entries."""
         first = np.searchsorted(self.features, features)
         return first, np.searchsorted(self.features, features, side="right") - first
 
@@ -76,14 +76,13 @@ class CorpusStatistics:
 
     @classmethod
     def of(cls, counts: TermCounts, features: npt.NDArray[np.int32]) -> CorpusStatistics:
-        """Compute the statistics from `counts`."""
         lengths = counts.lengths
         return cls(len(lengths), float(lengths.mean()) if lengths.any() else 1.0, counts.places(features)[1])
 
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """The terms of queries: `features` (sorted), and `words` bool[queries, features]. Repetitions of a term are ignored."""
+    """The terms of queries: `features` (sorted), and `words` bool[queries, features]. Repeated terms count once."""
 
     features: npt.NDArray[np.int32]
     words: npt.NDArray[np.bool_]
@@ -123,7 +122,7 @@ def grouped_sums(groups: npt.NDArray[np.int64], values: Array, size: int) -> Arr
 def z_scores(values: Array, among: Array | None = None, counted: npt.NDArray[np.bool_] | None = None) -> Array:
     """z-scores of each row, by mean and standard deviation of the same row of `among` (None: of itself).
 
-    `counted`: which entries of `among` have a part in them (None: all). A row with a standard deviation of 0 becomes zeros.
+    `counted`: the entries of `among` that are used (None: all). A row with a standard deviation of 0 becomes zeros.
     """
     among, where = values if among is None else among, True if counted is None else counted
     mean, spread = among.mean(axis=-1, keepdims=True, where=where), among.std(axis=-1, keepdims=True, where=where)

@@ -47,7 +47,8 @@ _PROSE: Final = re.compile(
     r"bio|about( ?me)?|summary|intro(duction)?|description|profile|notes?|简介|自述|介绍|自我介绍|关于我|个人简介|说明|独白",
     re.I,
 )
-"""Names of fields whose sentences are assigned one by one. A field name that is in no list counts as the person's own words."""
+"""Names of fields whose sentences are assigned one by one. Other unlisted field names count as the person's own words.
+"""
 
 _FIELD: Final = {facet: re.compile(names, re.I) for facet, names in _FIELDS.items()}
 
@@ -88,8 +89,8 @@ def split(text: str) -> list[Chunk]:
     """Cut a profile into chunks, in text order. Fields (`name: …` lines, headings) are assigned by name, prose by
     sentence.
 
-    No chunk contains a field name that is known. Each sentence belongs to one facet: to `needs` if it has a marker of needs, else to
-    `moves` if it has a marker of moves, else to `offers`.
+    No chunk contains a field name that is known. Each sentence belongs to one facet: to `needs` if it has a marker of
+    needs, else to `moves` if it has a marker of moves, else to `offers`.
     """
     chunks: list[Chunk] = []
     for facet, start, end in _sections(text):
@@ -103,7 +104,7 @@ def split(text: str) -> list[Chunk]:
 
 
 def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
-    """Stretches of `text` with the facet of their field name. The facet is None if the sentences are to be assigned one by one."""
+    """Sections of `text` with the facet of their field name; None if the sentences are to be assigned one by one."""
     facet: Facet | None = None
     begun = 0
     for match in _LABEL.finditer(text):
@@ -118,7 +119,7 @@ def _sections(text: str) -> Iterator[tuple[Facet | None, int, int]]:
 
 
 def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
-    """Join consecutive sentences of the same facet to one stretch."""
+    """Join consecutive sentences of the same facet."""
     current: tuple[Facet, int, int] | None = None
     for first, last in sentences(text, start, end):
         sentence = text[first:last]
@@ -134,7 +135,8 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[Facet, int, int]]:
 
 
 CHUNK_CHARS: Final = 160
-"""The target length of a chunk: two or three Chinese sentences, which mostly have one subject (docs/field.md §2)."""
+"""Maximum length of a chunk, in characters: two or three Chinese sentences, mostly on one subject (docs/field.md §2).
+"""
 
 _SENTENCE = re.compile(r"[^。！？!?；;\n]*(?:[。！？!?；;\n]+|\.(?=\s)|$)[”’」』）)\"']*\s*")
 _SOFT = re.compile(r"[，,、：:\s]")
@@ -180,7 +182,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _soft_cut(text: str, start: int, limit: int) -> int:
-    """Return the position for a cut: after the last comma or space of the second half, else at `limit`."""
+    """Return the position of a cut: after the last comma or space of the second half, else at `limit`."""
     middle = start + (limit - start) // 2
     found = [match.end() for match in _SOFT.finditer(text, middle, limit)]
     return found[-1] if found else limit

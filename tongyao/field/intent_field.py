@@ -33,10 +33,10 @@ from tongyao.records.process.seats import CandidateRow
 from tongyao.single_flight import SingleFlight
 
 FRESH_PEOPLE: Final = 200
-"""The most new or changed people that one search indexes before it answers. Later searches index the rest."""
+"""Maximum number of new or changed people that one search indexes first. Later searches index the rest."""
 
 NEAREST_TENSIONS: Final = 3
-"""Standing tensions that a search is made for when somebody is new: those that they are nearest to."""
+"""For a new person, a search is made only for this number of standing tensions, the nearest ones."""
 
 BEST: Final = 3
 """A new person answers a standing tension only if they are among this many best people of the scene."""
@@ -112,7 +112,7 @@ class IntentField:
     async def answered_by(
         self, tension: Tension, *, scene: str, people: Collection[str], excluded: Sequence[str]
     ) -> list[CandidateRow]:
-        """Those of `people` who are among the three best of the scene for a standing tension as a whole (docs/field.md §3).
+        """Those of `people` who are among the `BEST` of the scene for a whole standing tension (docs/field.md §3).
 
         Their score is at least `standing_threshold`, and the scene's own `threshold`.
         """
@@ -129,18 +129,17 @@ class IntentField:
         ]
 
     def own_words(self, text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
-        """Call `own_words.own_words`."""
         return own_words(text, tensions)
 
     async def tensions_near(
         self, tensions: Mapping[str, str], *, scene: str, people: Collection[str]
     ) -> dict[str, set[str]]:
-        """Everybody of `people` by the tensions that they are nearest to, `NEAREST_TENSIONS` each: the reverse of a search.
+        """Find the `NEAREST_TENSIONS` nearest tensions of each of `people`. Returns the ids of people by tension.
 
-        `tensions`: id → id of its text. Texts are read when the tensions are other ones than at the last call.
+        `tensions`: id → id of its text. The texts are read again only if `tensions` differs from the last call.
         """
         while any(index.behind for index in await self.indexer.store.indexes(scene) if index.state == "live"):
-            await self._scene(scene)  # which indexes who is new, `FRESH_PEOPLE` at a time
+            await self._scene(scene)  # indexes new people, `FRESH_PEOPLE` at a time
         if self._lines is None or self._lines[0] != tensions:
             words = await self._texts.get_many([], known=tensions.values())
             waiting = {id: Tension.model_validate_json(words[text]) for id, text in tensions.items() if words.get(text)}
@@ -162,13 +161,14 @@ class IntentField:
     async def perspectives(
         self, tension: Tension, *, scene: str, top: int, excluded: Sequence[str] = ()
     ) -> dict[str, list[Match]]:
-        """Return one list per perspective for a formulated tension, which may also be a residual tension. Raises `SceneUnknown`."""
+        """Return the people for a tension or residual tension, by perspective. Raises `SceneUnknown`."""
         chosen = await self._settings(scene, strict=True)
         held = await self._scene(scene)
         return await held.lists(tension, limit=top, excluded=excluded, threshold=chosen.threshold)
 
     async def near_profile(self, profile_id: str, *, top: int) -> list[Match]:
-        """Return the people nearest to a profile in its own scene, without the owner of the profile. Raises `ProfileUnknown`."""
+        """Return the people of a profile's scene who are nearest to the profile, without its owner. Raises
+        `ProfileUnknown`."""
         profile = await self._profiles.get(profile_id)
         text = await self._texts.get((await self._profiles.version(profile_id)).text_id)
         [found] = await self.relevant([text[:PROFILE_CHARS]], scene=profile.scene_id, top=top, excluded=[profile_id])
@@ -219,7 +219,7 @@ class IntentField:
     async def _kept(self, scene: str, key: object, make: Callable[[], Any]) -> InMemoryScene | IndexedScene:
         """Return the cached scene for `key`, or make it.
 
-        If the caller stops waiting, the work goes on to its end, and the next caller gets the result.
+        If the caller is cancelled, the work continues, and the next caller gets the result.
         """
 
         async def made() -> InMemoryScene | IndexedScene:
@@ -248,7 +248,7 @@ class IntentField:
 
 
 LEAST: Final = 0.08
-"""If the cosine is lower, a passage and a line share little more than common words."""
+"""Least cosine of a passage and a line. With a lower cosine they share little more than common words."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Passage:
 
 
 class TensionLines:
-    """Lines of tensions as weighted terms. It holds no words. I is left out: it filters, nobody answers it."""
+    """Lines of tensions as weighted hashed terms. I is left out, because it filters people and asks for nothing."""
 
     def __init__(self, tensions: Mapping[str, Tension]) -> None:
         lines = [
@@ -289,7 +289,7 @@ class TensionLines:
         return np.asarray(self._terms[:, columns] @ dense, dtype=np.float32)
 
     def nearest(self, text: str, most: int) -> list[str]:
-        """Ids of the `most` tensions that a profile is nearest to."""
+        """Ids of the `most` tensions nearest to a profile."""
         pieces = [text[chunk.start : chunk.end] for chunk in searchable_chunks(text)]
         if not self.lines or not pieces:
             return []
@@ -301,7 +301,7 @@ class TensionLines:
 def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
     """The nearest passage of a profile for each tension near it. The nearest tension comes first.
 
-    The fewer lines contain a term, the higher is its weight.
+    A term has a higher weight if fewer lines contain it.
     """
     there, chunks = TensionLines(tensions), searchable_chunks(text)
     if not there.lines or not chunks:
@@ -317,7 +317,7 @@ def own_words(text: str, tensions: Mapping[str, Tension]) -> list[Passage]:
 
 
 def _weighted(counts: csr_matrix, weights: Any) -> csr_matrix:
-    """Log counts times weights, each row of length 1."""
+    """Log counts times weights, each row of norm 1."""
     data = np.log1p(counts.data) * weights[counts.indices]
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     norms = np.sqrt(np.bincount(rows, data**2, minlength=counts.shape[0]))

@@ -1,4 +1,4 @@
-"""The three perspectives: resonance, complement, interference (docs/field.md §3). Their scores are never merged into one score."""
+"""The three perspectives: resonance, complement, interference (docs/field.md §3). Their scores are never merged."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TensionScores:
         )
 
     def complement(self, limit: int) -> list[Match]:
-        """Compare the barriers with `offers` (the best one counts) and E with `needs`. People close in both rank above the others."""
+        """Compare barriers with `offers` (the best barrier counts) and E with `needs`. People close in both rank first."""
         barriers = [n for n, label in enumerate(self._labels) if label.startswith("B")] or [0]
         given = self._scores[OFFERS][barriers][:, self._people]
         best = np.array(barriers)[given.argmax(axis=0)]
@@ -81,7 +81,7 @@ class TensionScores:
         return self._ranked("complement", self._people, np.where(two_way, give + take, give), links, limit, two_way)
 
     def interference(self, limit: int) -> list[Match]:
-        """Find people who are close on one facet and far on the others: the highest score minus the mean of the other facets."""
+        """Find people close on one facet and far on the others: the highest score minus the mean of the others."""
         if not len(self._people):
             return []
         linking = [n for n, label in enumerate(self._labels) if label != "I"]
@@ -102,7 +102,7 @@ class TensionScores:
         self, perspective: str, people: Indices, scores: Scores, links: Mapping[int, list[tuple[int, int]]], limit: int,
         above: npt.NDArray[np.bool_] | None = None,
     ) -> list[Match]:  # fmt: skip
-        # if there are at most `limit` people, a score below the mean means little: nobody is left out
+        # with at most `limit` people, a score below the mean means little, so nobody is left out
         few = self._threshold <= 0 and len(self._people) <= limit
         kept = np.ones(len(people), dtype=bool) if few else scores >= self._threshold
         people, scores = people[kept], np.round(scores[kept], 4)
@@ -122,7 +122,7 @@ class TensionScores:
 
 
 def reason(scene: Scene, part: str, row: int, score: float) -> dict[str, Any]:
-    """One reason: the part of the tension (or `need`) and the chunk that it matched, as a span without text."""
+    """One reason: the part of the tension (or `need`), and the chunk that matched the part, as a span without text."""
     chunk = scene.chunks[row]
     return {"part": part, "facet": chunk.facet.value, "start": chunk.start, "end": chunk.end, "score": score}
 
@@ -137,7 +137,7 @@ def union(lists: Mapping[str, Sequence[Match]], limit: int, shares: Mapping[str,
     taken: set[str] = set()
     first: list[Match] = []
     waiting = {name: list(lists.get(name, ())) for name in PERSPECTIVES}
-    for bounded in (True, False):  # in the second pass, places that one list could not use go to the others
+    for bounded in (True, False):  # the second pass gives the places that one list could not use to the others
         progress = True
         while len(taken) < limit and progress:
             progress = False

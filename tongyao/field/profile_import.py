@@ -42,11 +42,11 @@ _CARD: Final = {
     "CATEGORIES": "skills",
     "NOTE": "bio",
 }
-"""Properties of a vCard (RFC 6350) and the fields that they become. Other properties, such as addresses and phone numbers, are left out."""
+"""vCard property (RFC 6350) → field. Other properties, such as addresses and phone numbers, are left out."""
 _WRAPPERS: Final = ("profiles", "people", "users", "data", "items")
 LONGEST_CELL: Final = 100_000_000
 _LONGEST_NUMBER: Final = 1_000
-"""A number with this many digits or more stays a text, because Python refuses to parse very long numbers."""
+"""A number with at least this many digits stays a text, because Python refuses to parse very long numbers."""
 BATCH: Final = 200
 AT_A_TIME: Final = 2
 """`BATCH`: profiles of one transaction. `AT_A_TIME`: transactions at the same time."""
@@ -59,12 +59,12 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 
 
 class ImportRefusal(str):
-    """The reason for a refusal, in English. `zh` is the same reason in Chinese. The texts are in `texts/field/import.toml`."""
+    """The reason for a refusal, in English. `zh`: the same in Chinese. The texts are in `texts/field/import.toml`."""
 
     zh: str
 
     def __new__(cls, key: str, /, **values: object) -> ImportRefusal:
-        """`values` fill the placeholders. A value that is itself in both languages appears in the language of the text."""
+        """`values` fill the placeholders. A bilingual value (`ImportRefusal`) appears in the language of the text."""
         words = catalogue("field")
         made = super().__new__(cls, worded(words, "en", f"import.{key}", **values))
         chinese = {name: getattr(value, "zh", value) for name, value in values.items()}
@@ -92,8 +92,8 @@ class _NoProfile(ValueError):
 class ImportReport:
     """The outcome of an import.
 
-    `stored`: profiles that are stored now, also those that were stored before. `new`: profiles that this import added.
-    `changed`: profiles of which this import stored a new version. `refused`: ids with the reason.
+    `stored`: profiles that are stored now, including those that were stored before. `new`: profiles that this import
+    added. `changed`: profiles of which this import stored a new version. `refused`: ids with the reason.
     """
 
     stored: int = 0
@@ -117,11 +117,10 @@ async def import_profiles(
     """Store every profile of `path` in `scene`. The scene is created if it is missing.
 
     A transaction stores up to `BATCH` profiles. Profiles already stored with the same text are skipped, so an
-    interrupted import can be repeated. If one profile of a transaction cannot be stored, each profile of it is tried
-    alone.
+    interrupted import can be repeated. If a transaction fails, each of its profiles is tried alone.
 
     Args:
-        consents: stores the field `consent` of new people. A decision that a person made themselves stays.
+        consents: stores the field `consent` of new people. A decision that a person made is kept.
         dry_run: count and check, and store nothing.
         sample: the profiles are of invented people. They rank behind registered people if scores are equal.
         progress: called with the number of entries done and the number of all entries.
@@ -305,7 +304,7 @@ def _without_scripts(text: str) -> str:
         closing = lower.find(f"</{element}", opening.end())
         end = lower.find(">", closing) if closing >= 0 else -1
         if end < 0:
-            unclosed.add(element)  # later elements of this name have no end tag either
+            unclosed.add(element)  # then later elements of this name have no end tag either
             continue
         parts += [text[at : opening.start()], " "]
         at = end + 1
@@ -313,7 +312,7 @@ def _without_scripts(text: str) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object that contains a name twice. A dictionary would silently lose one of the two values."""
+    """A JSON object that contains a name twice. A dictionary would lose one of the two values."""
 
 
 def _plain(value: object) -> str:

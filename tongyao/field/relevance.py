@@ -1,4 +1,4 @@
-"""Search with one text: a raw one that has not been formulated into T, I, B and E, or all lines of a tension (docs/field.md §3)."""
+"""Search with one text: a raw text that is no tension, or all lines of a tension together (docs/field.md §3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tongyao.protocol.model.tension import Tension
 SIDES = (Facet.OFFERS, Facet.MOVES, Facet.NEEDS)
 
 NEARLY_ALONE: Final = 0.7
-"""Of n people one can be at most (n - 1) / √n standard deviations above the mean: in a small scene no score reaches a high threshold."""
+"""This share of the largest possible z-score, (n - 1) / √n for n people, limits the threshold. So small scenes have
+hits."""
 
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
@@ -47,7 +48,7 @@ def relevant(
 
 
 def whole_and_parts(tension: Tension) -> list[str]:
-    """All lines of a tension as one text, and then each part but I; without ordinary words."""
+    """All lines of a tension as one text, then each part but I as a text. Ordinary words are removed."""
     lines = tension.targets()
     texts = ["\n".join(lines.values()), *(text for label, text in lines.items() if label != "I")]
     return [_WORD.sub(_unless_ordinary, text) for text in texts]
@@ -61,9 +62,10 @@ def answering(
     scene: Scene, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0,
     encoded: EncodedQueries | None = None,
 ) -> list[Match]:  # fmt: skip
-    """Return the nearest `top` people for all of a tension at once, best first, each with their nearest part and its perspective.
+    """Return the nearest `top` people for a whole tension, best first, each with their nearest part and its
+    perspective.
 
-    A score is at least `threshold`, or in a small scene `NEARLY_ALONE` of what somebody would have who alone is near it.
+    Scores are at least `threshold`, or less in a small scene: `NEARLY_ALONE` of the largest possible score.
     """
     near = scene.near(scene.ask(whole_and_parts(tension), encoded), SIDES, sharing=True)
     labels = [label for label in tension.targets() if label != "I"]
@@ -86,4 +88,4 @@ _PERSPECTIVES: Final = {
     ("B", Facet.OFFERS): "complement",
     ("E", Facet.NEEDS): "complement",
 }
-"""By a part and the side that it is near to. Any other link is interference."""
+"""(Part, facet) of a match → perspective. Any other combination is interference."""

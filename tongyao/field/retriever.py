@@ -24,14 +24,14 @@ from tongyao.protocol.model.tension import Tension
 from tongyao.single_flight import SingleFlight
 
 BUDGET_CHARS: Final = 15_000
-"""The most characters that an endpoint is shown of a profile over 50,000 characters.
+"""Maximum number of characters that an endpoint reads of a profile over 50,000 characters.
 
 The seed's example, 3,888 of 700,000 characters, is a ratio of 180:1.
 """
 
 PIECE_CHARS: Final = 400
 CHINESE_PIECE_CHARS: Final = 120
-"""Length of a piece, in characters: 70 English words, or three Chinese sentences. Most pieces of this length have one subject."""
+"""Length of a piece, in characters: 70 English words or three Chinese sentences, which mostly have one subject."""
 SVD_DIMENSION: Final = 64
 SVD_WEIGHT: Final = 0.5
 
@@ -39,7 +39,7 @@ SVD_WEIGHT: Final = 0.5
 class ChunkRetriever:
     """Chunks, fits and searches one profile at a time, in a thread. Keeps the last `keep` fitted profiles.
 
-    `budget_chars` is the most characters that are shown. The ratio is `Material.total_chars / Material.shown_chars`.
+    `budget_chars`: maximum number of shown characters. The ratio is `Material.total_chars / Material.shown_chars`.
     """
 
     name = "chunks"
@@ -56,8 +56,8 @@ class ChunkRetriever:
         The queries are the texts of `focus`. If `focus` is empty, they are T, I, each barrier and E. Each piece carries
         the labels of the parts of the tension for which it was found.
 
-        The queries choose in turns, each its best remaining piece, until the budget is spent. Chosen pieces that touch
-        are joined.
+        The queries take turns. In a turn a query chooses its best remaining piece, until the budget is used up. Chosen
+        pieces that touch are joined.
         """
         key = (profile.profile_id, profile.version, hash(text))
         fitted = await self._fitted.get(key, lambda: READINGS.run(partial(fit, text)))
@@ -88,7 +88,7 @@ def fit(text: str) -> Fitted:
 
 
 def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[int, int], set[str]]:
-    """Choose spans of the text with at most `budget` characters in total. Each span has the labels of the `targets` that chose it."""
+    """Choose spans with at most `budget` characters in total, each with the labels of the `targets` that chose it."""
     if not fitted.spans or not targets:
         return {}
     asked = list(targets.values())
@@ -104,7 +104,7 @@ def choose(fitted: Fitted, targets: dict[str, str], budget: int) -> dict[tuple[i
             span = fitted.spans[order[turn]]
             if span not in chosen:
                 if span[1] - span[0] > left:
-                    if not chosen:  # the budget is smaller than one piece: only the beginning of the piece is shown
+                    if not chosen:  # if the budget is smaller than one piece, only the beginning of the piece is shown
                         chosen[span[0], span[0] + left] = {label}
                     return chosen
                 left -= span[1] - span[0]
@@ -127,7 +127,8 @@ def labels_in(tension: Tension, labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def joined(text: str, spans: Iterable[tuple[int, int, Iterable[str]]]) -> tuple[Piece, ...]:
-    """Make pieces of `text` from spans (start, end, labels), in text order. Spans that touch or overlap become one piece."""
+    """Make pieces of `text` from spans (start, end, labels), in text order. Adjacent or overlapping spans become one
+    piece."""
     merged: list[tuple[int, int, set[str]]] = []
     for start, end, labels in sorted(spans, key=lambda span: span[:2]):
         if merged and start <= merged[-1][1]:

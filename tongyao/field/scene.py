@@ -23,7 +23,7 @@ SVD_WEIGHT: Final = 2.0
 MODEL_WEIGHT: Final = 2.0
 WORDS_WEIGHT: Final = 1.0
 LONG_WORDS_WEIGHT: Final = 4.0
-"""Of words in a query of many lines, which has enough of them."""
+"""The weight of BM25 in a query of many lines, which has enough words."""
 UNIT: Final = 3.0
 """The score of a person who is one standard deviation above the mean in every space.
 
@@ -31,7 +31,7 @@ It is the same for every set of spaces that a query uses.
 """
 
 FEW: Final = 3
-"""Fewer people who share a term with a query give no mean and standard deviation."""
+"""Least number of people who share a term with a query for a mean and standard deviation of them alone."""
 
 ONE_THREAD: Final = ThreadpoolController()
 """Limits BLAS to one thread. For a few queries over a few thousand chunks, more threads are slower."""
@@ -52,7 +52,7 @@ class VectorSpace:
 class EncodedQueries:
     """Queries as hashed term counts and, per encoder, as vectors.
 
-    `speaking`: for each encoder and query, whether the encoder supports the language of the query.
+    `speaking`: by encoder and query, whether the encoder supports the language of the query.
     """
 
     words: csr_matrix
@@ -66,7 +66,7 @@ class EncodedQueries:
 
     @classmethod
     def of(cls, queries: Sequence[str], encoders: Sequence[Encoder]) -> EncodedQueries:
-        """Encode each query with the encoders that support its language. The vectors of the other encoders are zeros."""
+        """Encode each query with the encoders that support its language. Vectors of other encoders are zeros."""
         languages = [language_of(query) for query in queries]
         vectors, speaking = [], []
         for encoder in encoders:
@@ -123,8 +123,9 @@ class RawScores:
 
 @dataclass(frozen=True)
 class Nearness:
-    """`scores` float64[queries, people], standardised over the scene; `chunks` int64[queries, people], the row of the person's
-    nearest chunk, -1 where they have none on these facets; `counted` int64[queries], how many people gave mean and standard deviation.
+    """`scores` float64[queries, people]: standardised over the scene. `chunks` int64[queries, people]: row of the
+    person's nearest chunk, or -1 without a chunk of these facets. `counted` int64[queries]: number of people in the
+    mean.
     """
 
     scores: Scores
@@ -203,7 +204,7 @@ class Scene:
         return np.array([n for n, id in enumerate(self.profile_ids) if id not in left_out], dtype=np.int64)
 
     def ask(self, queries: Sequence[str], encoded: EncodedQueries | None = None) -> QuerySimilarities:
-        """Compare queries with every chunk. `encoded`: the same queries if they are already encoded, in the order of `spaces`."""
+        """Compare queries with every chunk. `encoded`: the queries, if already encoded in the order of `spaces`."""
         with ONE_THREAD.limit(limits=1):
             encoded = encoded or EncodedQueries.of(queries, [space.encoder for space in self.spaces])
             return self._ask(encoded, self._statistics(encoded.terms.features) if self._statistics else None)
@@ -217,11 +218,11 @@ class Scene:
         return QuerySimilarities(cosines, encoded.speaking, encoded.terms, statistics, reference)
 
     def near(self, asked: QuerySimilarities, sides: Sequence[Facet], *, sharing: bool = False) -> Nearness:
-        """Each query against the chunks of these facets: every space and BM25, standardised, weighted and summed.
+        """Score each query against the chunks of these facets: every space and BM25, standardised, weighted and summed.
 
-        `sharing`: for a long query. Only people who share a term with it give mean and standard deviation, where there are a few: whoever
-        writes in another language would make everybody who writes in this one seem near. Words weigh most, and a space in which nobody
-        is nearer than others is left out.
+        `sharing`: for a long query. Mean and standard deviation are those of the people who share a term with the query
+        (if they are at least `FEW`), because people who write in another language would make all others seem near. BM25
+        has the highest weight. A space in which all scores are equal is left out.
         """
         people, queries = len(self.profile_ids), len(asked.terms.words)
         best = np.full((queries, people), -1)

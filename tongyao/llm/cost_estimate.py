@@ -16,14 +16,14 @@ from tongyao.protocol.model.value import Value
 
 TENSION: Final = 450
 TURN: Final = (1_000, 500, 150)
-"""Tokens of one participant's items in round 1, in round 2, and in each later round, as measured on carefully written answers."""
+"""Tokens of one participant's items in round 1, in round 2, and in each later round (measured on careful answers)."""
 OBSERVATION: Final = (500, 260)
 """Tokens of an observation: the minimum, and the addition per examined pair."""
 PLAN: Final = (1_500, 1_300)
 """Tokens of a plan: the minimum, and the addition per participant."""
 DELIVERY: Final = 1_300
 THINKING: Final = Decimal("2.0")
-"""Output tokens per token of an answer, including thinking. This is not measured: nobody has run it on Claude."""
+"""Output tokens per token of an answer, including thinking. An assumption, not measured with Claude."""
 
 
 class StepEstimate(Value):
@@ -44,7 +44,7 @@ def estimate(
     """Estimate the steps of a process with proxies only, without repairs.
 
     `profile_chars`: length of one profile. A `cost` of None means that the price is unknown. The first request of a
-    step writes its prompt to the cache. A later round reads the part that the round before wrote.
+    step writes its prompt to the cache. A later round reads the part that the previous round wrote.
     """
     wide = 1 if language == "zh" else 3
     profile = min(profile_chars, WHOLE_PROFILE_CHARS) // wide

@@ -25,7 +25,8 @@ NAME: Final = "delegated"
 ESTIMATED: Final = "tokens_estimated"
 """The label of every answer: its usage is estimated, because answerers do not report it."""
 MOST_CHARS: Final = 200_000
-"""The longest accepted answer. The longest answer of a model, a plan for eight people, has about 40,000 characters."""
+"""Maximum length of an answer, in characters. A plan for eight people, the longest answer of a model, has about 40,000.
+"""
 _PROMPT_TOKENS: Final = 5_000
 _ANSWER_TOKENS: Final = 8_000
 
@@ -39,7 +40,7 @@ class DelegatedEngine:
         self._folder = prompts_folder
 
     def model_for(self, step: str) -> str:
-        """Always empty: the answerer becomes known with the answer."""
+        """Always empty, because only the answer states its answerer."""
         return ""
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
@@ -63,7 +64,7 @@ class DelegatedEngine:
         )
 
     def _request(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> str:
-        """Return the request as a JSON object of texts: `instructions`, `input`, and for a repair also `previous` and `repair`."""
+        """Return the request as JSON: `instructions`, `input`, and for a repair also `previous` and `repair`."""
         prompt = prompts.load(step.name, request.language, call.prompt_override, folder=self._folder)
         blocks = rendering.blocks(request, prompt.parts)
         asked = {"instructions": prompt.text, "input": "\n\n".join(block.text for block in blocks)}
@@ -83,7 +84,7 @@ class DelegatedAnswers:
         return schema_of(draft)
 
     def problem_with(self, step: str, text: str) -> str:
-        """The reason why `text` is not accepted as an answer of this step, or empty. It names fields and quotes nothing."""
+        """Why `text` is not accepted as an answer of this step; empty if it is. Names fields, never quotes `text`."""
         if len(text) > MOST_CHARS:
             return f"the answer has {len(text):,} characters; at most {MOST_CHARS:,} are accepted"
         try:

@@ -25,7 +25,8 @@ PROMPT_TOKENS: Final = 5_000
 """An upper bound for the tokens of a shipped system prompt."""
 
 SHARE_OF_TIME: Final = 0.95
-"""The engine uses this share of the call's time-out. So it ends before its caller does and can report its usage."""
+"""The engine uses this share of the call's time-out. So it ends before the caller gives up, and can report its usage.
+"""
 
 PROXY_SECONDS: Final = ProcessSettings().proxy_seconds
 """The time-out of a call that sets none, in seconds."""
@@ -35,9 +36,9 @@ _OVERLAP: Final = 24
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply. `stop_reason`: a word of the Messages API: `end_turn`, `max_tokens`, `refusal`, …
+    """A reply. `stop_reason`: as in the Messages API (`end_turn`, `max_tokens`, `refusal`, …).
 
-    `cost`: its cost by the library, for a model that the price table does not have.
+    `cost`: the library's cost, for a model that is not in the price table.
     """
 
     text: str
@@ -49,7 +50,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class ModelPrompt:
-    """What a call asks. `messages` have the form of the Messages API. `hear`: as in `Call`."""
+    """The texts of one call. `messages` have the form of the Messages API. `hear`: as in `Call`."""
 
     step: str
     model: str
@@ -74,10 +75,9 @@ class Dialogue:
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def whole_answer(self, limit: int, request: Request) -> Reply:
-        """A complete reply. One that was cut at `limit` is asked for once more with twice as much.
+        """Request a complete reply. If the reply is cut at `limit` tokens, request it once more with twice the limit.
 
-        Raises `ModelRefused`, `Cut` when it was cut both times, `Unreadable` when it is empty, and what a request
-        raises.
+        Raises `ModelRefused`, `Cut` (cut both times), `Unreadable` (empty), and the errors of a request.
         """
         step = self.question.step
         for max_tokens in (limit, 2 * limit):
@@ -141,8 +141,8 @@ class ModelEngine(ABC):
         return self._steps[step].limit + self._steps[step].limit_each * units
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The cost of writing the whole prompt to the cache and using `max_tokens`. A second request with twice the
-        limit is not included.
+        """The cost if the whole prompt is written to the cache and `max_tokens` is used up. A second request with twice
+        the limit is not included.
         """
         sent = PROMPT_TOKENS + -(-4 * estimated_tokens(prompt) // 3)
         limit = self.limit_for(step, units)
@@ -181,7 +181,7 @@ class ModelEngine(ABC):
 
 
 def safe_words(message: str, sent: list[str]) -> str:
-    """The service's message for the operator. Empty if it quotes the request, which may contain people's texts."""
+    """The service's message, for the operator. Empty if it quotes the request, which may contain people's texts."""
     words = message[:300]
     starts = range(max(0, len(words) - _OVERLAP) + 1)
     repeats = any(words[start : start + _OVERLAP] in text for start in starts for text in sent)
@@ -189,7 +189,7 @@ def safe_words(message: str, sent: list[str]) -> str:
 
 
 def messages_of(blocks: tuple[rendering.Block, ...], repair_prompt: str, reask: Reask | None) -> list[dict[str, Any]]:
-    """The user's message with `blocks`. For a repair, the previous answer, `repair_prompt` and the complaints follow."""
+    """The user message with `blocks`. For a repair, the previous answer, `repair_prompt` and the complaints follow."""
     mark = {"cache_control": {"type": "ephemeral"}}
     content = [{"type": "text", "text": block.text} | (mark if block.cache else {}) for block in blocks]
     messages: list[dict[str, Any]] = [{"role": "user", "content": content}]

@@ -55,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Bound:
-    """The most that one call can use: tokens of every kind, and US dollars."""
+    """The maximum use of one call: tokens of every kind, and US dollars."""
 
     tokens: int = 0
     cost: Decimal = Decimal(0)
@@ -82,8 +82,8 @@ class Answer(Generic[AnswerT]):
 class Engine(Protocol):
     """An engine answers the model steps (`tongyao.protocol.model.steps`).
 
-    It keeps no state between calls that would change an answer: all information that it may use is in the request.
-    `answer` raises the errors of `tongyao.llm.errors` and, on purpose, no others.
+    No state is kept between calls that could change an answer. All information for the answer is in the request.
+    `answer` raises only the errors of `tongyao.llm.errors`.
     """
 
     @property
@@ -96,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def bound(self, step: str, prompt: str, units: int = 0) -> Bound:
-        """The most that a call of `step` can use if its request contains roughly the text `prompt`. Zero if it is free.
+        """The maximum use of a call of `step` with about the text `prompt` in its request. Zero if the call is free.
 
         `units`: the quantity with which the answer grows (`Step.units`).
         """

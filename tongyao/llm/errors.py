@@ -27,7 +27,8 @@ class EngineError(Exception):
 
 
 class OperatorNeeded(EngineError):
-    """A failure whose cause only an operator can remove (expired key, no credit, no server). The process is suspended."""
+    """Only an operator can remove the cause of the failure (expired key, no credit, no server). The process is
+    suspended."""
 
     reason = "operator_needed"
 
@@ -39,7 +40,7 @@ class DayBudgetUsed(EngineError):
 
 
 class Transient(EngineError):
-    """The call may succeed later. It is retried a limited number of times. `retry_after`: seconds, if the server stated them."""
+    """The call may succeed later. The number of retries is limited. `retry_after`: seconds, if stated by the server."""
 
     reason = "transient"
 
@@ -70,13 +71,13 @@ class StepFailed(EngineError):
 
 
 class OutOfBudget(EngineError):
-    """The tree's budget does not cover this call, so it was not made. For the workflow this is data and not a failure."""
+    """The call was not made, because the tree's budget does not cover it. For the workflow this is data."""
 
     reason = "out_of_budget"
 
 
 class ModelRefused(StepFailed):
-    """The model declined to answer. Operators see this outcome by its name."""
+    """The model declined to answer. Operators see the name of this class."""
 
     reason = "refused"
 
@@ -92,7 +93,7 @@ class Unreadable(EngineError):
 
 
 class Cut(Unreadable):
-    """The answer ended at the token limit, also in the retry with twice the limit. It is never used as a complete answer."""
+    """The answer ended at the token limit, also in the retry with twice the limit. It is never used as a whole answer."""
 
     reason = "cut"
 
@@ -126,7 +127,7 @@ STATUSES: Final[dict[int, tuple[str, str, str]]] = {
     504: (RETRY, "timeout", "the service timed out"),
     529: (RETRY, "overloaded", "the service is overloaded"),
 }  # fmt: skip
-"""Status → (outcome, the reason in the ledger, the remedy). Other 5xx are retried, and all other statuses fail."""
+"""Status → (outcome, reason in the ledger, remedy). Other 5xx are retried; all other statuses fail."""
 
 KINDS: Final[dict[str, int]] = {
     "invalid_request_error": 400,

@@ -17,7 +17,7 @@ _LABELS: Final = table("protocol", "labels")
 
 
 def line(text: str) -> str:
-    """`text` on one line. An id counts only at the start of a line, so no claim may begin a line."""
+    """`text` on one line. A line break in a text could forge an id, because ids count only at the start of a line."""
     return " ".join(bare for part in text.splitlines() if (bare := part.strip()))
 
 
@@ -28,12 +28,13 @@ def with_sources(text: str, sources: Iterable[str]) -> str:
 
 
 def label(word: str, language: Language) -> str:
-    """`word`, which is an English label or the name of a sentence, in `language`. Raises `KeyError` for one that `labels.toml` does not have."""
+    """The label or sentence with the key `word`, in `language`. Raises `KeyError` if `labels.toml` does not have the
+    key."""
     return _LABELS[language][word]
 
 
 def what_came(asked: Asked | None, answers: Iterable[str], language: Language) -> Iterator[str]:
-    """The known facts of a gap, as marks: whom it asks, the outcome, and the ids of all `answers`, by any participant."""
+    """The known facts of a gap, as marks: whom it asks, the outcome, and the ids of all `answers` by anybody."""
     if asked is not None:
         yield label(f"gap_{asked.outcome}", language).format(who=asked.alias, round=asked.round)
     if ids := ", ".join(answers):

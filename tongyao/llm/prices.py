@@ -21,7 +21,8 @@ _SNAPSHOT = re.compile(r"[-@]\d{8}$")
 
 
 class Rates(Value):
-    """US dollars per `PriceTable.per_tokens` tokens of each kind. Cache writes are writes with a lifetime of five minutes."""
+    """US dollars per `PriceTable.per_tokens` tokens of each kind. Cache writes are writes with a lifetime of five
+    minutes."""
 
     input: Decimal = Field(ge=0)
     output: Decimal = Field(ge=0)
@@ -52,7 +53,7 @@ class PriceTable(Value):
     models: dict[str, ModelRates]
 
     def rates(self, model: str) -> ModelRates | None:
-        """The rates of `model`. A dated snapshot has the rates of its model. None for a model that is not in the table."""
+        """The rates of `model`; of a dated snapshot, those of its model. None for a model that is not in the table."""
         return self.models.get(model) or self.models.get(_SNAPSHOT.sub("", model))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
@@ -74,7 +75,8 @@ class PriceTable(Value):
         ) / self.per_tokens
 
     def largest_cost(self, model: str, prompt_tokens: int, output_limit: int) -> Decimal | None:
-        """The most that a request can cost, for a reservation: its whole prompt has the higher rate of the two, new or written to the cache, and the limit is used up."""
+        """The maximum cost of a request, for a reservation. The limit is used up, and the prompt has the higher of two
+        rates: for new input, or for cache writes."""
         counted = (
             self.cost(model, Usage(input_tokens=prompt_tokens, output_tokens=output_limit)),
             self.cost(model, Usage(cache_write_tokens=prompt_tokens, output_tokens=output_limit)),

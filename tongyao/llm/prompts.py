@@ -16,7 +16,7 @@ from tongyao.protocol.model.steps import STEPS
 from tongyao.protocol.model.value import Draft
 
 PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
-"""The folder beside the package `tongyao`. It is not imported as a package, because another folder `prompts` could be found first."""
+"""The folder beside the package `tongyao`, found by path, because an import could find another package `prompts`."""
 
 OVERRIDDEN: Final = "scene"
 """The version of a scene's prompt if the prompt states none."""
@@ -30,7 +30,7 @@ class Prompt:
     """One step's system prompt in the form that is sent: the step's own text, then the frame, which cannot be
     overridden.
 
-    Each of the `parts` applies to some requests only and is sent with these requests (`tongyao.llm.rendering`). So the
+    Each of the `parts` is for some requests only, and is sent in these requests (`tongyao.llm.rendering`). So the
     system prompt stays the same.
     """
 
@@ -55,9 +55,8 @@ def load(step: str, language: Language, override: str | None = None, *, folder: 
     """The prompt of `step` in `language`, or `override` in its place.
 
     With `folder`, its files `<language>/<name>.md` replace the shipped files with the same names. An override replaces
-    the step's criteria. It does not replace the frame, which explains data, ids and the form of the answer. It replaces
-    only those of the `parts` that it contains itself. Raises `ValueError` for a step or language that does not exist,
-    and for a blank override.
+    the step's criteria, and those `parts` that it contains itself. The frame, which explains data, ids and the form of
+    the answer, stays. Raises `ValueError` for a step or language that does not exist, and for a blank override.
     """
     if step not in STEPS or language not in ("en", "zh"):
         raise ValueError(f"no prompt for {step!r} in {language!r}: steps are {', '.join(STEPS)}; languages en, zh")
@@ -82,7 +81,7 @@ def _frame(language: Language, draft: type[Draft], folder: Path | None, *, ids: 
 
 
 def suggesting(language: Language, *, folder: Path | None = None) -> str:
-    """The prompt with which the formulating engine suggests intents from a profile. It replaces the prompt of `formulate`."""
+    """The prompt that replaces that of `formulate` when the engine suggests intents from a profile."""
     return _file(language, "suggest", folder)
 
 
@@ -99,7 +98,7 @@ def reask(step: str, language: Language, *, folder: Path | None = None) -> str:
 
 
 def split_parts(source: str) -> tuple[str, dict[str, str]]:
-    """The text before the first line `<!-- part: NAME -->`, and the parts after such lines by name. White space at the ends is removed."""
+    """The text before the first line `<!-- part: NAME -->`, and by name the parts after it. All are stripped."""
     body, *rest = _PART.split(source)
     return body.strip(), {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
 

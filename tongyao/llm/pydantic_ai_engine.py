@@ -1,4 +1,4 @@
-"""Answers a step with any model, through pydantic-ai: `provider:model` (docs/models.md §1). Needs the extra `models`."""
+"""Answers steps with any `provider:model` of pydantic-ai (docs/models.md §1). Needs the extra `models`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PydanticAIEngine(ModelEngine):
                 raise ValueError(f"the model {name!r} cannot be used: {error}") from error
 
     def _largest_cost(self, model: str, sent: int, limit: int) -> Decimal | None:
-        """By the price table, else by pydantic-ai's prices."""
+        """The maximum cost by the price table, or else by pydantic-ai's prices."""
         usage, (provider, _, name) = RequestUsage(input_tokens=sent, output_tokens=limit), model.partition(":")
         response = parts.ModelResponse([], usage=usage, model_name=name, provider_name=provider)
         cost = super()._largest_cost(model, sent, limit)
@@ -112,7 +112,7 @@ class PydanticAIEngine(ModelEngine):
             raise errors.Transient(f"the stream stalled: nothing came for {self._idle:g} s", reason="stalled") from None
 
     def _learn(self, name: str, error: failures.ModelHTTPError, limit: int) -> bool:
-        """If a refusal names the schema or the limit, leave out the schema or lower the limit from now on. Returns whether to ask again."""
+        """Leave out the schema, or lower the limit, if a refusal names it. Returns whether to repeat the request."""
         words, sent = _words(error).lower(), min(limit, self._longest.get(name, limit))
         if error.status_code not in (400, 422):
             return False
@@ -126,7 +126,7 @@ class PydanticAIEngine(ModelEngine):
 
 
 def _cost(response: parts.ModelResponse) -> Decimal | None:
-    """US dollars by pydantic-ai's prices. None if they lack the model."""
+    """The cost in US dollars by pydantic-ai's prices. None if the model has no price there."""
     try:
         return response.usage.cost or response.cost().total_price
     except (LookupError, ValueError):
@@ -134,7 +134,7 @@ def _cost(response: parts.ModelResponse) -> Decimal | None:
 
 
 def _messages(question: ModelPrompt) -> list[parts.ModelMessage]:
-    """Convert the messages of a Messages API request for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
+    """Convert messages of the Messages API for pydantic-ai. A breakpoint of the prompt cache becomes a `CachePoint`."""
     made: list[parts.ModelMessage] = []
     for message in question.messages:
         content: list[parts.UserContent] = []

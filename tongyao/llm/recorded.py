@@ -1,8 +1,8 @@
 """The recorded engine: plays back the settled answers of a process by key, without any service.
 
 A recording is a text file of JSON lines. The first line is `{"recording": 1, "title": …, "seats": […], "authored": …}`.
-`seats` are the participants in the order of their aliases. The answers contain aliases. So a process can play the
-recording only with the setting `aliases_as_named` and with its participants named in that order.
+`seats` are the participants in the order of their aliases. The answers contain aliases. So a process must have the
+setting `aliases_as_named` and name its participants in that order to play the recording.
 
 Each further line is an answer: `step`, `round`, `alias`, `revision`, `reask` (its key without the process, because any
 process may play it), `input_hash` (of the request that it answered, for information), `draft`, `text`, `engine`,
@@ -76,7 +76,7 @@ class RecordedRow(BaseModel):
 
     @property
     def key(self) -> CallKey:
-        """Its key, which names no process."""
+        """The key of the answer, without a process."""
         return CallKey("", self.step, self.round, self.alias, self.revision, self.reask)
 
 
@@ -164,8 +164,8 @@ class RecordedEngine:
         return Bound()
 
     async def answer(self, step: Step[RequestT, DraftT], request: RequestT, call: Call) -> Answer[DraftT]:
-        """The recorded answer of this key, which costs nothing now. Raises `StepFailed` if there is none or it is not a
-        draft of this step.
+        """The recorded answer of this key, at no cost. Raises `StepFailed` if there is none, or if it is no draft of
+        this step.
         """
         key = replace(call.key, process="")
         row = self._rows.get(key)

@@ -2,9 +2,9 @@
 
 Two rules apply. First, everything that people, profiles and models wrote is inside `<data …>` elements, and no text
 inside can close its element. Second, the parts that stay the same in all rounds come first, in blocks whose bytes never
-change again. So round n+1 reads from the cache what round n wrote. `Block.cache` marks the end of a prefix that will be
-read again. Instructions are in `prompts/`, one place per language. Instructions for some requests only (`Prompt.parts`)
-are in the `<task …>` element at the end, so that the system prompt never changes.
+change again. So round n+1 reads from the cache the prefix that round n wrote. `Block.cache` marks the end of a prefix
+that will be read again. Instructions are in `prompts/`, one place per language. Instructions for some requests only
+(`Prompt.parts`) are in the `<task …>` element at the end, so that the system prompt never changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tongyao.protocol.rules.standing import Standing, not_examined, standing
 _FORGED = re.compile(
     r"(?:<|&lt;?|&#0{0,5}60;?|&#x0{0,5}3c;?|\\u003c|\\x3c)(?=[\W_]{0,20}(?:d\W{0,3}a\W{0,3}t\W{0,3}a|t\W{0,3}a\W{0,3}s\W{0,3}k))"
 )
-"""One of Tongyao's own tags in folded text (`unicode_text.folded`). Width, case, accents and invisible characters cannot disguise it."""
+"""One of Tongyao's own tags, in folded text: width, case, accents and invisible characters cannot disguise it."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _stated(request: CatalystRequest) -> Iterable[Statement]:
 
 
 def _planner(request: PlannerRequest, parts: Mapping[str, str]) -> tuple[Block, ...]:
-    """The whole record at once. It is read only once, so no part of it is written to the cache."""
+    """The whole record. It is sent only once, so no part of it is written to the cache."""
     language = request.language
     state = standing(request.exchange)
     blocks = [Block(_tension(request.tension))]
@@ -225,7 +225,8 @@ def _delivery(request: DeliveryRequest, parts: Mapping[str, str]) -> tuple[Block
 
 
 def _cached(blocks: list[Block]) -> tuple[Block, ...]:
-    """`blocks`, of which the last one ends a cached prefix. A later round finds the prefix by looking back from its own last block."""
+    """`blocks`, with a cache mark on the last one. A later request finds the prefix by looking back from its last
+    block."""
     return (*blocks[:-1], Block(blocks[-1].text, cache=True))
 
 
@@ -253,7 +254,7 @@ def _profile(material: Material, alias: str) -> str:
 
 
 def _item(item: Item, language: Language) -> str:
-    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. An item in a person's own words has no brackets."""
+    """`R1/P01/2 [boundary; B1, E; inferred; replaces R1/P01/1] text`. A person's own words have no brackets."""
     marks = [
         *([label(item.kind, language)] if item.kind else []),
         *([", ".join(item.about)] if item.about else []),
@@ -276,7 +277,7 @@ def _statement(statement: Statement, language: Language, *, sources: bool = Fals
 
 
 def _marked(statement: Statement, state: Standing, language: Language, *, protected: bool = False) -> str:
-    """A statement with its sources and the code's marks: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
+    """A statement with sources and marks by code: `R1/r2 offsetting P01–P02: text [sources] (inferred; stays)`."""
     marks = [
         *(["inferred"] if state.rests_on_inference(statement) else []),
         *(["rests on a replaced item"] if state.rests_on_replaced(statement) else []),
@@ -291,7 +292,7 @@ def _marked(statement: Statement, state: Standing, language: Language, *, protec
 
 
 def _mandate(mandate: Mandate, language: Language) -> str:
-    """A mandate as lines of a request. Empty if it only states that the proxy may speak."""
+    """A mandate as lines of a request. Empty if the mandate only permits the proxy to speak."""
     said = (
         ("speak only of", "; ".join(mandate.topics)),
         ("never disclose", "; ".join(mandate.never)),
@@ -301,7 +302,7 @@ def _mandate(mandate: Mandate, language: Language) -> str:
 
 
 def plan_text(plan: Plan, language: Language) -> str:
-    """The structure of a plan. Its Markdown has the same content for people, so it is not sent too."""
+    """A plan as text for a model. The plan's Markdown has the same content for people and is not sent."""
     lines = _claims("date", (plan.date,) if plan.date else (), language) + _claims("possible", plan.possible, language)
     for role in plan.roles:
         lines.append(f"{label('role', language)} {role.alias}: {line(role.role)}")

@@ -14,7 +14,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class EncoderUnusable(Exception):
-    """The encoder cannot be used: weights are missing, or there are fewer dimensions than requested. The message gives the remedy."""
+    """Weights are missing, or the encoder has fewer dimensions than requested. The message gives the remedy."""
 
 
 class IndexGone(RecordsError):
@@ -22,7 +22,8 @@ class IndexGone(RecordsError):
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors. Vectors are comparable only if `name`, `version` and `dimension` are equal; an index stores all three."""
+    """Turns texts into vectors. Vectors with equal `name`, `version` and `dimension` are comparable. An index stores
+    these."""
 
     @property
     def name(self) -> str:
@@ -43,5 +44,5 @@ class Encoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """Return rows of length 1 (or zero), shape (texts, dimension). Blocking: call it in a thread. `query`: the texts are queries."""
+        """Return rows of norm 1 or 0, shape (texts, dimension). Blocks. `query`: whether the texts are queries."""
         ...

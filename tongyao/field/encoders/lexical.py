@@ -22,7 +22,8 @@ RARITY: Final = 1.5
 """Power of the inverse document frequency."""
 
 FLATTENING: Final = 0.5
-"""Each component is divided by this power of its singular value: 0 is plain LSA, 1 gives all the same weight (docs/field.md §4)."""
+"""Components are divided by this power of their singular values: 0 is plain LSA, 1 weights all alike (docs/field.md
+§4)."""
 
 SPARSE_ENOUGH: Final = 40_000
 """For fewer entries than this, a binary search per entry is faster than a table of all columns."""
@@ -93,11 +94,11 @@ class LexicalEncoder:
             _, strengths, right = randomized_svd(weighted, rank, n_iter=4, random_state=0)
             components[:, :rank] = right.T / np.maximum(strengths, 1e-6) ** flattening
         elif len(features):
-            components[:, 0] = 1  # there is only one text: every feature that it shares with a query counts
+            components[:, 0] = 1  # with only one text, every feature that it shares with a query counts
         return cls(features.astype(np.int32), idf.astype(np.float32), components)
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """One row per text, of length 1, shape (texts, dimension). The row is all zeros if no feature of the text is known."""
+        """Vectors of norm 1, shape (texts, dimension). A text without a known feature gets zeros."""
         weighted = _weighted(_restricted(count_features(texts, grams), self._features), self._idf)
         vectors = np.asarray(weighted.astype(np.float32) @ self._components)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -106,7 +107,7 @@ class LexicalEncoder:
 
 
 def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
-    """The columns `features` (sorted) of a matrix with millions of columns. The time is proportional to the number of entries."""
+    """The columns `features` (sorted) of a matrix with millions of columns, in time proportional to its entries."""
     if len(features) == 0:
         return csr_matrix((counts.shape[0], 0))
     if counts.nnz < SPARSE_ENOUGH or len(features) > np.iinfo(np.int16).max:
@@ -122,7 +123,7 @@ def _restricted(counts: csr_matrix, features: npt.NDArray[Any]) -> csr_matrix:
 
 
 def _weighted(counts: csr_matrix, idf: npt.NDArray[np.float64] | Vectors) -> csr_matrix:
-    """Sub-linear counts multiplied by idf. Each row has length 1."""
+    """Sub-linear counts multiplied by idf. Each row has norm 1."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     weights = (1 + np.log(counts.data)) * np.asarray(idf, dtype=np.float64)[counts.indices]
     lengths = np.sqrt(grouped_sums(rows, weights**2, counts.shape[0]))

@@ -48,7 +48,7 @@ class TransformerEncoder:
         self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="encode")
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
-        """Rows of length 1, shape (texts, dimension), in the order of `texts`."""
+        """Rows of norm 1, shape (texts, dimension), in the order of `texts`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         batches = [list(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
@@ -61,7 +61,8 @@ class TransformerEncoder:
         return np.asarray(made, dtype=np.float32)
 
     def _digest(self) -> str:
-        """Return a digest of the first values of all weights, the prompts and the dimension. It is the same on every machine."""
+        """Return a digest of the first values of all weights, of the prompts and the dimension: the same on all
+        machines."""
         made = hashlib.sha256(repr((self.dimension, self._prompts, self._model.prompts)).encode())
         for name, weight in self._model.state_dict().items():
             made.update(f"{name}{tuple(weight.shape)}".encode())

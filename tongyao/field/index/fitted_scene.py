@@ -1,5 +1,5 @@
-"""The result of fitting on a scene: the lexical encoder and document frequencies of words (docs/field.md §6). Small
-scenes are kept in memory."""
+"""The fit of a scene: lexical encoder and document frequencies of words (docs/field.md §6). Also small scenes in
+memory."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class InMemoryScene:
         store: IndexStore,
         models: Sequence[tuple[Index, Encoder]],
     ) -> InMemoryScene:
-        """Fit the lexical encoder on `texts` (id → profile) of the scene `name`. Read the vectors of `models` from their indexes."""
+        """Fit the lexical encoder on `texts` (id → profile). Read the vectors of `models` from their indexes."""
         fit = partial(Scene.of, texts, samples=samples)
         scene = await SCENES.run(fit, person=f"scene/{name}")
         spaces = list(scene.spaces)
@@ -133,5 +133,5 @@ class InMemoryScene:
     async def answering(
         self, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0
     ) -> list[Match]:
-        """`relevance.answering`, over all people of the scene."""
+        """Call `relevance.answering` on all people of the scene."""
         return await asyncio.to_thread(answering, self._scene, tension, top=top, excluded=excluded, threshold=threshold)

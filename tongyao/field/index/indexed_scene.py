@@ -1,6 +1,6 @@
 """Search in a scene that is too large for memory (docs/field.md §6).
 
-The index gives candidates. Exact scores are then computed for the candidates.
+The index yields candidates. Then the exact scores of the candidates are computed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ RARE_WORDS = 8
 
 RARE_WORDS_OF_A_PART = 3
 USING_A_WORD = 10
-"""`RARE_WORDS_OF_A_PART`: rarest words looked up for each part of a tension. `USING_A_WORD`: the most candidates per rare word."""
+"""`RARE_WORDS_OF_A_PART`: rarest words looked up for a part of a tension. `USING_A_WORD`: maximum candidates per word.
+"""
 
 
 class IndexedScene:
@@ -103,7 +104,7 @@ class IndexedScene:
     async def answering(
         self, tension: Tension, *, top: int, excluded: Sequence[str] = (), threshold: float = 0.0
     ) -> list[Match]:
-        """`relevance.answering`, over the candidates of all of the tension at once."""
+        """Call `relevance.answering` on the candidates of the whole tension."""
         encoded = await self._encode(whole_and_parts(tension))
         scene = await self._around(encoded, [(0, side, NEAREST, EF_SEARCH) for side in SIDES], excluded)
         return answering(scene, tension, top=top, excluded=excluded, threshold=threshold, encoded=encoded)
@@ -111,7 +112,7 @@ class IndexedScene:
     async def _encode(self, queries: Sequence[str]) -> EncodedQueries:
         """Encode queries, in a thread if there is an encoder with weights.
 
-        The lexical encoder alone takes about as long as starting a thread.
+        The lexical encoder alone takes only about as long as the start of a thread.
         """
         if len(self._encoders) > 1:
             return await asyncio.to_thread(EncodedQueries.of, queries, self._encoders)
@@ -122,7 +123,7 @@ class IndexedScene:
     ) -> Scene:
         """Make a scene of the candidates: owners of the nearest chunks, and users of the rarest words.
 
-        `asked`: query, facet, number of chunks, `ef_search`.
+        `asked`: for each lookup the number of the query, the facet, the number of chunks, `ef_search`.
         """
         questions = []
         for vectors, speaking in zip(encoded.vectors, encoded.speaking, strict=True):

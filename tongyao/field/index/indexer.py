@@ -61,7 +61,7 @@ class Indexer:
                 try:
                     self._models[spec] = await asyncio.to_thread(self._load, spec)
                 except EncoderUnusable as error:
-                    # the failure is kept: otherwise every search would wait for a new attempt
+                    # the failure is cached, so that not every search waits for a new attempt
                     self._models[spec] = error
             found = self._models[spec]
         if isinstance(found, EncoderUnusable):
@@ -79,7 +79,7 @@ class Indexer:
             return self._learned[index.id]
 
     async def encoder(self, index: Index) -> Encoder:
-        """The encoder that made the vectors of `index`. Raises `EncoderUnusable` if its weights are missing or have changed."""
+        """The encoder of the vectors of `index`. Raises `EncoderUnusable` if its weights are missing or changed."""
         if index.kind == "lexical" or index.spec is None:
             return (await self.learned(index)).encoder
         model = await self.model(index.spec)
@@ -122,7 +122,7 @@ class Indexer:
         return await self.store.open(scene, kind, learned.encoder, learned=blob, people=total)
 
     async def fill(self, index: Index, *, most: int = BATCH_PEOPLE) -> int:
-        """Index up to `most` missing people. Returns the number of people found missing; 0 means that the index is complete."""
+        """Index up to `most` missing people. Returns their number; 0 means that the index is complete."""
         members = await self.store.missing(index, most=most)
         if members:
             await self._put(index, members)

@@ -41,7 +41,8 @@ class StoredChunks:
 
 
 def packed(counts: csr_matrix) -> list[bytes]:
-    """Pack each row of hashed counts as bytes, 4 per feature: the feature, and in the lowest bits its count (at most 1,023)."""
+    """Pack each row of hashed counts, 4 bytes per feature: the feature, and in the lowest bits its count (at most
+    1,023)."""
     often = np.minimum(counts.data, _MOST).astype(np.uint32)
     pairs = ((counts.indices.astype(np.uint32) << _COUNT_BITS) | often).astype("<u4")
     return [pairs[start:end].tobytes() for start, end in pairwise(counts.indptr)]

@@ -1,4 +1,4 @@
-"""The field's tables: indexes, their members, their chunks. They contain spans and numbers, no texts (docs/field.md §6)."""
+"""The field's tables: indexes, members, chunks. They contain spans and numbers, and no texts (docs/field.md §6)."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class IndexStore:
             )
 
     async def changed(self, scene: str, *, most: int) -> list[str]:
-        """Ids of people who came or changed since the last indexing."""
+        """Ids of people who were added or changed since the last indexing."""
         async with session(self._pool) as connection:
             cursor = await connection.execute(
                 "SELECT profile_id FROM field_changes WHERE scene_id = %s LIMIT %s", [scene, most]
@@ -302,7 +302,8 @@ class IndexStore:
         """The chunks of three groups of people: the result of `near`, at most `using` people per hashed word of
         `words`, and `also`.
 
-        All in one statement on one connection: passing ids between two parallel statements costs more than they save.
+        One statement does all, because to pass ids between two parallel statements costs more than the parallelism
+        saves.
         """
         people = sql.SQL(
             f"""ARRAY(SELECT profile_id FROM {_NEAREST}

@@ -1,1 +1,1 @@
-"""The engine for Claude and for servers that implement the Messages API. Public: `engine`, `client`, `dialogue`, `step_settings`."""
+"""The engine for Claude and servers with the Messages API. Public: `engine`, `client`, `dialogue`, `step_settings`."""

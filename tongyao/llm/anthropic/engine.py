@@ -26,8 +26,8 @@ class AnthropicEngine(ModelEngine):
     """Answers every step through the SDK's client. The SDK retries nothing, because Temporal retries.
 
     `models`: the model of a step. `steps`: all settings of a step. Both override `DEFAULTS`. `idle`: the longest
-    silence of a stream. `cache=False` sends no cache breakpoints. `retries`:
-    of the SDK. Close it with `aclose`.
+    silence of a stream. `cache=False` sends no cache breakpoints. `retries`: the SDK's number of retries. Close the
+    engine with `aclose`.
     """
 
     name = "anthropic"
@@ -88,7 +88,7 @@ class AnthropicEngine(ModelEngine):
 log = logging.getLogger(__name__)
 
 _ABOUT_THE_TEXT: Final = ("too long", "context", "tokens", "credit", "content filter", "messages", "at least one")
-"""If a refusal contains one of these words, leaving out a parameter would not help."""
+"""A refusal with one of these words is about the text. A repetition without a parameter would not help."""
 
 _NUMBER: Final = re.compile(r"\d+")
 
@@ -101,7 +101,7 @@ class Parameters:
     """
 
     def __init__(self, *, cache: bool = True, api_key: str = "") -> None:
-        """`api_key`: set it if the key may also be sent as `X-Api-Key`, without `Authorization`."""
+        """`api_key`: the key, if it may also be sent as `X-Api-Key` in place of `Authorization`."""
         self._cache = cache
         self._key, self._other_header = api_key, False
         self._unknown: set[tuple[str, str]] = set()
@@ -127,7 +127,8 @@ class Parameters:
         return body if self._cache and self._knows(model, "cache_control") else _without_breakpoints(body)
 
     def learn(self, body: Mapping[str, Any], failure: Failure) -> bool:
-        """Leave out or lower the parameter that `failure` names, from now on. Returns whether it names one."""
+        """From now on, leave out or lower the parameter that `failure` names. Returns whether `failure` names a
+        parameter."""
         words = failure.message.lower()
         if "max_tokens" in words:
             return self._lower(body, words)
@@ -162,7 +163,8 @@ class Parameters:
     def try_without(self, body: Mapping[str, Any], failure: Failure) -> bool:
         """Whether to repeat a request without `output_config`, because its refusal names no parameter.
 
-        Some servers answer an unknown parameter only with "bad request". `restore` with the same body undoes it.
+        Some servers answer an unknown parameter only with "bad request". `restore` with the same body undoes the
+        change.
         """
         words = failure.message.lower()
         if "output_config" not in body or any(word in words for word in _ABOUT_THE_TEXT):
@@ -177,7 +179,7 @@ class Parameters:
         self._unknown -= {(body["model"], name) for name in body["output_config"]}
 
     def _lower(self, body: Mapping[str, Any], words: str) -> bool:
-        """Take the limit from a message like "max_tokens: 14000 > 8192, which is …": the largest number below the value sent."""
+        """Take the limit from "max_tokens: 14000 > 8192, which is …": the largest number below the value sent."""
         named = [int(number) for number in _NUMBER.findall(words) if 256 <= int(number) < body["max_tokens"]]
         if named:
             self._longest[body["model"]] = max(named)

@@ -1,4 +1,4 @@
-"""One streamed request to a Messages API. It returns text, stop reason and usage, or raises an error of `tongyao.llm.errors`."""
+"""One streamed request to a Messages API: returns text, stop reason, usage, or raises a `tongyao.llm.errors` error."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tongyao.llm.engine import Usage
 from tongyao.llm.errors import EngineError, Failure, OperatorNeeded, Transient, of_failure
 
 ANSWER_BYTES: Final = 16_000_000
-"""The most bytes of an answer with its events: many times the longest answer of any model."""
+"""Maximum size of an answer with its events, in bytes: many times the longest answer of any model."""
 CHARS_PER_TOKEN: Final = 8
-"""The most characters of an answer's text per token of its limit: twice the rate of English.
+"""Maximum number of characters of an answer per token of its limit: twice the rate of English.
 
 A step checks a whole answer at once, and the worker does nothing else in that time.
 """
@@ -31,7 +31,7 @@ _LONGEST_WAIT: Final = 3600.0
 
 
 class Rejected(Exception):
-    """The service refused the request (400, 422). The caller may repeat it without the parameter that the message names."""
+    """The service refused the request (400, 422). The caller may repeat it without the parameter in the message."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -48,8 +48,8 @@ async def converse(
 ) -> Reply:
     """Send `body` and read the streamed answer. `hear` is called with the text so far.
 
-    The code reads raw events instead of the SDK's objects. So pings count as activity while a model thinks, and an
-    event costs a third of the time. Raises `Transient` if nothing arrives for `idle` seconds, if the answer takes
+    The code reads raw events instead of the SDK's objects. So pings count as activity while a model thinks, and reading
+    an event takes a third of the time. Raises `Transient` if nothing arrives for `idle` seconds, if the answer takes
     longer than `total` seconds, or if it breaks off. Raises `Rejected` for 400 and 422, and otherwise the error of
     `errors.of_failure`.
     """
@@ -152,7 +152,7 @@ def _too_long(most: int, what: str) -> Transient:
 
 
 def _whole(message: Mapping[str, Any]) -> Reply:
-    """The reply of a server that does not stream although a stream was requested."""
+    """The reply of a server that ignores the request to stream."""
     parts = (block.get("text", "") for block in message["content"] if block.get("type") == "text")
     return Reply(
         "".join(parts),

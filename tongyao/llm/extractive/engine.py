@@ -12,7 +12,7 @@ from tongyao.llm.extractive import steps
 from tongyao.protocol.model.steps import DraftT, RequestT, Step
 
 MOST_SECONDS: Final = 60.0
-"""The most processor time of one step, in seconds."""
+"""Maximum processor time of one step, in seconds."""
 
 LABEL: Final = "extractive"
 """The label of every answer, which shows that no model was asked."""
@@ -28,7 +28,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 class ExtractiveEngine:
-    """An `Engine` that quotes sentences and judges nothing. It is deterministic: the same request gives the same draft.
+    """An `Engine` that quotes sentences verbatim. It is deterministic: the same request gives the same draft.
 
     It needs no key and no network. It raises only `StepFailed`, for texts that take too long. Every answer has the
     label `extractive`. It ignores a scene's prompt override. A repair gives the same answer as the first call.

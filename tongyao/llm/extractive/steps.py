@@ -1,4 +1,4 @@
-"""The five steps without a language model. Nothing is judged: sentences are quoted verbatim (docs/models.md)."""
+"""The five steps without a language model. Sentences are quoted verbatim (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tongyao.protocol.model.tension import MISSING, TENSION_UNITS, NameDraft, Te
 from tongyao.protocol.rules.standing import standing
 
 MOST_QUOTED: Final = 8
-"""The most sentences quoted from one profile."""
+"""Maximum number of sentences quoted from one profile."""
 
 MOST_READ: Final = 200_000
-"""The most characters read of a profile, from its beginning."""
+"""Only this many characters of a profile are read, from its beginning."""
 
 MOST_ROWS: Final = 12
-"""The most rows in the table of pairs of sentences."""
+"""Maximum number of rows in the table of pairs of sentences."""
 
 RARE: Final = 2
 """A word is rare if at most this many of the quoted sentences contain it."""
@@ -48,7 +48,7 @@ def formulate(request: FormulationRequest) -> TensionDraft:
 
 
 def project(request: EndpointRequest) -> ProjectionDraft:
-    """Return at most eight sentences of the profile verbatim. In later turns there is nothing new.
+    """Return at most eight verbatim sentences of the profile in the first turn, and none in later turns.
 
     Sentences with a forbidden phrase are not quoted. If the mandate lists topics, only sentences with a word of a topic
     are quoted.
@@ -67,9 +67,9 @@ def project(request: EndpointRequest) -> ProjectionDraft:
 def _allowed(text: str, mandate: Mandate) -> list[str]:
     """The sentences of `text` that the mandate permits.
 
-    A forbidden phrase may begin in one sentence and end in the next, or in a stretch that is no sentence. So a sentence
-    is also left out if the text from the sentence before it to the sentence after it contains a phrase that none of the
-    three sentences contains alone.
+    A forbidden phrase may begin in one sentence and end in the next, or in a piece of text that is no sentence. So a
+    sentence is also left out if the text from the sentence before it to the sentence after it contains a phrase that
+    none of the three sentences contains alone.
     """
     said, never = sentences(text), Forbidden(mandate.never)
     if mandate.never:
@@ -100,7 +100,7 @@ def _on_topic(sentence: str, topics: Sequence[str]) -> bool:
 
 
 def observe(request: CatalystRequest) -> ObservationDraft:
-    """No relation and no note. The words are the notice and a table of pairs of sentences that share rare words."""
+    """Return no relation and no note. The words are the notice and a table of sentence pairs with shared rare words."""
     language = request.language
     rows = _pairs(standing(request.exchange).valid_items)
     heading, columns = f"**{label('rare_words', language)}**", label("columns", language)
@@ -131,7 +131,7 @@ def _cell(text: str) -> str:
 
 
 def plan(request: PlannerRequest) -> PlanDraft:
-    """The plan is the notice alone. Nobody has a part, so nobody is asked. The plan's page lists every sentence as not used."""
+    """The plan is the notice alone. Nobody has a part or is asked. The plan's page lists every sentence as not used."""
     return PlanDraft(remarks=[label("no_model", request.language)])
 
 
@@ -141,7 +141,7 @@ def deliver(request: DeliveryRequest) -> DeliveryDraft:
 
 
 SHORTEST: Final = 4
-"""A stretch with fewer units than this is a label or a heading, not a sentence."""
+"""A piece of text with fewer units is a label or a heading, not a sentence."""
 
 LONGEST: Final = 400
 """A sentence without an end is cut after this many characters."""
@@ -192,7 +192,8 @@ def frequencies(texts: Iterable[str]) -> Counter[str]:
 
 
 def nearest(sentences: Sequence[str], to: str, most: int) -> list[str]:
-    """Return at most `most` of `sentences`, in their order: the ones sharing the rarest words with `to`, or else the first ones."""
+    """Return at most `most` of `sentences`, in order: those that share the rarest words with `to`, or else the first
+    ones."""
     counted, wanted = frequencies(sentences), words(to)
 
     def score(sentence: str) -> float:

@@ -1,8 +1,8 @@
 """Parses text into a draft: bare JSON, JSON in a fenced block, or JSON between words. Otherwise the answer is
 unreadable.
 
-Near misses are corrected first (`fitted`). JSON with a slip (an unescaped quotation
-mark, a comma too many) is repaired if the object still has its end. A text that breaks off is never completed.
+Small deviations from the schema are corrected (`fitted`). JSON with a syntax error (an unescaped quotation mark, an
+extra comma) is repaired if the object is complete. A text that breaks off is never completed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ DraftT = TypeVar("DraftT", bound=Draft)
 _FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 MOST_CANDIDATES = 300
-"""The most lines at which an object is searched for, because each try may read to the end of the text."""
+"""Maximum number of lines at which an object is searched for, because each try may read to the end of the text."""
 _LINE_START = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 
 
 def read(text: str, draft: type[DraftT]) -> DraftT:
-    """Read the draft in `text`. If there is none or it has another shape, raises `Unreadable` with the fault and its place."""
+    """Read the draft in `text`. Raises `Unreadable`, with the fault and its place, if there is none or its shape is
+    wrong."""
     try:
         return draft.model_validate(_found(text, draft))
     except ValidationError as error:
@@ -73,7 +74,7 @@ def _found(text: str, draft: type[Draft]) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """`text` as an object, or the first of these: an object in a fence, the longest object in the prose, a repaired object."""
+    """The first of these: `text` as an object, an object in a fence, the longest object within it, a repaired object."""
     bare = _THOUGHTS.sub("", text).strip()
     start, end = bare.find("{"), bare.rfind("}")
     candidates = [bare, *(match.group(1) for match in _FENCE.finditer(bare))]
@@ -123,7 +124,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _complaint(error: ValidationError) -> str:
-    """Return the place and the kind of a fault, without the value. Values are people's texts, and this line is logged."""
+    """Return place and kind of a fault, without the value, because it is logged and values are people's texts."""
     issues = error.errors(include_input=False, include_url=False, include_context=False)
     said = [f"{'.'.join(str(part) for part in issue['loc'])}: {issue['type']}" for issue in issues[:5]]
     more = f" and {len(issues) - 5} more" if len(issues) > 5 else ""
@@ -147,7 +148,7 @@ _MEANT: Final[dict[str, tuple[str, ...]]] = {
     "direction": ("directions", "方向", "方向投影"),
     "boundary": ("boundaries", "limit", "limits", "边界", "边界投影"),
 }
-"""Closed words and their synonyms in answers: the seeds' own words, other forms, and Chinese words."""
+"""Closed words and their synonyms in answers: words of the specifications, other forms, and Chinese words."""
 
 _TRUE: Final = frozenset({"true", "yes", "1", "是"})
 _FALSE: Final = frozenset({"false", "no", "0", "", "否"})
@@ -188,7 +189,7 @@ def _word(said: str, allowed: list[str]) -> str:
 
 
 def _text(value: Any) -> Any:
-    """A text without control characters. A number becomes text, and a list of texts becomes its lines. Other values stay."""
+    """Return a text without control characters, a number as text, a list of texts as lines, other values unchanged."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = "\n".join(value)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Drafts as JSON: the schema for a service, and the same shape in words for services without schemas."""
+"""The JSON schema of a draft, and the same shape as text for services that accept no schema."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class RecitationInput(Value):
 
     @property
     def workflow_id(self) -> str:
-        """The workflow id: profile, version, encoder and passes. A second start with this id finds the first workflow."""
+        """The workflow id: profile, version, encoder, passes. A second start with this id finds the first workflow."""
         parts = ["recitation", self.profile_id, str(self.version)]
         if self.encoder:
             parts.append(hashlib.blake2b(self.encoder.encode(), digest_size=4).hexdigest())
@@ -126,7 +126,7 @@ class ModelSpec(Value):
 
 
 class ReindexInput(Value):
-    """`model`: None means the model in the worker's settings. `per_second`: maximum people per second; None: no limit."""
+    """`model`: None means the model in the worker's settings. `per_second`: most people per second; None: no limit."""
 
     scene: str
     kind: Kind = "lexical"

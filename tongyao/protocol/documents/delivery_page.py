@@ -18,7 +18,6 @@ WORDS: Final = table("protocol", "delivery")
 
 
 def delivery_markdown(delivery: Delivery, plan: Plan) -> str:
-    """Return the delivery as Markdown. `plan`: the plan of the delivery."""
     return markdown(delivery_page(delivery, plan))
 
 

@@ -51,8 +51,7 @@ class Node(Value):
 
 
 class Permission(Value):
-    """The people who may take a forward. Empty `aliases`: the task has no assignee, and the machine cannot continue
-    there."""
+    """The people who may take a forward. Empty `aliases`: the task has no assignee, and the machine stops there."""
 
     name: str
     aliases: tuple[str, ...]

@@ -32,7 +32,6 @@ _TITLE_UNITS: Final[Mapping[Language, int]] = {"en": 10, "zh": 20}
 
 
 def plan_markdown(plan: Plan, answers: Sequence[GivenAnswer] = (), earlier: Sequence[EarlierAnswer] = ()) -> str:
-    """Return the whole plan as Markdown."""
     return markdown(plan_page(plan, answers, earlier))
 
 

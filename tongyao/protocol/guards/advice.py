@@ -30,8 +30,7 @@ _NEAR: Final = 40
 """The speaker of a quotation is looked for within this number of characters before and after it."""
 _WINDOW: Final = 600
 _OVERLAP: Final = 200
-"""Sentences longer than `_WINDOW` characters are checked in pieces of that length, which overlap by `_OVERLAP`
-characters. So the time grows linearly with the length."""
+"""Longer sentences than `_WINDOW` are checked in pieces of that length with this overlap, so the time stays linear."""
 _SPEAKS_BEFORE: Final = re.compile(rf"{_ALIAS}[^。；.;“”「」\"\n]{{0,24}}$")
 _SPEAKS_AFTER: Final = re.compile(
     rf"\s{{0,4}}+(?:[,，。]\s{{0,4}}+)?(?:(?:\w{{1,24}} )?{_ALIAS}|(?:is|was|are) (?:how|what) {_ALIAS})"

@@ -19,8 +19,7 @@ _SENTENCE: Final = re.compile(
     r"(?:“[^“”\n]{0,400}”|「[^「」\n]{0,400}」|『[^『』\n]{0,400}』|\.(?=\S)|[^.。！？!?；;\n])*"
     r"(?:[。！？!?；;\n]+|\.+(?:\s+|$)|$)"
 )
-"""One sentence with its final marks. Marks inside quotation marks, and a full stop within a number, do not end a
-sentence."""
+"""One sentence with its final marks. No sentence ends inside quotation marks or at a full stop in a number."""
 
 
 class Complaint(Value):
@@ -66,10 +65,9 @@ def complaints_of(draft: DraftT, request: RequestT, checks: Checks[DraftT, Reque
 def merged(first: DraftT, second: DraftT, complaints: Sequence[Complaint]) -> DraftT:
     """Return `first` with the repaired parts of `second`. `complaints`: those about `first`.
 
-    A complaint without fields replaces the whole answer. In a list with faulty entries, these entries are removed, and
-    the entries of `second` are inserted at the place of the first of them. New entries equal to kept entries are left
-    out. A faulty text is replaced. All other fields come from `first`, so a verdict without a complaint does not
-    change.
+    A complaint without fields replaces the whole answer. In a list, the faulty entries are removed, and the entries of
+    `second` are put at the place of the first one. New entries equal to kept entries are left out. A faulty text is
+    replaced. All other fields come from `first`, so a verdict without a complaint does not change.
     """
     if any(complaint.text and not complaint.fields for complaint in complaints):
         return second

@@ -15,8 +15,8 @@ _LETTER: Final = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 _WORD: Final = re.compile(rf"[{UNSPACED}]|\d+|{_LETTER}+(?:'{_LETTER}+)*")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("‘’‚‛`´ʼʹ′＇", "'"))
 _GOES_ON: Final = 4
-"""Least length of a phrase that is also found at the beginning of a longer word: `debt` is found in `debtor`, `art` not
-in `artist`."""
+"""Least length of a phrase that is found at the start of a longer word: `debt` is found in `debtor`, `art` not in
+`artist`."""
 _ENDINGS: Final = ("s", "'s")
 
 

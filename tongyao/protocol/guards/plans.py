@@ -67,7 +67,7 @@ def settle_plan(
 
     Args:
         lineage: of the residual tensions, without their ids.
-        hidden: whether readers may not see the words of others (`open_record` off). The plan then repeats only the tension.
+        hidden: readers may not see the words of others (`open_record` off). The plan then quotes only the tension.
         reduced: whether the draft was assembled from the record.
     """
     state = standing(request.exchange)

@@ -153,8 +153,7 @@ _IDS: Final = table("protocol", "ids")
 
 
 def without_ids(text: str, language: Language, steps: Mapping[str, int] | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return `text` without ids, and in order the ids in brackets, which are its citations. `steps`: task numbers by
-    id.
+    """Return `text` without ids, and the ids in brackets (its citations), in order. `steps`: task numbers by id.
 
     Ids in brackets are removed. An id within a sentence is no citation and is replaced by words (`what P02 said in
     round 1`), as are a barrier (`B2`: `obstacle 2`) and a task (`t3`: `step 3`). Aliases are kept.

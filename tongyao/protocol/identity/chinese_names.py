@@ -36,7 +36,7 @@ _DOES: Final = re.compile(
 _TITLES: Final = "|".join(sorted(HONORIFICS, key=len, reverse=True))
 _TITLED: Final = re.compile(rf"{_SURNAME}[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES})(?![们师])")
 _BEGINS: Final = r"(?:(?<=[，。！？；：、,.!?;:“”\"（）()《》\s—…@])|(?<=[找请问跟给帮谢同])|^)"
-"""The start of a clause, or a word that precedes people."""
+"""Matches the start of a clause, or the place after a word that often precedes a person."""
 _CALLED: Final = re.compile(
     rf"{_BEGINS}(?P<name>[\u4e00-\u9fff·]{{1,5}}?)(?P<title>{_TITLES})(?![们师长])", re.MULTILINE
 )
@@ -50,7 +50,7 @@ _TRADITIONAL: Final = str.maketrans(
 _NOBODY: Final = re.compile(
     rf"(?:{_ROLES}|人|家|者|员|师|工|生|长|们|友|居|户|方|会|队|班|组|店|司|厂|校|院|部|区|楼|院|书|文|学|语|休|术|育|乐|医|警|厨|台|站|群|老|小|大|谢)$|^(?:[一二两三四五六七八九十几这那某各每全所本该哪谁什如因但所虽而且就才都也不没很更最今明昨当后前听据先后]|{_ROLES})"
 )
-"""Words that are no name before a title or as a subject: roles, school subjects, numbers, words of sentences."""
+"""Words that are no name before a title or as a subject: roles, school subjects, numbers, function words."""
 _FULL: Final = re.compile(_SURNAME)
 _FAMILIAR: Final = re.compile(rf"(?:[老小][{_ONE}]|大[刘李张王陈赵周吴孙胡朱林何郭罗梁宋郑]|阿[\u4e00-\u9fff])")
 _FAMILIAR_GIVEN: Final = re.compile(r"[大老小][\u4e00-\u9fff]|阿[\u4e00-\u9fff]{1,3}")
@@ -75,7 +75,7 @@ def may_be_named(name: str) -> bool:
 
 
 def is_phrase(words: str) -> bool:
-    """Whether the words contain a character that occurs in sentences but not in names."""
+    """Whether `words` has a character that occurs in sentences but not in names."""
     return any(char in NOT_GIVEN for char in words)
 
 

@@ -103,7 +103,7 @@ _SPEAKS: Final = re.compile(
     r"(?![a-z])"
 )
 _STANDS_ON: Final = re.compile(r"\b(?:on|onto|off|along)\s$", re.IGNORECASE)
-"""A preposition before an island or a street. In "the nurse on Tarsk gave notice" the verb refers to the nurse."""
+"""A preposition before a place. In "the nurse on Tarsk gave notice" the subject of the verb is the nurse, not Tarsk."""
 _SAYS: Final = re.compile(
     r"^\s(?:says?|said|asks?|asked|lends?|lent|taught|teaches|told|tells|thinks?|thought|promised|rang|swears?|swore|agreed|refuses|refused|married|retired)\b|^(?:,? and I| and me)\b"
 )
@@ -115,7 +115,7 @@ _ORDINARY_END: Final = re.compile(
 
 
 def begins_sentence(text: str, at: int) -> bool:
-    """Whether the word at `at` begins a sentence of `text`. A line break inside a sentence is no beginning."""
+    """Whether the word at `at` begins a sentence of `text`. A line break does not begin a sentence."""
     before = text[max(0, at - _READ_BACK) : at]
     if at <= _READ_BACK and _TEXT_START.fullmatch(before):
         return True

@@ -1,8 +1,8 @@
 """Checks names that a person wants to hide (docs/protocol.md §6.3). Pure.
 
-A hidden name is replaced in all texts of others. So that nobody can hide ordinary words of others, the name must occur
-in a text that its author wrote or was shown. A word that does not look like a name is hidden mainly in the texts of the
-person who confirmed it (`names.confirmed_forms_of`).
+A hidden name is replaced in the texts of all other people. To protect ordinary words, the name must occur in a text
+that its author wrote or was shown. A word that does not look like a name is hidden mainly in the texts of the person
+who confirmed it (`names.confirmed_forms_of`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _is_also_name(name: str) -> bool:
 
 
 def problem_with_listed(name: NameFound, text: str) -> str:
-    """Return why `name` cannot be hidden, with the remedy. Empty if it can. `text`: the text that must contain it."""
+    """Return why `name` cannot be hidden, with the remedy. Empty if it can be hidden. `text` must contain the name."""
     whole = " ".join(normalized("NFC", name.name).split())
     if problem := unfit(whole):
         return problem

@@ -27,15 +27,15 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 Kind = Literal["person", "firm"]
 
 HIDDEN: Final = "[…]"
-"""Replaces an address or a telephone number, and a text of which nothing is left."""
+"""Replaces an address, a telephone number, or a text of which nothing is left."""
 MARKED: Final = re.compile(r"\[(?:person|firm|某人|某单位) (\d+)\]")
 """A mark in place of a name."""
 _WORDS: Final = {"person": ("person", "某人"), "firm": ("firm", "某单位")}
 
 _LONGEST_GAP: Final = 3
-"""Most characters between two words of a name."""
+"""Maximum number of characters between two words of a name."""
 _LONGEST_PART: Final = 6
-"""Most characters of a run without spaces that belong to a name in two scripts."""
+"""Maximum length of the part of a name in two scripts that is written without spaces, in characters."""
 
 
 class HiddenForm(NamedTuple):
@@ -81,11 +81,11 @@ def mark(number: int, kind: Kind, *, chinese: bool) -> str:
 def forms_to_hide(
     hidden: Hidden, names: Iterable[Sequence[NameFound]], *, identities: bool = False, authors: Iterable[str] = ()
 ) -> tuple[HiddenForm, ...]:
-    """Return new forms, and changed forms that were ordinary words before. The names of a group get one number.
+    """Return the forms to add or to replace. All names of a group get the same number.
 
     `identities`: whether people joined under these names (`names.forms_of`). Otherwise `authors` (see `seat`) confirmed
-    them (`names.confirmed_forms_of`). A group takes the number of a hidden name that it shares, contains, or is a part
-    of; otherwise the next free number.
+    them (`names.confirmed_forms_of`). A group that shares a form with a hidden name takes the number of that name,
+    otherwise the next free number.
     """
     known = {form.digest: form for form in hidden.forms}
     highest = max((form.number for form in hidden.forms), default=0)
@@ -128,7 +128,7 @@ def _hidden_forms(key: bytes, name: NameFound, *, identity: bool) -> Iterator[Hi
 
 
 def _is_phrase(words: Sequence[str]) -> bool:
-    """Whether several words include an everyday one, such as "lend two oxen"."""
+    """Whether `words` are several words with an everyday word among them, such as "lend two oxen"."""
     return len(words) > 1 and any(word not in CONNECTORS and is_everyday(word) for word in words)
 
 
@@ -308,7 +308,7 @@ def _is_unspaced(word: str) -> bool:
 
 
 def _replaced(form: Folded, found: list[tuple[int, int, str]]) -> str:
-    """Return the source with these spans of the folded text replaced. Of overlapping ones the first counts."""
+    """Return the source with these spans of the folded text replaced. Of overlapping spans the first is used."""
     chosen: list[tuple[int, int, str]] = []
     for start, end, put in sorted(found, key=lambda one: (one[0], -one[1])):
         if not chosen or start >= chosen[-1][1]:

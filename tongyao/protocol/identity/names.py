@@ -32,8 +32,8 @@ from tongyao.protocol.model.unicode_text import UNSPACED, folded, normalized
 MOST_CHARACTERS: Final = 80
 _LONGEST_GIVEN: Final = 3
 _MOST_PARTS: Final = 4
-"""Most words of a name whose every word is recognised alone. Of a longer name, only the first and last are, so that a
-sentence as a name does not hide words of others."""
+"""Each word of a name with at most this number of words is recognised alone. Of a longer name, only the first and last
+are, so that a sentence as a name does not hide words of others."""
 
 TOKEN: Final = re.compile(rf"[{UNSPACED}]+(?:[·•][{UNSPACED}]+)*|[^\W_{UNSPACED}]+")
 """One word: letters and digits, or an unbroken run of a script without spaces, with points of foreign names."""
@@ -115,13 +115,13 @@ class Form:
 
     words: tuple[str, ...]
     capital: bool = False
-    """Recognised only with a capital letter in the source, because the word is also an ordinary word, or very short."""
+    """Recognised only if it is capitalised in the source, because the word is also an ordinary word, or very short."""
     cased: bool = False
-    """A single word of a script with capitals, which may be an ordinary word in some language. Without a capital it is
-    recognised only in a text without any capital."""
+    """A single word in a script with capitals, which may be an ordinary word in some language. It is recognised if it
+    is capitalised, or if the whole text has no capitals."""
     ordinary: bool = False
-    """An ordinary word that a person confirmed as a name. In that person's texts it is recognised (with `cased`: with a
-    capital). In other texts it is recognised with a capital inside a sentence (`capital`), or not at all."""
+    """An ordinary word that a person confirmed as a name. It is recognised in that person's texts (if `cased`: only
+    capitalised), and if `capital`, also in other texts where it is capitalised inside a sentence."""
 
 
 INITIALS: Final = re.compile(r"(?<![^\W_])([^\W\d_])\.\s?([^\W\d_])\.")
@@ -133,7 +133,7 @@ def _alone(word: str, *, capital: bool = False) -> Form:
 
 
 def confirmed_forms_of(name: str) -> Iterator[Form]:
-    """Yield the forms of a name that a person confirmed. If a word does not look like a name, they are `ordinary`."""
+    """Yield the forms of a name that a person confirmed; `ordinary` forms if a word does not look like a name."""
     bare = _bare(name)
     written = [word for word in TOKEN.findall(normalized("NFKC", bare)) if word.casefold() not in CONNECTORS]
     words, own = _words(name), _words(" ".join(written))
@@ -157,7 +157,7 @@ def _looks_like_name(word: str) -> bool:
 
 
 def forms_of(name: str, *, alone: bool = True) -> Iterator[Form]:
-    """Yield the forms in which `name` is recognised, if permitted. `alone`: whether its parts are recognised alone."""
+    """Yield the forms in which a permitted `name` is recognised. `alone`: whether its parts are recognised alone."""
     if problem_with(name):
         return
     words = _words(name)

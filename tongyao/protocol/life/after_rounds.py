@@ -1,6 +1,5 @@
-"""The phases after the rounds: the plan, the deliveries, the answers, and a child process for each residual tension
-that is searched for in the field (docs/protocol.md §3.6, §7). In a room of proxies, only the demander is asked, about
-residuals."""
+"""The phases after the rounds: plan, deliveries, answers, and child processes for residual tensions (docs/protocol.md
+§3.6, §7). In a room with only proxies, only the demander is asked, about the residuals."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def plan(state: State) -> dict[str, WantedStep]:
 
 
 def _filled(state: State) -> set[str]:
-    """Return the aliases whose hole in the plan a child has filled."""
+    """Return the aliases whose hole in the plan was filled by a completed child."""
     holes = [hole_of(residual) for residual, one in state.residuals.items() if one.outcome == Phase.COMPLETED]
     return {hole[1] for hole in holes if hole is not None}
 
@@ -64,7 +63,7 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
     figures = output.model_dump(include={"claims", "supported", "reduced"})
     figures |= {"revision": state.plan_revision, "residuals": len(output.residuals)}
     note(state, EventKind.PLAN_READY, now, **figures)
-    if not state.folded:  # residuals of the folded plan start no more children
+    if not state.folded:  # the plan that was revised from children's plans starts no more children
         _leave_open(state, output.residuals, now)
     return Phase.DELIVERING
 
@@ -110,14 +109,14 @@ def answer(state: State, message: AnswerPlan, now: datetime) -> None:
     data = message.model_dump(include={"alias", "revision", "text_id"})
     note(state, EventKind.ANSWER_RECEIVED, now, **data, decision=message.answer)
     if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
-        hole = hole_id(message.revision, message.alias)  # the hole in the plan is a residual like every other
+        hole = hole_id(message.revision, message.alias)  # a hole is treated as a residual
         state.residuals[hole] = ResidualOutcome()
         note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
 
 
 def replan(state: State, message: Replan, now: datetime) -> Phase:
-    """Request a new plan, at most once. It leaves out the people in `without`, who declined, and includes the changes
-    that the people in `proposals` proposed. A person who is left out is not asked again."""
+    """Request a new plan, at most once. The plan leaves out the people in `without`, who declined and are not asked
+    again. It includes the changes that the people in `proposals` proposed."""
     state.proposals, state.left_out = message.proposals, message.without
     state.replanned = True
     note(state, EventKind.DECIDED, now, decision="replan", by="person", without=list(message.without))
@@ -198,7 +197,7 @@ def _child_starting(state: State) -> bool:
 
 
 def _awaits_children(state: State) -> bool:
-    """Whether the process waits for children, whose plans are folded into one more plan, once."""
+    """Whether the process waits for children. Afterwards it revises its plan from theirs, at most once."""
     waits = state.start.settings.wait_for_children and not state.folded
     return waits and (state.children_open or bool(state.completed_children))
 
@@ -215,7 +214,7 @@ def children_ended(state: State, now: datetime) -> Phase | None:
         return Phase.COMPLETED
     if state.children_open and not state.concluded:
         return None
-    state.folded = bool(state.completed_children)  # their plans are folded into one more plan, once
+    state.folded = bool(state.completed_children)  # the plan is revised once, from the plans of the children
     return Phase.PLANNING if state.folded else Phase.COMPLETED
 
 

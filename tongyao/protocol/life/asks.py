@@ -239,7 +239,8 @@ def words(key: str, language: str, /, **values: Any) -> str:
 
 
 def whom(ask: str, alias: str, language: str) -> str:
-    """Return for whom an ask is: an alias, an invited person, or without an alias the answerers or operators."""
+    """Return the addressee of an ask in words: an alias, an invited person, or for an empty alias the answerers or
+    operators."""
     if not alias:
         return words("asks.answerer" if ask == AskName.CALLS else "asks.operator", language)
     number = ids.invitation_of(alias)
@@ -247,7 +248,7 @@ def whom(ask: str, alias: str, language: str) -> str:
 
 
 class Told(Protocol):
-    """An ask in the form of the state, the records or an inbox."""
+    """The fields of an ask that the state, the records and inboxes have in common."""
 
     @property
     def ask(self) -> str: ...
@@ -262,7 +263,7 @@ class Told(Protocol):
 
 
 def does(ask: Told, language: str) -> str:
-    """Return the request of an ask without subject and full stop: `confirm the tension, or revise it`."""
+    """Return the action that an ask requests, without subject and full stop: `confirm the tension, or revise it`."""
     return _text(ask, language, "does")
 
 

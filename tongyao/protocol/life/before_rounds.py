@@ -58,7 +58,7 @@ def open_confirming(state: State, now: datetime) -> Phase | None:
 
 
 def confirm(state: State, by: str, now: datetime) -> Phase:
-    """Confirm the tension. Next: the people named at the start, or the search. `by`: `person`, `timer`, `setting`."""
+    """Confirm the tension. Next come the named people's consents, or the search. `by`: `person`, `timer`, `setting`."""
     note(state, EventKind.TENSION_CONFIRMED, now, by=by)
     state.selected = state.start.participants
     return Phase.CONSENTING if state.selected else Phase.DISCOVERING
@@ -80,8 +80,8 @@ def revise(state: State, message: ReviseTension, now: datetime) -> None:
 
 
 def _by_itself(state: State) -> bool:
-    """Whether the tension is confirmed at once. With `auto_confirm`: always. Otherwise only in a child, unless its tension has
-    grade C or `confirm_children` is set."""
+    """Whether the tension is confirmed at once: with `auto_confirm` always, and otherwise in a child unless its tension
+    has grade C or `confirm_children` is set."""
     settings = state.start.settings
     quick_child = state.start.lineage is not None and not settings.confirm_children and not _grade_c(state)
     return settings.auto_confirm or quick_child
@@ -109,7 +109,7 @@ def discovery(state: State) -> dict[str, WantedStep]:
 
 
 def _discovered(state: State, output: DiscoverOutput, now: datetime) -> Phase:
-    """Let the demander select among the people found, or with `auto_start` choose the nearest, if they are enough."""
+    """Let the demander select among the people found; with `auto_start`, choose the nearest if there are enough."""
     note_found(state, output, now)
     settings = state.start.settings
     found = {one.profile_id: Choice(profile_id=one.profile_id, endpoint=one.endpoint) for one in output.candidates}

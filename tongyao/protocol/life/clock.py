@@ -51,9 +51,9 @@ def next_event(deadline: Deadline) -> timedelta | None:
 
 
 def reminder_due(deadline: Deadline, at: timedelta) -> float | None:
-    """Return the share of the deadline at which a reminder is due, and count it as given; None if none is due.
+    """Return the share of the deadline at which a reminder is due, and count the reminder as sent; None if none is due.
 
-    If several are due at once, only the last is given.
+    If several reminders are due at once, only the last is sent.
     """
     share: float | None = None
     while deadline.reminders < len(REMINDERS) and at >= _reminder(deadline, deadline.reminders):
@@ -84,7 +84,7 @@ def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
     state.causes[name] = cause
     if state.stopped_at is None:
         state.stopped_at = max(since, state.resumed_at or state.started_at, state.started_at + state.stopped_for)
-        for deadline in deadlines(state):  # process time may have gone back to before their end
+        for deadline in deadlines(state):  # process time may have been set back to before the end of these deadlines
             deadline.passed = deadline.passed and process_time(state, now) >= deadline.due
     if old is not None:
         _note_resumed(state, old, now)
@@ -94,7 +94,7 @@ def suspend(state: State, name: str, cause: Cause, now: datetime) -> None:
 
 
 def _note_resumed(state: State, gone: Cause, now: datetime) -> None:
-    """Note the end of the last cause of a code. The number of causes would reveal the number of proxies."""
+    """Note that a code has no cause any more. An event for each cause would reveal the number of proxies."""
     if all((one.kind, one.code) != (gone.kind, gone.code) for one in state.causes.values()):
         note(state, EventKind.RESUMED, now, code=gone.code)
 
@@ -110,7 +110,7 @@ def clear(state: State, names: list[str], now: datetime) -> None:
 
 
 def succeeded(state: State, name: str, now: datetime) -> None:
-    """Record the success of a step: remove its cause, and retry other steps that failed for infrastructure now."""
+    """Record the success of a step: remove its cause, and retry other steps with infrastructure causes at once."""
     if name in state.causes:
         clear(state, [name], now)
         for cause in state.causes.values():

@@ -75,8 +75,8 @@ def hear(state: State, message: m.Message, now: datetime) -> None:
 
 
 def finish(state: State, key: str, ended: Success | StepFailure, now: datetime) -> None:
-    """Apply the end of a step. For a step that is no longer wanted, only the cost counts. Raises `AssertionError` if a
-    completed step is still wanted, because it would run forever."""
+    """Apply the end of a step. Of an unwanted step, only the cost is counted. Raises `AssertionError` if the completed
+    step is still wanted, because it would run forever."""
     step = wanted(state).get(key)
     if isinstance(ended, StepFailure):
         if step is not None:
@@ -138,8 +138,8 @@ def wake(state: State) -> datetime | None:
 
 
 def _held(state: State, key: str, step: WantedStep) -> WantedStep:
-    """Mark a step as held if it may not start. While the process is suspended, only retries start. The step that writes
-    the outbox is held only by its own cause."""
+    """Mark a step as held if it may not start. In a suspended process only retries start. The step that writes the
+    outbox is held only by its own cause."""
     cause = state.causes.get(key)
     if key == RECORD_KEY:
         held = cause is not None and cause.retry_at is not None
@@ -151,7 +151,7 @@ def _held(state: State, key: str, step: WantedStep) -> WantedStep:
 
 
 def _settle(state: State, now: datetime) -> None:
-    """Take all transitions that the state itself determines, and remove causes whose step is no longer wanted."""
+    """Make all transitions that the state itself determines. Remove the causes of steps that are no longer wanted."""
     while (target := PHASES[state.phase].advance(state, now)) is not None:
         enter(state, target, now)
     if state.parked:
@@ -186,7 +186,8 @@ def _was_split(state: State, key: str, step: WantedStep) -> bool:
 
 
 def _spend(state: State, output: ModelOutput, now: datetime) -> None:
-    """Update the use of the process. `output` has its total use, so the highest total of concurrent steps counts."""
+    """Update tokens, cost and calls of the process. Each `output` has the total, so the maximum of concurrent steps is
+    kept."""
     spent = state.spent
     spent.tokens = max(spent.tokens, output.spent.tokens)
     spent.cost = max(spent.cost, output.spent.cost)
@@ -246,14 +247,15 @@ def open_ask(state: State, message: m.Message) -> str:
 
 
 def open_now(state: State, message: m.Message) -> str:
-    """Return the ids of the asks that are open for the author of a refused message, the one it could answer first."""
+    """Return the ids of the open asks of a refused message's author. The ask that the message could answer is first."""
     author = message.author.alias
     asked = [ask.id for ask, _ in open_asks(state) if ask.alias == author]
     return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
 
 
 def _is_open(ask: str, open_now: str) -> bool:
-    """Whether `ask`, which the message answers, is still open. An id without a number matches its phase. An empty id matches every ask."""
+    """Whether `ask`, which the message answers, is still open. An id without number, or an empty id, matches every
+    number."""
     return ask in ("", open_now) or open_now.startswith(f"{ask}/")
 
 
@@ -267,8 +269,8 @@ def _too_many(message: m.Message) -> Refusal | None:
 
 
 def _sends_as(message: m.Message) -> frozenset[str]:
-    """Return the capacities in which its author may send the message. An operator may send the messages of people.
-    `oneself`: a participant, or a demander who takes part, for themselves."""
+    """Return the roles in which its author may send the message. An operator may send the messages of people.
+    `oneself`: a participant, or a demander who takes part, speaks for themselves."""
     author, alias = message.author, getattr(message, "alias", None)
     if author.role == "operator":
         return frozenset({"operator", "demander", "oneself"})
@@ -404,7 +406,7 @@ def _conclude(state: State, message: m.Conclude, now: datetime) -> Phase | None:
 
 
 def _resume(state: State, message: m.Resume, now: datetime) -> None:
-    """Remove operators' causes, and retry steps that failed for infrastructure at once."""
+    """Remove the causes of kind `operator`, and retry at once the steps with causes of kind `infrastructure`."""
     clock.clear(state, [name for name, cause in state.causes.items() if cause.kind == "operator"], now)
     for cause in state.causes.values():
         cause.retry_at = None

@@ -34,7 +34,8 @@ def park(state: State, key: str, pending: Pending, now: datetime) -> None:
 
 
 def answered(state: State, message: CallAnswered, now: datetime) -> None:
-    """Record an answered call. After the last one its step is wanted again, also if it had suspended the process."""
+    """Record an answered call. After the last answer its step is wanted again, even if the step had suspended the
+    process."""
     for key, parked in state.parked.items():
         if message.call in parked.calls:
             parked.calls = tuple(call for call in parked.calls if call != message.call)
@@ -47,7 +48,7 @@ def answered(state: State, message: CallAnswered, now: datetime) -> None:
 
 
 def time_over(state: State, deadline: Deadline, steps: Mapping[str, WantedStep], now: datetime) -> None:
-    """Apply a passed deadline of parked calls: a turn fails. Another step suspends the process, and asks after
+    """Apply a passed deadline of parked calls. Turns fail. Any other step suspends the process and waits anew after
     `resume`.
 
     `steps`: the steps wanted in the phase.

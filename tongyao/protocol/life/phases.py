@@ -143,7 +143,7 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
         state.phase, state.concluded = target, False
         state.deadline = ask_until(state, seconds, now) if seconds is not None else None
         changed = {"from": origin.value, "to": target.value}
-        at_once = rules.wanted is _no_steps or target.ended  # no step of the phase carries the event
+        at_once = rules.wanted is _no_steps or target.ended  # the phase has no step that could write the event
         note(state, EventKind.PHASE_CHANGED, now, **changed)
         if at_once:
             state.urgent = state.seq

@@ -53,7 +53,7 @@ def open(state: State, now: datetime) -> None:
 
 
 def wanted(state: State) -> dict[str, WantedStep]:
-    """Return the steps of turns while the gate is open, then the catalyst's; after the rounds, the search for
+    """Return the steps of turns while the gate is open, else the catalyst's step, or after the rounds the search for
     people."""
     if state.gate_open:
         return _projections(state)
@@ -119,7 +119,7 @@ def _proposed(state: State, output: DiscoverOutput | None, now: datetime) -> Pha
 
 
 def _open_round(state: State, now: datetime) -> None:
-    """Open the next round. Late words are added to it, and everybody else who is asked has an open turn."""
+    """Open the next round. Late words go to their authors' turns. Everybody else who is asked gets an open turn."""
     _leave_as_in_origin(state, now, closed=True)
     state.round += 1
     state.gate_open = True
@@ -163,7 +163,7 @@ def _spoke_in_origin(state: State) -> tuple[str, ...]:
 
 
 def _leave_as_in_origin(state: State, now: datetime, *, closed: bool) -> None:
-    """In a fork, let participants leave who left the origin in this round; if `closed`, also after it."""
+    """In a fork, remove participants who left the origin in this round; if `closed`, also those who left after it."""
     for seat in state.start.fork.seats if state.start.fork is not None else ():
         over = seat.left_round < state.round or closed or seat.left_in_round
         if seat.left_round and seat.left_round <= state.round and over and seat.alias in state.present:
@@ -212,7 +212,7 @@ def advance(state: State, now: datetime) -> Phase | None:
 def _assign(state: State, now: datetime) -> None:
     """Assign the turns of all proxies to one step.
 
-    Words of people also go in one step, when no turn is waited for and the time for corrections is over.
+    The words of people are assigned to one step when all turns have an answer and the time for corrections is over.
     """
     idle = [turn for _, turn in sorted(state.turns.items()) if turn.open and not turn.batch]
     proxies = [turn for turn in idle if not turn.answered and _is_proxy(state, turn.alias)]
@@ -242,7 +242,7 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
 
 
 def _split(batch: int, state: State) -> None:
-    """Give each open turn of a step its own step, so that one turn does not delay the others."""
+    """Assign each open turn of a step to a step of its own, so that one turn does not delay the others."""
     members = _members(state, batch)
     if len(members) > 1:
         for turn in members:
@@ -257,7 +257,7 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
 
 
 def _one_reason_of_failure(state: State) -> str | None:
-    """Return the reason if every turn failed for one reason and an active participant can try again; otherwise None.
+    """Return the reason if all turns failed for the same reason and an active participant can try again; else None.
 
     If the budget is used up, the demander decides instead. Turns that a fork copied from its origin have no reason.
     """
@@ -271,7 +271,7 @@ def _one_reason_of_failure(state: State) -> str | None:
 def _suspend_for(state: State, reason: str, now: datetime) -> None:
     """Suspend the process instead of observing an empty round. The same turns are repeated after a resumption.
 
-    A person who took over from a failed proxy is asked themselves.
+    If a person took over from a failed proxy, the person is asked instead.
     """
     cause = Cause(kind="operator", code=ENDPOINTS_FAILED, reason=f"every endpoint failed: {reason}", since=now)
     suspend(state, ENDPOINTS_FAILED, cause, now)
@@ -370,7 +370,7 @@ def open_deciding(state: State, now: datetime) -> Phase | None:
     decision = fork.decisions.get(state.round, Decision.ACCEPT_AS_IS)
     raised = decision is Decision.RAISE_BUDGET
     if state.deciding_cause is DecidingCause.BUDGET or (raised and state.round >= state.round_limit):
-        decision = Decision.ACCEPT_AS_IS  # a fork has its own budget, and a larger budget adds no rounds
+        decision = Decision.ACCEPT_AS_IS  # a fork has a budget of its own, and `raise_budget` adds no rounds
     return _decided(state, decision, "origin", now)
 
 
@@ -402,7 +402,7 @@ def _decided(state: State, decision: Decision, by: str, now: datetime) -> Phase 
         joins = fork is None or any(seat.joined_round == state.round + 1 for seat in fork.seats)
         return Phase.CONSENTING if joins else Phase.CRYSTALLIZING
     if decision is Decision.RAISE_BUDGET and state.round >= state.round_limit:
-        # The rounds are also at their limit, and a larger budget adds none.
+        # The limit of rounds is reached too, and a larger budget adds no rounds.
         if state.deciding_cause is DecidingCause.BUDGET:
             state.deciding_cause = DecidingCause.LIMIT
         return open_deciding(state, now)

@@ -86,7 +86,7 @@ class Words(Value):
 
 
 class Turn(BaseModel):
-    """One turn in the current round. A participant who is not asked has none, unless they speak unasked.
+    """One turn in the current round. A participant who is not asked has a turn only if they speak.
 
     A demander without a seat has a turn in rounds in which they answer gaps. It counts only for the record.
     """
@@ -317,7 +317,9 @@ class State(BaseModel):
 
     @property
     def open_points(self) -> tuple[str, ...]:
-        """Aliases whose decline or proposal the demander may still answer with a new plan, and has not reacted to."""
+        """Aliases with a decline or proposal to which the demander may still react with a new plan, and has not
+        reacted.
+        """
 
         def is_open(alias: str, given: str) -> bool:
             hole = self.residuals.get(hole_id(self.plan_revision, alias))
@@ -329,7 +331,7 @@ class State(BaseModel):
 
     @property
     def last_residual(self) -> str | None:
-        """The residual whose decision ends the answers, because nothing else is waited for; None if there is none."""
+        """The residual whose decision would end the phase `answering`; None if the phase waits for anything else."""
         if self.phase is not Phase.ANSWERING or not self.all_answered:
             return None
         points = {hole_id(self.plan_revision, alias) for alias in self.open_points}

@@ -77,14 +77,15 @@ def submit(state: State, message: SubmitProjection, now: datetime) -> None:
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
     """Add words of a person or their agent to the open round. Words without a text mean that there is nothing new.
 
-    A lane's words for the open round replace its earlier ones; others are added. The time for corrections starts again.
+    Words for the open round replace the lane's earlier words for it. Late words are added. The time for corrections
+    starts again.
     """
     turn = state.turns.setdefault(alias, Turn(alias=alias))
     corrected = [words for words in turn.words if words.lane == said.lane and words.round == said.round == state.round]
     turn.words = [words for words in turn.words if words not in corrected] + [said] * bool(said.text_id)
     turn.nothing_new = not turn.words
     endpoint = state.endpoint_of(alias)
-    turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # sent before the proxy took over
+    turn.author = EndpointKind.HUMAN if endpoint is EndpointKind.PROXY else endpoint  # words sent before the switch
     turn.revision += 1
     turn.batch = 0
     turn.outcome = None
@@ -94,12 +95,11 @@ def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
 
 
 def counts_in(state: State) -> int:
-    """Return the round in which words count that arrive now: the open round, or else the next one."""
+    """Return the round to which words are added if they arrive now: the open round, or else the next round."""
     return state.round + (state.phase is not Phase.CRYSTALLIZING or not state.gate_open)
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
-    """Close a turn with its outcome."""
     turn.outcome = outcome
     turn.deadline = None
     data: dict[str, JsonValue] = {"outcome": outcome.value, "items": items, "struck": struck}
@@ -128,7 +128,7 @@ def refuse_leaving(state: State, message: Leave) -> Refusal | None:
 
 
 def leave(state: State, alias: str, now: datetime) -> None:
-    """Let a participant leave the room. Words of this and earlier rounds are kept. A turn without words is `left`."""
+    """Let a participant leave the room. Their words are kept. If their turn has no words, its outcome is `left`."""
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):
@@ -186,7 +186,7 @@ def _note_switch(state: State, alias: str, now: datetime) -> None:
 
 
 def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
-    """Return why an extension is refused. It does not show who is waited for (docs/protocol.md §3.3)."""
+    """Return why an extension is refused. It does not reveal for whom the process waits (docs/protocol.md §3.3)."""
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
         if turn is None or not turn.waits:

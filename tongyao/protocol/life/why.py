@@ -85,7 +85,7 @@ def _causes(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def _people(state: State, language: Language) -> list[WaitReason]:
-    """Return the asks of the phase, the running children, or the time for corrections if the round waits for nobody."""
+    """Return the asks of the phase, and running children, or the time for corrections if nobody's turn is awaited."""
     reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]
@@ -109,7 +109,7 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """Yield the asks for which the process waits, without `resume`, and without residuals while answers are awaited."""
+    """Yield the asks for which the process waits: not `resume`, and not residuals while answers are awaited."""
     for ask, deadline in open_asks(state):
         beside = (
             state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (AskName.RESIDUAL, AskName.HOLE)
@@ -146,7 +146,7 @@ def _nothing(state: State, language: Language) -> list[WaitReason]:
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:
-    """Return one sentence for a demander or participant. It names nobody else, which would distinguish proxies."""
+    """Return one sentence for a demander or participant. It does not name others, which would distinguish proxies."""
     if state.phase.ended:
         return _say("ended", language)
     if any(cause.kind == "operator" for cause in state.causes.values()):
@@ -167,7 +167,7 @@ def why_for_party(state: State, alias: str, language: str) -> str:
 
 
 _GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
-"""Phases about which parties read a sentence although they are not asked anything."""
+"""Phases with a sentence for a party who is not asked anything."""
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:

@@ -21,7 +21,7 @@ class CallKey:
     reask: int = 0
 
     def __str__(self) -> str:
-        """The name of the call's reservation. It begins with the id of the process and a slash."""
+        """The key as text, which names the call's reservation. It begins with the id of the process and a slash."""
         return "/".join((self.process, self.step, str(self.round), self.alias, str(self.revision), str(self.reask)))
 
 

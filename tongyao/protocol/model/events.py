@@ -113,7 +113,7 @@ class AskName(StrEnum):
 
 
 class Waiting(Value):
-    """An open ask to one party. `id`: by which messages of its process name it, such as `confirm/1` or `say/2/P03`.
+    """An open ask to one party. `id`: messages name the ask by it, such as `confirm/1` or `say/2/P03`.
 
     `round`: the round, or for an answer the revision of the plan. `subject`: the residual, the profile id of an invited
     person, or the ids of waiting model calls. While the process is suspended, `due` is unset, and `remaining_seconds`

@@ -99,7 +99,7 @@ class _Message(Value):
 
 
 class AnswerToAsk(Body):
-    """Answers an ask that was open when it was composed. Without `ask`: the ask that is open when it arrives."""
+    """Answers an ask that was open when the message was written. Without `ask`: the ask open when it arrives."""
 
     ask: str = Field(
         default="",
@@ -259,7 +259,7 @@ class CancelBody(Body):
 
 
 class Cancel(_Message, CancelBody):
-    """`branch`: also everything below it."""
+    """`branch`: also cancel all children and their children."""
 
     kind: Literal["cancel"] = "cancel"
 
@@ -442,13 +442,13 @@ CONTROL_KINDS: Final = frozenset({"cancel", "leave", "resume"})
 """Kinds that never wait behind another message, and are exempt from the limit on messages."""
 
 MAX_SAID: Final = 10
-"""Most texts of one person in one turn (ours). It limits the size of the state."""
+"""Maximum number of texts of one person in one turn (ours). It limits the size of the state."""
 
 MAX_TAKEN_BACK: Final = 3
-"""Most takeovers by a person in one turn while their proxy's call runs (ours). Such a call is discarded but paid."""
+"""Maximum takeovers by a person in a turn while their proxy's call runs (ours). The discarded call is paid."""
 
 UNBOUNDED_ROLES: Final = frozenset({"operator", "child", "answerer"})
 """Roles that are exempt from `MAX_MESSAGES`. Their messages are limited in other ways."""
 
 MAX_MESSAGES: Final = 1_000
-"""Most messages of one lane to one process (ours). The server keeps at most 2,000 updates of a run."""
+"""Maximum number of messages of one lane to one process (ours). The server keeps at most 2,000 updates of a run."""

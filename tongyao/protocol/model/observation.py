@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 
 
 class Relation(Value):
-    """A relation between two participants, or between a participant and a line of the tension. A pair may have several relations.
+    """A relation between two participants, or a participant and a line of the tension. A pair may have several.
 
     `between`: two aliases, the lower one first, or an alias and a line (`P01`, `B2`).
     `sources`: ids of items, of each participant in `between` at least one.
@@ -53,7 +53,7 @@ class Relation(Value):
 
     @property
     def of_participants(self) -> bool:
-        """Whether it is between two participants rather than between a participant and a line."""
+        """Whether the relation is between two participants, not between a participant and a line."""
         return all(map(ALIAS.fullmatch, self.between))
 
 

@@ -121,7 +121,7 @@ class Plan(Value):
     markdown: str = Field(default="", description="All of it for people, written by `documents.plan_page`.")
 
     def has_part(self, alias: str) -> bool:
-        """Whether it has a claim or a task for `alias`."""
+        """Whether the plan has a claim or a task for `alias`."""
         claims = any(role.alias == alias and role.conditions for role in self.roles)
         return claims or any(task.assignee == alias for task in self.tasks)
 
@@ -209,7 +209,7 @@ class DeliveryDraft(Draft):
 
 
 def speakers(sources: Iterable[str]) -> frozenset[str]:
-    """Return the aliases whose words these ids are. The exchange (E) is the demander's, as their offer."""
+    """Return the aliases of the people whose words the sources are. The exchange (E) counts as the demander's offer."""
     return frozenset(DEMANDER if source == "T/E" else speaker_of(source) for source in sources) - {""}
 
 

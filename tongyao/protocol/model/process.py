@@ -19,7 +19,7 @@ DEMANDER: Final = "P00"
 """The alias of the person who brought the intent."""
 
 ROOM_OF_OTHERS: Final = 2
-"""Least number of participants besides the demander with which statements cannot be attributed to one person."""
+"""With fewer participants besides the demander, every statement could be attributed to one person."""
 
 
 class TensionRef(Value):

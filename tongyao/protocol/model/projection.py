@@ -9,13 +9,13 @@ from pydantic import Field, ValidationError
 from tongyao.protocol.model.value import Draft, Value
 
 MAX_FIRST_ITEMS = 10
-"""Most items of a proxy in its first turn (docs/protocol.md §4.1)."""
+"""Maximum number of items of a proxy in its first turn (docs/protocol.md §4.1)."""
 
 MAX_LATER_ITEMS = 4
-"""Most items of a proxy in each later turn (docs/protocol.md §4.1)."""
+"""Maximum number of items of a proxy in each later turn (docs/protocol.md §4.1)."""
 
 MAX_OWN_PIECES = 40
-"""Most items into which a text of a person or their agent is split. The remaining text belongs to the last item."""
+"""Maximum number of items into which a text of a person or agent is split. The rest of the text is in the last item."""
 
 
 class ItemKind(StrEnum):

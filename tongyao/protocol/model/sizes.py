@@ -18,7 +18,7 @@ _CJK = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _CJK_MARKS = r"\u3000-\u303f\uff00-\uffef"
 _WORD = rf"[^\W_{_CJK}]++"
 _UNIT = re.compile(rf"[{_CJK}]|{_WORD}(?:(?:(?![\s{_CJK_MARKS}])[\W_])++{_WORD})*+")
-"""Signs between letters or digits separate no words, except spaces and Chinese punctuation."""
+"""Only spaces and Chinese punctuation separate words. Other signs between letters or digits are part of a word."""
 
 _CJK_CHAR = re.compile(rf"[{_CJK}]")
 
@@ -35,8 +35,8 @@ def units(text: str) -> int:
 def cut(text: str, limit: int) -> str:
     """Return the longest prefix of `text` with at most `limit` units, in whole characters and words.
 
-    It has at most `_UNIT_CHARS` characters for each unit (but this limit is at least `_LEAST_CHARS`), because a word or
-    a run of signs may be very long.
+    The prefix also has at most `limit * _UNIT_CHARS` characters (but at least `_LEAST_CHARS` are permitted), because a
+    word or a run of signs may be very long.
     """
     text = text[: max(_LEAST_CHARS, limit * _UNIT_CHARS)]
     end = 0

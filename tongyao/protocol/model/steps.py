@@ -36,11 +36,9 @@ OVERHEAD_SECONDS: Final = 30
 class Step(Generic[RequestT, DraftT]):
     """One kind of question to a model.
 
-    `time_factor`: timeout of one call, as a multiple of the setting `proxy_seconds`.
-    `calls`: most model calls in a row in one activity: an answer and its repair, times the groups of answers that wait
-    for each other.
-    `units`: the number on which the length of an answer depends, for token limits: pairs (observe) or participants
-    (plan).
+    `time_factor`: timeout of one call, as a multiple of the setting `proxy_seconds`. `calls`: maximum number of
+    consecutive model calls in one activity: an answer and its repair, for each group of concurrent answers. `units`:
+    the number on which the length of an answer depends, for token limits: pairs (observe) or participants (plan).
     `concludes`: whether the step belongs to the end of a process, so that no budget is kept for a later plan.
     """
 
@@ -77,6 +75,6 @@ PROJECT: Final = Step("project", EndpointRequest, ProjectionDraft)
 OBSERVE: Final = Step("observe", CatalystRequest, ObservationDraft, time_factor=4, units=_pairs)
 PLAN: Final = Step("plan", PlannerRequest, PlanDraft, time_factor=5, units=_participants, concludes=True)
 DELIVER: Final = Step("deliver", DeliveryRequest, DeliveryDraft, calls=4, concludes=True)
-"""The first delivery runs alone and the others follow concurrently: two groups of an answer and its repair."""
+"""The first delivery runs alone and the others follow concurrently: two groups, each with an answer and its repair."""
 
 STEPS: Final[Mapping[str, Step[Any, Any]]] = {step.name: step for step in (FORMULATE, PROJECT, OBSERVE, PLAN, DELIVER)}

@@ -15,13 +15,13 @@ TENSION_UNITS: Final = 450
 """Hard limit of a whole tension, in units (docs/protocol.md §2.3)."""
 
 TENSION_CHARS: Final = 9_000
-"""Most characters of a tension, twenty for each unit, because signs are no units and words may have any length."""
+"""Maximum length of a tension in characters: 20 for each unit. Signs are no units, and words may have any length."""
 
 MISSING: Final = "[data_insufficient]"
 """The mark for missing material. Nothing is invented in its place (docs/protocol.md §2.2)."""
 
 MAX_BARRIERS: Final = 6
-"""Most barriers. More could not each be stated within `TENSION_UNITS`."""
+"""Maximum number of barriers. With more, each could not be stated within `TENSION_UNITS`."""
 
 
 Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
@@ -29,7 +29,7 @@ Lens = StrEnum("Lens", {"T": "T", "I": "I", "B": "B", "E": "E"})
 
 
 class Grade(StrEnum):
-    """A: all four lenses sufficient. B: T and I are, but B or E is not. C: T or I is not."""
+    """A: all four lenses have material. B: T and I have material, but B or E has none. C: T or I has none."""
 
     A = "A"
     B = "B"
@@ -79,11 +79,11 @@ class LineSpan(Value):
 
 
 MOST_NAMES: Final = 60
-"""Most names of one text. Further names are dropped."""
+"""Maximum number of names of one text. Further names are dropped."""
 
 
 MOST_NAME_CHARS: Final = 80
-"""Most characters of one name."""
+"""Maximum length of a name, in characters."""
 
 
 class NameFound(Value):
@@ -174,7 +174,7 @@ _LABELS: Final[list[JsonValue]] = ["T", "I", *(f"B{number}" for number in range(
 
 
 class LineQuoteDraft(Draft):
-    """The schema lists the possible labels of `line`. Another word is no error; the quote then belongs to no line."""
+    """The schema lists the possible labels of `line`. With any other word, the quote belongs to no line."""
 
     line: str = Field(json_schema_extra={"enum": _LABELS})
     quote: str = ""
@@ -207,7 +207,7 @@ def from_draft(
 ) -> Tension:
     """Return the tension in `draft`. Blank parts become `[data_insufficient]`.
 
-    Raises `ValueError` as `Tension` does. The caller sends a draft that is too long back; it is not cut here.
+    Raises `ValueError` as `Tension` does. A draft that is too long is not cut, because the caller sends it back.
     """
     barriers = tuple(barrier.strip() for barrier in draft.barriers if barrier.strip()) or (MISSING,)
     return Tension(

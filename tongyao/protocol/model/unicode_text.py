@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 MOST_MARKS: Final = 30
-"""Most combining marks kept in a row, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section 13).
+"""Maximum of combining marks kept in a row, as in the Stream-Safe Text Format (Unicode Standard Annex 15, section 13).
 
 Normalisation sorts the marks of one base character by insertion, so 100,000 of them take minutes.
 """
@@ -21,7 +21,7 @@ UNSPACED: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 _MAY_BE_MARKS: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
 _TABLE_SIZE: Final = 20_000
 _LONGEST_FOLD: Final = 6
-"""Most characters to which one character is folded: `㌖` has six. Longer ones (`ﷺ` has 18) are in no name."""
+"""Maximum number of characters from one folded character: `㌖` gives six. No name contains `ﷺ`, which gives 18."""
 
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
@@ -90,7 +90,7 @@ def kind_of_file(given: str | bytes) -> str:
 
 @dataclass(frozen=True)
 class Folded:
-    """A text and its folded form `text`, in which case, width, accents and invisible characters make no difference."""
+    """A source and its folded form `text`, which does not depend on case, width, accents and invisible characters."""
 
     source: str
     text: str

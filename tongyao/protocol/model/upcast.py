@@ -18,7 +18,8 @@ Stored = dict[str, Any]
 
 
 def read_projection(text: str) -> Projection:
-    """Return the projection in a stored text of either format. Offsets of quotes and answers by old ids are dropped."""
+    """Return the projection in a stored text of either format. Of the old format, offsets of quotes are dropped, and so
+    are answers by old ids."""
     stored = json.loads(text)
     return Projection.model_validate(_projection(stored) if "markdown" in stored else stored)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from tongyao.protocol.model.unicode_text import without_controls
 
 _DEEPEST: Final = 50
-"""Most levels of nested lists and objects in a body. Each level is one recursive call."""
+"""Maximum number of levels of nested lists and objects in a body. Each level is one recursive call."""
 
 
 class Value(BaseModel):
@@ -24,7 +24,7 @@ class Value(BaseModel):
 class Draft(BaseModel):
     """An answer of an engine, before any guard has checked it.
 
-    Unknown fields are dropped instead of refused, so that extra fields in a model's answer do not invalidate its other fields.
+    Unknown fields are dropped instead of refused, so that they do not invalidate the rest of a model's answer.
     """
 
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)

@@ -29,7 +29,7 @@ class Result(StrEnum):
 
 
 class AuditFinding(Value):
-    """One property checked against one record. `figure`: the measure. `falsifier`: a result that would refute it."""
+    """One property checked against one record. `figure`: the measured value. `falsifier`: a refuting result."""
 
     number: int
     claim: str
@@ -43,7 +43,7 @@ Measured = tuple[Result, str, str]
 """The result, and the figure in English and in Chinese."""
 
 _COUNTED: Final = ("reasked", "struck", "struck_by_catalyst")
-"""Counts of the checks that have a translation. Other counts are shown under the name of their reason."""
+"""Counts of the checks that have a translated name. The other counts are shown under the name of their reason."""
 
 
 def _told(result: Result, key: str, **values: object) -> Measured:

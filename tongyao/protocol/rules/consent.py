@@ -33,10 +33,10 @@ class Origin(StrEnum):
 
 
 GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
-"""Origins of profiles that came from the machine, for their own scene. Their owners may not be reachable."""
+"""Origins of profiles that were given on the machine. Their owners may be unreachable, so `allow` is the default."""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""Origins whose only participant is not asked: a sample belongs to nobody, and a file is named on the machine."""
+"""Origins of profiles without a reachable owner. Without a decision, such an only participant is not asked."""
 
 
 class SceneConsent(Value):
@@ -59,9 +59,9 @@ def consents_of(
 ) -> ConsentOutput:
     """Return which of the chosen people are asked, and which take no part.
 
-    `known`: the consent of each; people without one have no profile any more. `over_quota`: people who were asked, or
-    named by this demander, too often. `may_ask`: how many people the demander may still have asked. People beyond these
-    limits take no part, and the demander is not told the reason.
+    `known`: the consent of each person who still has a profile. `over_quota`: people who were asked, or named by this
+    demander, too often. `may_ask`: the number of people whom the process may still ask for this demander. People beyond
+    these limits take no part, and the demander is not told the reason.
     """
     ask, refused, without_proxy = [], [], []
     for choice in what.choices:

@@ -28,7 +28,7 @@ _OF_THE_ROOM: Final[Mapping[EventKind, frozenset[str]]] = {
     K.PHASE_CHANGED: _keys("from", "to"),
     K.PARTICIPANTS_SELECTED: _keys("aliases"),
     K.PARTICIPANT_JOINED: _keys("alias", "round"),
-    K.ROUND_OPENED: _keys("round"),  # not who is asked, because somebody who speaks unasked is a person
+    K.ROUND_OPENED: _keys("round"),  # no aliases: a speaker who was not asked would be known as a person
     K.GATE_COMPLETE: _keys("round"),
     K.OBSERVATION_READY: _keys("round", "verdict", "relations", "notes", "gaps", "items"),
     K.CONVERGED: _keys("round", "reason"),

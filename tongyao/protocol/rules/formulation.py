@@ -22,7 +22,7 @@ from tongyao.protocol.model.tension import (
 
 SENTENCE: Final = re.compile(r"[^\n。！？!?；;.]*(?:\.(?=\S)[^\n。！？!?；;.]*)*[。！？!?；;.]*")
 _LEAST: Final = 3
-"""Least units of a sentence. A shorter sentence has no content that could be lost."""
+"""Least length of a sentence that counts, in units. A shorter sentence has no content that could be lost."""
 
 
 def faults(draft: TensionDraft, request: FormulationRequest) -> Iterable[Complaint]:

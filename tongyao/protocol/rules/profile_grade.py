@@ -10,7 +10,7 @@ from tongyao.protocol.model.tension import Audit, Grade
 
 _END: Final = re.compile(r"[。！？!?；;\n]+|\.\s+")
 _SAYS_SOMETHING: Final = 8
-"""Least units of a statement. A shorter sentence is a label ("backend engineer, Chengdu")."""
+"""Least length of a statement, in units. A shorter sentence is a label ("backend engineer, Chengdu")."""
 
 _CHANGES: Final = re.compile(
     r"想|希望|打算|准备|正在|开始|学着|转|下一步|目标|"
@@ -32,7 +32,7 @@ _BEARS: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b",
     re.I,
 )
-"""A statement has a speaker, or a number that could be wrong. A slogan has neither."""
+"""Matches a statement by its speaker or by a number. A slogan has neither."""
 
 _SPEAKS: Final = re.compile(r"我|\b(?:I|my|we|our)\b")
 _LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
@@ -40,7 +40,7 @@ _LABEL_UNITS: Final = 5
 """A line is a list of labels if its parts between separators have at most this number of units on average."""
 
 _ENOUGH: Final = 5
-"""Number of statements from which a profile counts as stating a change (T), whatever its words."""
+"""With at least this number of statements, a profile counts as stating a change (T), even without a word of change."""
 
 
 def _is_statement(sentence: str) -> bool:

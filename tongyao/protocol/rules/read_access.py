@@ -125,8 +125,8 @@ class Stands(Value):
     """The valid statements after the last round that the catalyst has read (`rules.standing`), without the open round.
 
     `none`: pairs that were examined and have no relation now. `not_examined`: pairs that were never examined. `asked`:
-    by id of each gap, whom it asks and its outcome. `lapsed`: by round, the ids of the relations and notes that lapsed
-    because all items of one speaker were replaced.
+    by id of a gap, the person whom it asks and the outcome. `lapsed`: by round, the ids of the relations and notes that
+    lapsed because all items of one speaker were replaced.
     """
 
     relations: tuple[Relation, ...] = ()

@@ -114,8 +114,8 @@ class Erasure:
         return left.model_copy(update={"markdown": plan_markdown(left)})
 
     def tension(self, tension: Tension) -> Tension:
-        """Return the tension of a child of the person's process. If its residual was removed, or is the person's hole,
-        its lines (of a hole all but I) are replaced, and elements that rest only on these lines are removed."""
+        """Return the tension of a child of the person's process. If its residual was removed, its lines are replaced;
+        if it is the person's hole, all lines but I. Elements that rest only on these lines are removed."""
         lineage = tension.lineage
         if lineage is None:
             return tension

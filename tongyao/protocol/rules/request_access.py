@@ -30,7 +30,7 @@ from tongyao.protocol.rules.read_access import as_said, shown_tension
 from tongyao.protocol.rules.standing import rounds_of, standing
 
 MAX_FOCUS: Final = 6
-"""Most texts for which a long profile is searched in a round."""
+"""Maximum number of texts for which a long profile is searched in a round."""
 
 
 def for_formulation(record: Record, material: Material | None) -> FormulationRequest:
@@ -140,7 +140,8 @@ def for_planner(
     revision: int = 1,
     marker: Marker | None = None,
 ) -> PlannerRequest:
-    """Return the record and the readable profiles, with marks. People in `without` stay in it without a role."""
+    """Return the record and the readable profiles, with marks. The words of people in `without` stay in the record, and
+    these people get no role."""
     names = marker or Marker()
     return PlannerRequest(
         language=record.language,

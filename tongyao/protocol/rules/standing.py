@@ -184,7 +184,7 @@ def _has_lapsed(statement: Statement, items: Mapping[str, Item], replaced: set[s
 
 
 def _drop(held: dict[str, Statement], id: str, none: set[Pair]) -> None:
-    """Remove a statement from the valid ones. Its pair of participants stays examined."""
+    """Remove a statement from the valid statements. Its pair of participants stays examined."""
     statement = held.pop(id, None)
     if isinstance(statement, Relation) and statement.of_participants:
         none.add(statement.between)

@@ -14,7 +14,8 @@ from tongyao.protocol.model.value import Value
 
 
 def asked_about(record: Record) -> tuple[str, ...]:
-    """Return who is asked to answer the current plan, in alias order: seats with a delivery, also a demander's."""
+    """Return the aliases that are asked to answer the current plan, in order: seats with a delivery, including a
+    demander."""
     if not record.plans:
         return ()
     latest = record.plans[-1].revision
