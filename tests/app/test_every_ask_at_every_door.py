@@ -30,7 +30,7 @@ from tongyao.gateway.console.asks import Answering
 from tongyao.gateway.console.routes import inbox as inbox_page
 from tongyao.gateway.mcp.server import with_answers
 from tongyao.protocol.life import machine
-from tongyao.protocol.life.asks import KINDS, Body, answers, does, helps
+from tongyao.protocol.life.asks import ASK_KINDS, Body, answers, does, helps
 from tongyao.protocol.life.phases import open_asks
 from tongyao.protocol.model import messages as m
 from tongyao.protocol.model.events import AskName, Waiting
@@ -251,19 +251,19 @@ def author_of(ask: Waiting) -> tuple[Role, str]:
         "invited": Role.INVITED,
         "operator": Role.OPERATOR,
     }
-    return role[KINDS[ask.ask].whom], ask.alias
+    return role[ASK_KINDS[ask.ask].whom], ask.alias
 
 
 CASES: Final = [
     pytest.param(kind, number, door, id=f"{kind.value}-{number}-{door.__name__}")
     for kind in OPEN
-    for number in range(len(KINDS[kind].answers))
+    for number in range(len(ASK_KINDS[kind].answers))
     for door in DOORS
 ]
 
 
 def test_every_kind_of_ask_is_opened_here() -> None:
-    assert {*OPEN, AskName.CALLS, AskName.CANDIDATE} == set(KINDS) == set(AskName), (
+    assert {*OPEN, AskName.CALLS, AskName.CANDIDATE} == set(ASK_KINDS) == set(AskName), (
         "model calls and candidates are asked by no workflow: tests/gateway/test_calls.py, test_standing.py"
     )
     for kind, make in OPEN.items():

@@ -13,7 +13,7 @@ from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked, room
 from tongyao.app.action_permissions import MESSAGE_PERMISSIONS, PERMISSIONS, Action, Role
 from tongyao.gateway.mcp.server import make_server
-from tongyao.protocol.model.messages import KINDS as MESSAGE_KINDS
+from tongyao.protocol.model.messages import MESSAGE_TYPES as MESSAGE_KINDS
 
 PROCESS, PROFILE = "process_id", "profile_id"
 BODIES: dict[tuple[str, str], Any] = {

@@ -74,7 +74,7 @@ def next_input(rng: Random, state: State, *, down: bool, jumps: bool) -> Input:
     if jumps and rng.random() < 0.15:
         return ["pass", rng.choice((600, 40_000, 86_400, 259_200))]
     kind = (
-        rng.choice([kind for kind in m.KINDS if kind not in ("child_ended", "call_answered")])
+        rng.choice([kind for kind in m.MESSAGE_TYPES if kind not in ("child_ended", "call_answered")])
         if rng.random() < 0.12
         else ""
     )

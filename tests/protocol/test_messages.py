@@ -14,7 +14,7 @@ from tongyao.protocol.life.clock import ask_until
 from tongyao.protocol.life.machine import refuse
 from tongyao.protocol.life.snapshot import inbox, snapshot
 from tongyao.protocol.life.state import Cause, InvitedPerson, ResidualOutcome, State, Turn
-from tongyao.protocol.model.messages import KINDS, MESSAGE
+from tongyao.protocol.model.messages import MESSAGE, MESSAGE_TYPES
 from tongyao.protocol.model.process import Choice, DecidingCause, Phase, ProfileRef, Seat, TensionRef
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.protocol.model.settings import ProcessSettings
@@ -126,7 +126,7 @@ def may_not_say(kind: str, author: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("suspended", [False, True], ids=["running", "suspended"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MESSAGE_TYPES)
 def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(kind: str, suspended: bool) -> None:
     for phase, author in itertools.product(Phase, AUTHORS):
         state = state_in(phase, suspended=suspended)
@@ -152,7 +152,7 @@ def test_every_author_in_every_phase_gets_a_verdict_and_the_state_stays_whole(ki
         assert snapshot(state, NOW).inbox == inbox(state, NOW)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MESSAGE_TYPES)
 def test_every_message_can_be_accepted_from_somebody_at_some_time(kind: str) -> None:
     accepted = [
         (phase, author["role"])
@@ -162,7 +162,7 @@ def test_every_message_can_be_accepted_from_somebody_at_some_time(kind: str) -> 
     assert accepted
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"resume"}))
+@pytest.mark.parametrize("kind", sorted(set(MESSAGE_TYPES) - {"resume"}))
 def test_a_suspension_changes_no_verdict(kind: str) -> None:
     for phase, author in itertools.product(Phase, AUTHORS):
         sent = message(kind, author)

@@ -34,7 +34,7 @@ AUTHORS: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("kind", sorted(m.KINDS.keys() - {"resume"}))
+@pytest.mark.parametrize("kind", sorted(m.MESSAGE_TYPES.keys() - {"resume"}))
 def test_a_signal_changes_nothing_and_is_visible(kind: str) -> None:
     room = Room(HUMAN, HUMAN)
     before = room.state.model_dump(exclude={"outbox", "seq", "urgent"})

@@ -14,7 +14,7 @@ from tongyao.protocol.model.process import Phase
 ENOUGH: Final = 0.01
 """The required number of messages of one kind in one phase, suspended or not, for each schedule."""
 
-KINDS: Final = tuple(m.KINDS)
+KINDS: Final = tuple(m.MESSAGE_TYPES)
 
 
 @dataclass
@@ -29,10 +29,10 @@ class Coverage:
 
     def seen(self, phase: str, what: str, suspended: bool, after: str) -> None:
         kind = what.removeprefix("refused ")
-        if kind in m.KINDS:
+        if kind in m.MESSAGE_TYPES:
             self.said[kind, phase, suspended] += 1
         if what == kind:
-            self.accepted[kind, phase, suspended] += kind in m.KINDS
+            self.accepted[kind, phase, suspended] += kind in m.MESSAGE_TYPES
             self.followed[phase, what].add(after)
 
     def ended(self, how: Ended) -> None:

@@ -31,7 +31,7 @@ FOCUSES: Final = (
 BURST: Final = 52
 """Number of messages of all kinds that a schedule sends in its focus."""
 
-KINDS: Final = tuple(m.KINDS)
+KINDS: Final = tuple(m.MESSAGE_TYPES)
 
 LENGTH: Final = 80
 """Limit of the inputs of a schedule before it is drained."""

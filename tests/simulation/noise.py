@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from temporalio.api.common.v1 import Payload
 
-from tongyao.protocol.model.messages import KINDS
+from tongyao.protocol.model.messages import MESSAGE_TYPES
 
 ENCODINGS: Final = (b"json/plain", b"json/plain", b"json/protobuf", b"binary/plain", b"binary/null", b"binary/encrypted",
                     b"binary/unreadable", b"", b"\xff\x00")  # fmt: skip
@@ -35,7 +35,7 @@ VALUES: Final[tuple[Any, ...]] = (
 
 def a_name(rng: Random) -> str:
     """Return the name of a signal: a kind of message, or anything else."""
-    return rng.choice((*KINDS, "", "\x00", "Resume", "resume ", "state", "x" * 5_000))
+    return rng.choice((*MESSAGE_TYPES, "", "\x00", "Resume", "resume ", "state", "x" * 5_000))
 
 
 def payloads(rng: Random) -> list[Payload]:
@@ -50,7 +50,9 @@ def _payload(rng: Random) -> Payload:
         case 1:
             return Payload(metadata={"encoding": rng.choice(ENCODINGS[2:])}, data=rng.randbytes(rng.randrange(60)))
     fields: dict[str, Any] = {
-        name: rng.choice(VALUES) for name in KINDS[rng.choice(list(KINDS))].model_fields if rng.random() < 0.7
+        name: rng.choice(VALUES)
+        for name in MESSAGE_TYPES[rng.choice(list(MESSAGE_TYPES))].model_fields
+        if rng.random() < 0.7
     }
     if rng.random() < 0.3:
         fields |= {"author": {"role": rng.choice(("participant", "demander", "child", "invited")), "alias": "P01"}}

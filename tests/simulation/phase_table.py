@@ -47,12 +47,12 @@ def _followed(text: str) -> set[str]:
 
 
 def _order(what: str) -> tuple[int, str]:
-    kinds = list(m.KINDS)
-    return (0, f"{kinds.index(what):02d}") if what in m.KINDS else (1, what)
+    kinds = list(m.MESSAGE_TYPES)
+    return (0, f"{kinds.index(what):02d}") if what in m.MESSAGE_TYPES else (1, what)
 
 
 def _name(what: str) -> str:
-    return f"`{what}`" if what in m.KINDS else what
+    return f"`{what}`" if what in m.MESSAGE_TYPES else what
 
 
 def committed() -> str:

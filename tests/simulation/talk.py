@@ -81,7 +81,7 @@ def message(rng: Random, state: State, kind: str = "") -> Fields:
     """Draw a message. If `kind` is empty, a kind that is likely in this state is drawn."""
     if not kind:
         between = state.phase is Phase.CRYSTALLIZING and not state.gate_open
-        kind = rng.choice(BETWEEN_ROUNDS if between else LIKELY.get(state.phase, tuple(m.KINDS)))
+        kind = rng.choice(BETWEEN_ROUNDS if between else LIKELY.get(state.phase, tuple(m.MESSAGE_TYPES)))
     if kind == "leave" and rng.random() < 0.3 and state.present:
         fields: Fields = {
             "alias": state.present[0]

@@ -117,7 +117,7 @@ class World:
         lane = m.lane_of(author, kind, via)
         rows = self.rows.setdefault(lane, [])
         number = max(number, rows[-1].message.number + 1 if rows else 1)
-        message = m.KINDS[kind](key=f"{lane}#{number}", author=author, lane=lane, number=number, **fields)
+        message = m.MESSAGE_TYPES[kind](key=f"{lane}#{number}", author=author, lane=lane, number=number, **fields)
         rows.append(Row(message, self.now))
         return lane
 

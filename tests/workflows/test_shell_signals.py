@@ -16,7 +16,7 @@ from tests.workflows.test_shell import accepted
 from tongyao.protocol.contracts.process import OPERATOR_NEEDED
 from tongyao.protocol.life.state import State
 from tongyao.protocol.model.events import EventKind
-from tongyao.protocol.model.messages import KINDS, Author
+from tongyao.protocol.model.messages import MESSAGE_TYPES, Author
 from tongyao.protocol.model.projection import EndpointKind
 from tongyao.runtime.temporal.payload_converter import UNREADABLE
 
@@ -66,9 +66,9 @@ PAYLOADS: dict[str, tuple[Payload, ...]] = {
 def test_a_signal_of_any_kind_but_resume_changes_nothing(shape: str) -> None:
     room = Room(HUMAN, HUMAN)
     before = control(room.state)
-    for kind in KINDS:
+    for kind in MESSAGE_TYPES:
         room.activate(room.signal(kind, *PAYLOADS[shape]))
-    expected = dict.fromkeys(KINDS, "unreadable_message") | {"resume": "not_suspended"}
+    expected = dict.fromkeys(MESSAGE_TYPES, "unreadable_message") | {"resume": "not_suspended"}
     assert refusals(room) == list(expected.items())
     assert control(room.state) == before
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from tongyao.protocol.model.messages import KINDS
+from tongyao.protocol.model.messages import MESSAGE_TYPES
 from tongyao.protocol.model.unicode_text import kind_of_file
 from tongyao.protocol.rules.refusals import MessageVerdict
 from tongyao.records.database import BadValue, DatabaseUnreachable
@@ -169,7 +169,7 @@ def not_valid(error: ValidationError) -> BadInput:
 def location(error: ErrorDetails) -> str:
     """Return the path of the rejected value, joined by dots. The kind of a message in the path is left out."""
     inside = error["loc"][1:] if error["loc"][:1] == ("body",) else error["loc"]
-    of_kind = len(inside) > 1 and inside[0] in KINDS
+    of_kind = len(inside) > 1 and inside[0] in MESSAGE_TYPES
     parts = [part for part in error["loc"] if not of_kind or part != inside[0]]
     return _encodable(".".join(map(str, parts)))
 

@@ -129,7 +129,7 @@ STATUSES: Final[dict[int, tuple[str, str, str]]] = {
 }  # fmt: skip
 """Status → (outcome, reason in the ledger, remedy). Other 5xx are retried; all other statuses fail."""
 
-KINDS: Final[dict[str, int]] = {
+STATUS_OF_KIND: Final[dict[str, int]] = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -164,7 +164,7 @@ _OPERATOR_WORDS: Final = (
 
 def of_failure(failure: Failure) -> EngineError:
     """The error for `failure`. Its message is Tongyao's own. The caller adds the service's message if that is safe."""
-    status = failure.status if failure.status >= 400 else KINDS.get(failure.kind, failure.status)
+    status = failure.status if failure.status >= 400 else STATUS_OF_KIND.get(failure.kind, failure.status)
     if status >= 500 and status not in STATUSES:
         outcome, reason, advice = RETRY, "server_error", "the service failed"
     else:

@@ -18,7 +18,7 @@ from tongyao.app.messaging.inbox import Ask
 from tongyao.gateway.mcp.common import ToolServer
 from tongyao.gateway.mcp.server import make_server, with_answers
 from tongyao.gateway.server import listen, serve, url_of
-from tongyao.protocol.life.asks import KINDS, answers
+from tongyao.protocol.life.asks import ASK_KINDS, answers
 from tongyao.protocol.model.events import AskName
 from tongyao.protocol.model.messages import MESSAGE_BODY
 
@@ -154,7 +154,9 @@ async def test_a_switch_before_the_rounds_says_where_the_process_is(gateway: Gat
     await gateway.stack.handle(pid).cancel()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not AskName.CALLS])  # of answerers: test_calls.py
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ASK_KINDS if kind is not AskName.CALLS]
+)  # of answerers: test_calls.py
 async def test_whatever_is_asked_is_answered_by_calls_that_the_tools_take(
     gateway: GatewayHarness, kind: AskName
 ) -> None:

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import structlog
 
-from tongyao.protocol.life.asks import KINDS as KINDS_OF_ASKS
-from tongyao.protocol.life.asks import Told, does
+from tongyao.protocol.life.asks import ASK_KINDS, Told, does
 from tongyao.protocol.model.events import EventKind
 from tongyao.protocol.model.ids import ask_id
 from tongyao.protocol.model.process import DEMANDER
@@ -90,7 +89,7 @@ async def _reminder_of_consent(
 
 def said(what: str, about: Mapping[str, Any], ask: Told | None, language: str) -> str:
     """Return the sentence of a notification. A notification of an `ask` has the sentence of the table of asks."""
-    if ask is not None and what in KINDS_OF_ASKS:
+    if ask is not None and what in ASK_KINDS:
         sentence = does(ask, language)
         return f"请{sentence}" if language == "zh" else sentence[:1].upper() + sentence[1:]
     word = _in(language)

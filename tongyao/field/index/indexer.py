@@ -31,7 +31,7 @@ BATCH_PEOPLE: Final = 500
 REFIT_GROWTH: Final = 2.0
 """A re-index fits the lexical encoder again if the scene has grown by at least this factor."""
 
-KINDS: Final = ("lexical", "model")
+ENCODER_KINDS: Final = ("lexical", "model")
 
 
 class Indexer:

@@ -183,7 +183,7 @@ _TABLE: Final = (
     AskKind(AskName.CALLS, "answerer", _calls, ()),
 )  # fmt: skip
 
-KINDS: Final[Mapping[AskName, AskKind]] = {row.kind: row for row in _TABLE}
+ASK_KINDS: Final[Mapping[AskName, AskKind]] = {row.kind: row for row in _TABLE}
 """Every kind of ask by its name."""
 
 FOR_PARTICIPANTS: Final = frozenset(row.kind.value for row in _TABLE if row.whom == "participant")
@@ -208,7 +208,7 @@ def answers(
         options: the permitted choices; empty: all.
         given: for `replan`, the answers to the plan by alias.
     """
-    possible = KINDS[kind].answers
+    possible = ASK_KINDS[kind].answers
     offered = [body for body in possible if not options or body.get("decision", body["kind"]) in options]
     answered = {
         one: [alias for alias, answer in (given or {}).items() if answer == one] for one in ("decline", "propose")

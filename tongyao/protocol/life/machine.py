@@ -253,10 +253,10 @@ def open_now(state: State, message: m.Message) -> str:
     return ", ".join(dict.fromkeys(filter(None, [open_ask(state, message), *asked])))
 
 
-def _is_open(ask: str, open_now: str) -> bool:
+def _is_open(ask: str, open_id: str) -> bool:
     """Whether `ask`, which the message answers, is still open. An id without number, or an empty id, matches every
     number."""
-    return ask in ("", open_now) or open_now.startswith(f"{ask}/")
+    return ask in ("", open_id) or open_id.startswith(f"{ask}/")
 
 
 def _too_many(message: m.Message) -> Refusal | None:
@@ -275,21 +275,23 @@ def _sends_as(message: m.Message) -> frozenset[str]:
     if author.role == "operator":
         return frozenset({"operator", "demander", "oneself"})
     demander = author.role == "demander" and author.alias == DEMANDER
-    held = {
+    capacities = {
         "demander": demander,
         "oneself": alias == author.alias and (demander or author.role == "participant"),
         "invited": m.is_own(message) and author.alias == invited_alias(getattr(message, "invitation", 0)),
         "child": author.alias == getattr(message, "child", None),
         "answerer": True,
     }
-    return frozenset(name for name, holds in held.items() if holds and name in (author.role, "demander", "oneself"))
+    return frozenset(
+        name for name, holds in capacities.items() if holds and name in (author.role, "demander", "oneself")
+    )
 
 
 _DEMANDER: Final = frozenset({"demander"})
 _ONESELF: Final = frozenset({"oneself"})
 
 
-# ---- reasons to refuse: first the phase is checked, then the completeness of the message
+# ---- reasons to refuse: first the phase and the seat are checked, then the completeness of the message
 
 
 _CONCLUDABLE: Final = frozenset({Phase.CRYSTALLIZING, Phase.ANSWERING, Phase.AWAITING_CHILDREN})

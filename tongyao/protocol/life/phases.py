@@ -52,62 +52,62 @@ class PhaseRules:
 P = Phase
 PHASES: Final[dict[Phase, PhaseRules]] = {
     P.FORMULATING: PhaseRules(
-        follows=(P.CONFIRMING,),
+        follows=(P.CONFIRMING,),  # the step `formulate`
         wanted=before_rounds.formulation,
     ),
     P.CONFIRMING: PhaseRules(
-        follows=(P.DISCOVERING, P.CONSENTING),
+        follows=(P.DISCOVERING, P.CONSENTING),  # `confirm_tension` or the deadline; consenting if people are named
         opens=before_rounds.open_confirming,
         asks=(AskName.CONFIRM_TENSION,),
         seconds=before_rounds.confirm_seconds,
         time_over=lambda state, now: before_rounds.confirm(state, "timer", now),
     ),
     P.DISCOVERING: PhaseRules(
-        follows=(P.SELECTING, P.CONSENTING),
+        follows=(P.SELECTING, P.CONSENTING),  # the step `discover`; consenting with `auto_start`
         wanted=before_rounds.discovery,
     ),
     P.SELECTING: PhaseRules(
-        follows=(P.CONSENTING,),
+        follows=(P.CONSENTING,),  # `select_participants`
         asks=(AskName.SELECT_PARTICIPANTS,),
     ),
     P.CONSENTING: PhaseRules(
-        follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),
+        follows=(P.SELECTING, P.CRYSTALLIZING, P.DECIDING),  # the step `seat`; too few: selecting, later deciding
         opens=before_rounds.open_consenting,
         wanted=before_rounds.seating,
         asks=(AskName.CONSENT,),
     ),
     P.CRYSTALLIZING: PhaseRules(
-        follows=(P.DECIDING, P.PLANNING),
-        opens=rounds.open,
+        follows=(P.DECIDING, P.PLANNING),  # the end of a round (`_close_round`); deciding at a limit
+        opens=rounds.open_rounds,
         wanted=rounds.wanted,
         asks=(AskName.GAP, AskName.PROJECTION),
         advance=rounds.advance,
     ),
     P.DECIDING: PhaseRules(
-        follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),
+        follows=(P.CONSENTING, P.CRYSTALLIZING, P.PLANNING, P.ABANDONED),  # `decide` or the deadline
         opens=rounds.open_deciding,
         asks=(AskName.DECISION,),
         seconds=rounds.deciding_seconds,
         time_over=rounds.decide_by_itself,
     ),
     P.PLANNING: PhaseRules(
-        follows=(P.DELIVERING,),
+        follows=(P.DELIVERING,),  # the step `plan`
         wanted=after_rounds.plan,
     ),
     P.DELIVERING: PhaseRules(
-        follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),
+        follows=(P.ANSWERING, P.AWAITING_CHILDREN, P.COMPLETED),  # the step `deliver`; nobody to ask: the later ones
         opens=after_rounds.open_delivering,
         wanted=after_rounds.deliveries,
     ),
     P.ANSWERING: PhaseRules(
-        follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),
+        follows=(P.PLANNING, P.AWAITING_CHILDREN, P.COMPLETED),  # `replan`; all answers, `conclude` or the deadline
         asks=(AskName.RESIDUAL, AskName.HOLE, AskName.ANSWER, AskName.REPLAN),
         advance=after_rounds.answers_complete,
         seconds=lambda state: state.start.settings.answering_seconds,
         time_over=after_rounds.wait_no_longer,
     ),
     P.AWAITING_CHILDREN: PhaseRules(
-        follows=(P.PLANNING, P.COMPLETED),
+        follows=(P.PLANNING, P.COMPLETED),  # the ends of all children, `conclude` or the deadline
         asks=(AskName.RESIDUAL, AskName.HOLE),
         advance=after_rounds.children_ended,
         seconds=after_rounds.children_seconds,
@@ -148,7 +148,7 @@ def enter(state: State, target: Phase | None, now: datetime) -> None:
         if at_once:
             state.urgent = state.seq
         if target is Phase.PLANNING or target.ended:
-            rounds.end(state, now)
+            rounds.end_rounds(state, now)
         if target.ended:
             _end(state, now)
         target = rules.opens(state, now)
@@ -163,4 +163,4 @@ def _end(state: State, now: datetime) -> None:
 def open_asks(state: State) -> Iterator[asks.Open]:
     """Yield every open ask with its deadline. A suspension adds asks and removes none."""
     for kind in () if state.phase.ended else (*ALWAYS, *PHASES[state.phase].asks):
-        yield from asks.KINDS[kind].open(state)
+        yield from asks.ASK_KINDS[kind].open(state)

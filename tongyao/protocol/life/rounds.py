@@ -37,7 +37,7 @@ ENDPOINTS_FAILED = "endpoints_failed"
 """The cause of a suspension if every endpoint of a round failed for one reason."""
 
 
-def open(state: State, now: datetime) -> None:
+def open_rounds(state: State, now: datetime) -> None:
     """Open the first round, or the next one after a decision of the demander.
 
     A decision adds two rounds, unless it is `raise_budget`. After a decision about too few people, the quorum is 1.
@@ -222,7 +222,7 @@ def _assign(state: State, now: datetime) -> None:
     if state.correcting_until is None and all(turn.answered or not turn.open for turn in state.turns.values()):
         for turn in idle:
             if turn.nothing_new:
-                turns.end(state, turn, Outcome.NOTHING_NEW, now)
+                turns.end_turn(state, turn, Outcome.NOTHING_NEW, now)
         _give_to_step(state, [turn for turn in idle if turn.words])
 
 
@@ -238,7 +238,7 @@ def _projected(batch: int, state: State, output: ProjectOutput, now: datetime) -
         turn = state.turns.get(one.alias)
         if turn is not None and turn.open and turn.batch == batch and turn.revision == one.revision:
             turn.reason = one.reason
-            turns.end(state, turn, one.outcome, now, items=one.items, struck=one.struck)
+            turns.end_turn(state, turn, one.outcome, now, items=one.items, struck=one.struck)
 
 
 def _split(batch: int, state: State) -> None:
@@ -253,7 +253,7 @@ def _unanswered(batch: int, state: State, now: datetime) -> None:
     """Fail the turns of a step that nobody answered in time."""
     for turn in _members(state, batch):
         turn.reason = NOT_ANSWERED
-        turns.end(state, turn, Outcome.FAILED, now)
+        turns.end_turn(state, turn, Outcome.FAILED, now)
 
 
 def _one_reason_of_failure(state: State) -> str | None:
@@ -321,7 +321,7 @@ def _close_round(state: State, verdict: Verdict, now: datetime) -> Phase | None:
     return None if may_add else Phase.DECIDING
 
 
-def end(state: State, now: datetime) -> None:
+def end_rounds(state: State, now: datetime) -> None:
     """End the rounds. Report unused words to their authors, and ask the demander nothing more."""
     unused = {alias for alias, turn in state.turns.items() if turn.open and turn.words} | set(state.late_words)
     for alias in sorted(unused):

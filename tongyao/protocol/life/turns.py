@@ -99,7 +99,7 @@ def counts_in(state: State) -> int:
     return state.round + (state.phase is not Phase.CRYSTALLIZING or not state.gate_open)
 
 
-def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
+def end_turn(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
     turn.outcome = outcome
     turn.deadline = None
     data: dict[str, JsonValue] = {"outcome": outcome.value, "items": items, "struck": struck}
@@ -119,7 +119,7 @@ def fall_back(state: State, turn: Turn, now: datetime) -> None:
     elif seat.fallback is Fallback.LEAVE:
         leave(state, turn.alias, now)
     else:
-        end(state, turn, Outcome.LAPSED, now)
+        end_turn(state, turn, Outcome.LAPSED, now)
 
 
 def refuse_leaving(state: State, message: Leave) -> Refusal | None:
@@ -135,7 +135,7 @@ def leave(state: State, alias: str, now: datetime) -> None:
         note(state, EventKind.WORDS_UNUSED, now, alias=alias, round=state.round)
     turn = state.turns.get(alias)
     if turn is not None and turn.open and not turn.answered:
-        end(state, turn, Outcome.LEFT, now)
+        end_turn(state, turn, Outcome.LEFT, now)
 
 
 def refuse_switch(state: State, message: SwitchEndpoint) -> Refusal | None:

@@ -411,7 +411,7 @@ Message = Annotated[
 
 MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message, config=ConfigDict(hide_input_in_errors=True))
 
-KINDS: Final[dict[str, type[Message]]] = {
+MESSAGE_TYPES: Final[dict[str, type[Message]]] = {
     kind.model_fields["kind"].default: kind for kind in get_args(get_args(Message)[0])
 }
 """Every kind of message and its type."""
