@@ -30,7 +30,7 @@ MODULES: Final = {
     "operators": ("log", "project-again", "schedules", "note-backup"),
     "builds": ("versions", "replay", "upgrade"),
     "plans": ("feedback", "tree", "plan"),
-    "models": ("cost", "estimate", "record", "prompts"),
+    "models": ("cost", "record", "prompts"),
     "evaluate": ("eval",),
     "forks": ("fork", "compare"),
     "experiments": ("experiment",),
@@ -47,7 +47,7 @@ _PANELS: Final = {
     "process": ("suggest", "start", "list", "show", "watch", "why", "plan", "tree", "export", "feedback", *_FORKS),
     "speak": MODULES["messages"],
     "people": ("field", "standing", "token", "gateway", "mcp"),
-    "models": ("calls", "prompts", "estimate", "cost", "record", "eval", "experiment"),
+    "models": ("calls", "prompts", "cost", "record", "eval", "experiment"),
 }
 """Panels of the help and their commands. All other commands are for operators."""
 

@@ -59,7 +59,6 @@ def calls(process: str, people: list[str], folder: Path) -> dict[str, list[str]]
         "schedules": [],
         "tree": [process],
         "cost": [],
-        "estimate": [],
         "plan acceptance": [],
         "field import": [str(folder / "people.json"), "--scene", "quay"],
         "field list": [],

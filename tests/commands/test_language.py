@@ -190,7 +190,6 @@ async def test_commands_of_operators_speak_chinese_too(stack: Stack, monkeypatch
         ("keys", "show"): "在用",
         ("cost",): "写入缓存",
         ("cost", "--by", "moon"): "可用的是",
-        ("estimate",): "合计",
         ("log",): "被拒绝",
         ("reconcile", "--dry-run"): "已启动：无",
         ("upgrade",): "请写一个过程，或者用 --all",

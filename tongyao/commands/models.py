@@ -1,4 +1,4 @@
-"""`cost`, `estimate`, `prompts`, `record`: the costs, prompts and answers of models."""
+"""`cost`, `prompts`, `record`: the costs, prompts and answers of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
-from tongyao.commands.context import open_records, settings
+from tongyao.commands.context import open_records
 from tongyao.commands.options import AsJson, Process, ProcessOption
 from tongyao.commands.terminal import CommandGroup, console, fail, print_json, print_table
 from tongyao.commands.words import say
@@ -62,45 +62,6 @@ async def cost(
         if row.settled and not row.cost_known and not row.cost:
             dollars = say("show.price_unknown")
         shown.append((*(key[group] for group in groups), *(f"{count:,}" for count in counts), dollars))
-    print_table([*(say(f"models.{name}") for name in columns), "$"], shown)
-
-
-@app.command()
-def estimate(
-    people: Annotated[int, typer.Option(min=2, max=8, help="The number of participants.")] = 4,
-    profile_chars: Annotated[int, typer.Option(min=0, help="Characters of one profile.")] = 3_000,
-    rounds: Annotated[
-        int, typer.Option(min=1, max=9, help="Rounds until the process converges; three to five are usual.")
-    ] = 4,
-    lang: Annotated[Language, typer.Option(help="en or zh.")] = "en",
-    as_json: AsJson = False,
-) -> None:
-    """Estimate what a process would cost with the models of the settings. Calls no model. Assumes proxies only and no repairs; the tokens for thinking are a guess."""
-    from tongyao.llm import prices
-    from tongyao.llm.cost_estimate import estimate as estimated
-
-    config = settings()
-    rows = estimated(
-        language=lang,
-        people=people,
-        profile_chars=profile_chars,
-        rounds=rounds,
-        models=config.models_by_step,
-        prices=prices.load(config.prices),
-    )
-    if as_json:
-        print_json([row.model_dump(mode="json") for row in rows])
-        return
-    shown: list[tuple[object, ...]] = []
-    for row in rows:
-        dollars = say("models.unknown") if row.cost is None else f"{row.cost:.3f}"
-        shown.append((row.step, row.model, row.calls, f"{row.fresh:,}", f"{row.cached:,}", f"{row.output:,}", dollars))
-    known = [row.cost for row in rows if row.cost is not None]
-    whole = f"{sum(known):.2f}"
-    if len(known) < len(rows):
-        whole = say("models.or_more", cost=whole) if known else say("models.unknown")
-    shown.append((say("models.all"), "", sum(row.calls for row in rows), "", "", "", whole))
-    columns = ("step", "model", "calls", "fresh", "cached", "output")
     print_table([*(say(f"models.{name}") for name in columns), "$"], shown)
 
 

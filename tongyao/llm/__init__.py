@@ -1,5 +1,5 @@
 """Engines that answer the model steps (docs/models.md).
 
-Public: `engine` (interface), `errors`, `prompts`, `prices`, `cost_estimate`, and the engines `recorded`, `delegated`,
+Public: `engine` (the interface), `errors`, `prompts`, `prices`, and the engines `recorded`, `delegated`,
 `pydantic_ai_engine`, `anthropic` and `extractive`.
 """
