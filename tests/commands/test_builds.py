@@ -11,16 +11,19 @@ from tests.support.until import until
 from tongyao.runtime.temporal.build import build_id
 
 
-async def test_versions_shows_the_build_that_polls_and_how_many_processes_it_carries(stack: Stack) -> None:
+async def test_versions_shows_the_build_that_polls_for_each_role_and_the_rules_that_processes_follow(
+    stack: Stack,
+) -> None:
     await room(stack)
 
     async def listed() -> bool:
         done = await tongyao("versions", "--json")
         assert done.exit_code == 0, done.output
-        [build] = [one for one in json.loads(done.stdout)["builds"] if one["build"] == build_id()]
-        return bool(
-            build["processes"] and set(build["workers"]) == {"tongyao-process", "tongyao-models", "tongyao-field"}
-        )
+        found = json.loads(done.stdout)
+        assert found["this_build"] == build_id()
+        polled = {role["role"] for role in found["roles"] if build_id() in role["workers"]}
+        [rules] = found["rules"]
+        return polled == {"process", "models", "field"} and rules["logic"] == 1 and rules["processes"] > 0
 
     await until(listed)
     shown = await tongyao("versions")

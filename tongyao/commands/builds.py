@@ -33,24 +33,27 @@ app = CommandGroup()
 
 @app.command()
 async def versions(as_json: AsJson = False) -> None:
-    """Show which builds run, how many open processes each has, and when an old one can be stopped."""
-    from tongyao.app.operators.versions import versions as read_versions
+    """Show which builds poll for each role, and how many open processes follow each version of the rules."""
+    from tongyao.app.operators.rules_in_use import read_rules
+    from tongyao.app.operators.task_queues import read_roles
     from tongyao.runtime.temporal.build import build_id
 
-    found = await read_versions(await _client(), build_id())
+    client = await _client()
+    roles, found = await read_roles(client), await read_rules(client)
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        shown = {"roles": [role.model_dump() for role in roles], "rules": [rules.model_dump() for rules in found]}
+        print_json({"this_build": build_id(), **shown})
     else:
-        rows = []
-        for build in found.builds:
-            workers = ", ".join(f"{queue.removeprefix('tongyao-')} {count}" for queue, count in build.workers.items())
-            advice = say(f"builds.{build.stands}", queues=", ".join(build.needed_by))
-            rows.append((build.build, workers or say("builds.none"), build.processes, build.alone, advice))
-        print_table([*(say(f"builds.{name}") for name in ("build", "workers", "processes", "alone")), ""], rows)
-        for rules in found.rules:
-            key = "builds.rules" if rules.carried else "builds.rules_unknown"
-            tell(key, logic=rules.logic, n=rules.processes)
-    if any(not rules.carried and rules.processes for rules in found.rules):
+        tell("builds.this_build", build=build_id())
+        rows = [
+            (role.role, build, count)
+            for role in roles
+            for build, count in (role.workers or {say("builds.none"): 0}).items()
+        ]
+        print_table([say(f"builds.{name}") for name in ("role", "build", "workers")], rows)
+        for rules in found:
+            tell("builds.rules" if rules.carried else "builds.rules_unknown", logic=rules.logic, n=rules.processes)
+    if any(not rules.carried and rules.processes for rules in found):
         fail(say("builds.newer_needed"), EXIT_FAILED)
 
 
