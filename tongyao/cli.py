@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
-from typer.exceptions import TyperException
 
 MODULES: Final = {
     "demo": ("demo",),
@@ -76,53 +73,6 @@ class _Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super(_Commands, _in_language(self)).format_help(ctx, formatter)
-
-    def get_usage(self, ctx: Any) -> str:
-        from tongyao.commands.words import language
-
-        usage = super().get_usage(ctx)
-        if language() == "en":
-            return usage
-        from tongyao.commands.chinese_help import usage_in_chinese
-
-        return usage_in_chinese(usage)
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        from tongyao.commands.words import language
-
-        if language() == "en":
-            return super().main(*args, **settings)
-        from tongyao.commands.chinese_help import chinese_screens
-
-        with chinese_screens():
-            return super().main(*args, **settings)
-
-    def make_context(self, *args: Any, **settings: Any) -> Any:
-        with _errors_in_language():
-            return super().make_context(*args, **settings)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _errors_in_language():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _errors_in_language() -> Iterator[None]:
-    """Raise errors about typed input in the language of the terminal."""
-    try:
-        yield
-    except TyperException as error:
-        from tongyao.commands.words import language
-
-        context = getattr(error, "ctx", None)
-        if language() == "en" or type(error).__name__ == "NoArgsIsHelpError":
-            raise
-        from tongyao.commands.chinese_help import error_in_chinese
-
-        if context is None:
-            error.message = error_in_chinese(error.message)
-            raise
-        context.fail(error_in_chinese(error.format_message()))
 
 
 def _in_language(command: Any) -> Any:

@@ -189,7 +189,6 @@ async def test_commands_of_operators_speak_chinese_too(stack: Stack, monkeypatch
         ("erase", ada, "--dry-run"): "会改写 0 个已结束过程的文字",
         ("keys", "show"): "在用",
         ("cost",): "写入缓存",
-        ("cost", "--by", "moon"): "可用的是",
         ("log",): "被拒绝",
         ("reconcile", "--dry-run"): "已启动：无",
         ("upgrade",): "请写一个过程，或者用 --all",
@@ -219,37 +218,6 @@ def test_doctor_speaks_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPa
     assert "TONGYAO_GATEWAY_PORT 的端口" in {row.subject for row in examine(settings)}
     monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
     assert not [row for row in examine(settings) if CHINESE.search(row.subject + row.found + row.advice)]
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        (("sya",), "没有命令 sya"),
-        (("say",), "缺少 'process'"),
-        (("list", "--no-such"), "没有选项 --no-such"),
-        (("list", "one", "two"), "多出了参数：one two"),
-        (("list", "--limit", "many"), "'--limit' 要写一个数字"),
-        (("list", "--phase", "none"), "'--phase' 的值不能用：'none'；可用的是 'formulating'"),
-        (("consents", "x", "--scene"), "选项 '--scene' 后面要写一个值"),
-    ],
-)
-async def test_what_was_typed_wrong_is_said_in_the_language_of_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...], said: str
-) -> None:
-    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
-    refused = await tongyao(*typed)
-    shown = "".join(refused.output.replace("│", "").split())
-    assert refused.exit_code == 2 and "".join(said.split()) in shown and "错误" in shown
-    assert not re.search("Error|Usage|Missing|Invalid|Try", refused.output)
-    monkeypatch.setenv("TONGYAO_LANGUAGE", "en")
-    assert not re.search("[\u4e00-\u9fff]", (await tongyao(*typed)).output)
-
-
-async def test_the_screen_of_help_has_its_titles_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TONGYAO_LANGUAGE", "zh")
-    shown = (await tongyao("say", "--help")).stdout
-    assert all(title in shown for title in ("用法：", "参数", "选项", "显示这段说明"))
-    assert not re.search(r"Usage:|Options|Arguments|Show this|default:|required", shown)
 
 
 def test_one_thing_is_no_plural() -> None:
