@@ -24,7 +24,8 @@ _RUN: Final = re.compile(
     rf"(?<![A-Za-z0-9'’-])(?:(?:Mr|Mrs|Ms|Dr|Prof|Rev|Fr|Capt|Sgt|St)\. )?(?:(?:[A-Z]\.\s?){{1,3}})?{_WORD}"
     rf"(?: (?:(?:de|van|von|der|da|di|la|le|del|bin|ibn) |[A-Z]\. |& |and (?=Sons?\b|Daughters?\b)){{0,2}}{_WORD})*"
 )
-_LOWER: Final = re.compile(r"(?<![A-Za-z])[a-zà-ɏ]{3,}")
+_LOWER: Final = re.compile(r"(?<![A-Za-z@.])[a-zà-ɏ]{3,}+(?![\w.]{0,40}@)")
+"""A word in small letters, but no part of a mail address: kim@example.org does not make Kim an ordinary word."""
 _PLACE_BEFORE: Final = re.compile(
     r"\b(?i:in|at|near|from|of|around|above|below|outside|towards|through|across|via|into|over|on|off|upon|between|river)\s"
     r"(?:[A-Z][\w'’-]{1,30}(?:,|,? and|,? or) ){0,3}$"
