@@ -8,7 +8,7 @@ from tests.commands.command_line import TEXTS, tongyao
 from tests.support.stack import Stack
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
-from tongyao.app.choosing.candidate_sentences import candidates
+from tongyao.app.choosing.candidates import candidates
 
 
 async def test_who_was_found_is_shown_with_the_command_that_takes_them(stack: Stack) -> None:

@@ -12,9 +12,11 @@ from tests.console.room import Ferry, ferry
 from tests.support.until import until
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import Caller
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.messaging import records_follow
 from tongyao.app.people.consents import SceneConsentBody, set_consent
 from tongyao.app.people.profiles import MandateBody, set_mandate
+from tongyao.commands.next_steps import commands_for
 from tongyao.gateway.console.routes import preparing
 from tongyao.protocol.rules.consent import Consent
 
@@ -153,9 +155,7 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
     await set_mandate(house.harness.context, Caller(Role.PERSON, person), person, mandate)
     await house.start(chosen=False)
     await house.stack.until(house.pid, "selecting")
-    rows = [
-        {"part": "B1", "facet": "offers", "start": 0, "end": 40, "score": 3.0},
-    ]
+    rows = [{"part": "B1", "facet": facet, "start": 0, "end": 40, "score": 3.0} for facet in ("offers", "needs")]
     pool = house.stack.repositories.pool
     async with pool.connection() as connection:  # the stack's field gives no reasons
         await connection.execute("UPDATE candidates SET reasons = %s WHERE process_id = %s", [Jsonb(rows), house.pid])
@@ -168,7 +168,35 @@ async def test_the_sentence_that_matched_is_shown_only_of_those_who_allow_it(con
         for alias in house.seats:
             begins = house.case.people[alias][1][:30]
             assert (begins in text) is (alias not in ("P01", "P02")), alias
+        assert text.count("The same sentence also matched") == len(shown), "it is quoted once"
+        assert text.count("What they need is similar to") == 2, "of those who are not quoted"
         assert await page.get_by_text("has not opened their words").count() == 1
+
+
+async def test_every_door_preselects_the_same_people(console: Console, house: Ferry) -> None:
+    await house.start(chosen=False, max_participants=3)
+    await house.stack.until(house.pid, "selecting")
+    repositories = house.stack.repositories
+    nearest = await nearest_first(repositories, house.pid)
+    assert len(nearest) == 3
+    reason = {"part": "B1", "facet": "offers", "start": 0, "end": 5, "score": 3.0}  # shares no word with the tension
+    async with repositories.pool.connection() as connection:
+        await connection.execute(
+            "UPDATE candidates SET reasons = %s WHERE process_id = %s AND profile_id = %s",
+            [Jsonb([reason]), house.pid, nearest[0]],
+        )
+    async with console.visitor(house.tokens["P00"], viewport=PHONE) as page:
+        await page.goto(f"{console.url}/console/processes/{house.pid}/people")
+        boxes = await page.locator("[name=person]:checked").all()
+        assert [await box.get_attribute("value") for box in boxes] == nearest
+    told = await house.harness.ask("GET", f"/processes/{house.pid}/candidates", house.tokens["P00"])
+    assert [one["profile_id"] for one in told.json() if one["taken"]] == nearest
+    inbox = await house.harness.ask("GET", "/inbox", house.tokens["P00"])
+    [ask] = [one for one in inbox.json() if one["process_id"] == house.pid]
+    assert [one["profile_id"] for one in ask["choices"]["proposals"] if one["taken"]] == nearest
+    [row] = await repositories.inbox.of_process(house.pid, open_only=True)
+    [command, *_] = await commands_for(repositories, row)
+    assert all(f" {person}" in command for person in nearest)
 
 
 @pytest.mark.parametrize("script", [True, False])

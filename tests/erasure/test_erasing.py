@@ -15,7 +15,7 @@ from tests.support.scan import find_in_database
 from tests.support.scripted import Rule
 from tests.support.stack import OPERATOR, Stack, open_stack
 from tests.support.until import until
-from tongyao.app.choosing.choices import nearest_first
+from tongyao.app.choosing.candidates import nearest_first
 from tongyao.app.people import erasure
 from tongyao.app.people.erasure import Erased
 from tongyao.app.start import start_child

@@ -55,7 +55,7 @@ async def test_the_demanders_agent_sees_who_was_found_and_chooses(gateway: Gatew
         [ask] = (await call(client, "pending", view=False))["pending"]
         found = [one["profile_id"] for one in ask["choices"]["proposals"]]
         assert set(found) == people
-        assert all(one["perspective"] for one in ask["choices"]["proposals"])
+        assert all(one["perspectives"] for one in ask["choices"]["proposals"])
         chosen = {"kind": "select_participants", "participants": found[:2]}
         assert (await call(client, "decide", process_id=pid, message=chosen, key="choose"))["state"] == "applied"
     await gateway.stack.say(pid, "cancel")
@@ -67,7 +67,7 @@ async def test_at_a_limit_the_demanders_agent_sees_who_could_be_added_and_adds_t
     given = ask["choices"]
     assert set(given["options"]) == {"accept_as_is", "extend", "raise_budget", "add_participants", "abandon"}
     assert {one["profile_id"] for one in given["proposals"]} == {people[2]["profile_id"]}
-    assert all(one["perspective"] for one in given["proposals"])
+    assert all(one["perspectives"] for one in given["proposals"])
     assert given["open"] and given["note"] == ""
     unknown = {"kind": "decide", "decision": "add_participants", "participants": ["nobody-1"]}
     refused = await gateway.ask("POST", f"/processes/{pid}/messages", demander, json=unknown)

@@ -193,7 +193,7 @@ async def test_whoever_might_answer_reads_it_with_their_own_sentence_and_steps_f
         await agent.call_tool("step_forward", {"standing_id": found["id"]})
     [ask] = await case.asked()
     assert ask["choices"]["proposals"][0]["profile_id"] == reader["profile_id"]
-    assert ask["choices"]["proposals"][0]["reasons"] == []
+    assert ask["choices"]["proposals"][0]["because"] == []
     await case.look()
     assert len(await case.asked()) == 1, "once, whether they step forward, are found, or both"
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from tests.gateway.conftest import GatewayHarness
 from tests.gateway.test_api import asked
-from tongyao.app.choosing.choices import Near, Proposal
+from tongyao.app.choosing.candidates import Because, found_people
 from tongyao.protocol.model.events import Event, EventKind
 from tongyao.protocol.rules.event_read_access import event_for_party
 from tongyao.records.process.seats import CandidateRow
@@ -17,9 +17,9 @@ from tongyao.records.process.seats import CandidateRow
 def test_a_proposal_tells_neither_where_in_a_profile_a_word_stands_nor_how_well_it_matches() -> None:
     reason = {"part": "B1", "facet": "offers", "score": 1.0, "start": 120, "end": 180}
     row = CandidateRow(perspective="complement", rank=1, profile_id="p-1", score=1.0, reasons=[reason])
-    told = Proposal.of(row)
-    assert told.reasons == (Near(part="B1", facet="offers"),)
-    assert not {"score", "start", "end"} & set(told.model_dump())
+    [told] = found_people([row], {"B1": "No nets."})
+    assert told.because == (Because(perspective="complement", part="B1", part_text="No nets.", facet="offers"),)
+    assert not {"score", "start", "end"} & {*told.model_dump(), *told.because[0].model_dump()}
 
 
 def test_the_event_of_the_search_tells_whom_it_found_and_not_how_well_they_match() -> None:
@@ -101,7 +101,6 @@ async def test_of_who_said_never_a_process_does_not_tell_which_part_of_a_tension
     proposals = (await asked(gateway, demander, "select_participants"))["choices"]["proposals"]
     candidates = (await gateway.ask("GET", f"/processes/{pid}/candidates", demander)).json()
     for one in (*proposals, *candidates):
-        reasons = one["because"] if "because" in one else one["reasons"]
-        assert bool(reasons) is (told[one["profile_id"]] == "ask"), one
+        assert bool(one["because"]) is (told[one["profile_id"]] == "ask"), one
     assert {one["profile_id"] for one in candidates} == set(told), "that they were found is told"
     await gateway.stack.handle(pid).cancel()

@@ -13,7 +13,7 @@ from tests.support.scripted import Rule, Script, ScriptedEngine
 from tests.support.stack import Stack, open_stack
 from tests.support.until import until
 from tests.workflows.conftest import TEXTS, Opened
-from tongyao.app.choosing.choices import nearest_first
+from tongyao.app.choosing.candidates import found_before_rounds
 from tongyao.app.errors import BadInput
 from tongyao.app.start import start_child
 from tongyao.llm.engine import Bound
@@ -95,11 +95,14 @@ async def test_a_child_asks_others_first_under_its_own_title_after_the_demander_
         assert (await here.repositories.record(child.id, own={"P00"})).title == CRANE["title"]
         assert (await here.say(child.id, "confirm_tension")).accepted
         await here.end(pid)
-        found = await nearest_first(here.repositories, child.id)
+        people = await found_before_rounds(here.repositories, child)
+        found = [one.profile_id for one in people]
 
     others = [one for one in found if one not in before]
     assert len(before) == 3 and len(others) == 2, "the two who were not asked for the parent"
     assert found[:2] == others and set(found[2:]) <= before, "they come first, and the others fill what room is left"
+    assert [one.profile_id for one in people if one.taken] == others, "nobody is preselected who was asked before"
+    assert {one.profile_id for one in people if one.asked_before} == set(found[2:])
 
 
 async def test_what_goes_to_the_field_by_itself_stops_at_the_depth_limit(stack: Opened) -> None:

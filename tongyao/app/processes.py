@@ -22,7 +22,6 @@ from tongyao.protocol.model.value import Value
 from tongyao.protocol.rules import read_access
 from tongyao.protocol.rules.read_access import Part, PartyRole, PartyView, may_see
 from tongyao.records.process.inbox import InboxRow
-from tongyao.records.process.seats import CandidateRow
 from tongyao.records.repositories import Repositories
 
 _MILLIONTH: Final = Decimal("0.000001")
@@ -268,12 +267,6 @@ async def read_process(repositories: Repositories, caller: Caller, process_id: s
     access = await authorize_in_process(repositories, caller, process_id, Action.READ_PROCESS)
     view = await party_view(repositories, access)
     return view.model_copy(update={"answered_by": await _answerers(repositories, process_id)})
-
-
-async def read_candidates(repositories: Repositories, caller: Caller, process_id: str) -> list[CandidateRow]:
-    """Return the people whom the field found, with the reasons. Only the demander may read them."""
-    await authorize_in_process(repositories, caller, process_id, Action.READ_CANDIDATES)
-    return await repositories.seats.candidates(process_id)
 
 
 async def read_plan(repositories: Repositories, caller: Caller, process_id: str) -> Plan:

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from tongyao.app.choosing.choices import choices_of, nearest_first
+from tongyao.app.choosing.candidates import FoundCandidate
+from tongyao.app.choosing.choices import choices_of
 from tongyao.app.choosing.open_residuals import open_residuals
 from tongyao.app.messaging.inbox import answers_of
 from tongyao.commands.words import language, say
@@ -54,7 +55,7 @@ async def commands_for(repositories: Repositories, ask: InboxRow) -> list[str]:
         # A person without a part in the plan who declines leaves no hole, so no process can be started for it.
         nothing = message.get("approve") and ask.ask == "hole" and choices is not None and choices.residual is None
         if not nothing:
-            commands.append(_command(ask, message, await _people(repositories, ask, message)))
+            commands.append(_command(ask, message, _people(message, choices.proposals if choices else ())))
     if ask.ask == "consent":  # without a choice the command shows the question
         commands.insert(0, f"tongyao consent {ask.process_id} --as {ask.person or ask.subject}")
     if ask.ask == "calls":  # no message answers it
@@ -95,13 +96,12 @@ def _command(ask: InboxRow, message: Body, people: Sequence[str]) -> str:
     raise AssertionError(f"no command sends {message['kind']}")
 
 
-async def _people(repositories: Repositories, ask: InboxRow, message: Body) -> Sequence[str]:
-    """Return the people that a message should name: the nearest candidates, or those that the field proposes to add."""
+def _people(message: Body, proposals: Sequence[FoundCandidate]) -> Sequence[str]:
+    """Return the people that a message should name: those who are preselected, or whom the field proposes to add."""
     if message["kind"] == "select_participants":
-        return (await nearest_first(repositories, ask.process_id))[:8] or [_PROFILE, _PROFILE]
+        return [one.profile_id for one in proposals if one.taken] or [_PROFILE, _PROFILE]
     if message.get("decision") == "add_participants":
-        proposed = await repositories.seats.candidates(ask.process_id, round_number=ask.round)
-        return list(dict.fromkeys(candidate.profile_id for candidate in proposed)) or [_PROFILE]
+        return [one.profile_id for one in proposals] or [_PROFILE]
     return ()
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from tongyao.app import processes
 from tongyao.app.action_permissions import Action, Role
 from tongyao.app.authorization import Caller, authorize_in_process
-from tongyao.app.choosing.candidate_sentences import Because, candidates
+from tongyao.app.choosing.candidates import Because, candidates
 from tongyao.app.choosing.choices import FULL, NO_SCENE, NOBODY, choices_of, nothing_found
 from tongyao.commands.context import operator
 from tongyao.commands.next_steps import after_end, commands_for, questions_in, waits_for, with_places
@@ -255,7 +255,7 @@ def _print_shortened(tension: Tension) -> None:
 
 
 async def _print_candidates(repositories: Repositories, process_id: str) -> None:
-    """Print the candidates with perspectives and reasons. A mark shows those who are selected without a choice."""
+    """Print the candidates with perspectives and reasons. A mark shows those who are preselected."""
     row = await repositories.processes.get(process_id)
     found = await candidates(repositories, Caller(Role.PERSON, row.demander), process_id)
     if not found:
@@ -298,8 +298,9 @@ async def print_choices(repositories: Repositories, process_id: str) -> None:
             console.print(Text(say("show.could_be_added"), style="bold"))
             table = Table(*(say(f"show.{name}") for name in ("profile", "because", "near_column")), box=None)
             for found in given.proposals:
-                near = ", ".join(f"{reason.part}: {say('show.facet_' + reason.facet)}" for reason in found.reasons)
-                table.add_row(found.profile_id, say(f"show.found_{found.perspective}"), near)
+                sides = "; ".join(say(f"show.found_{name}") for name in found.perspectives)
+                near = dict.fromkeys(f"{one.part}: {say('show.facet_' + one.facet)}" for one in found.because)
+                table.add_row(found.profile_id, sides, ", ".join(near))
             console.print(table)
         if given.note:
             tell(f"show.{_NOTES[given.note]}")

@@ -1,13 +1,13 @@
-"""The options of a demander who is asked for a decision, the order in which people are chosen, and what was found."""
+"""The options of a demander who is asked for a decision, and what the rounds found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
 
-from tongyao.protocol.model.events import EventKind
+from tongyao.app.choosing.candidates import FoundCandidate, found_before_rounds, found_people
 from tongyao.protocol.model.messages import GOING_ON, Decision
 from tongyao.protocol.model.plan import Residual
 from tongyao.protocol.model.process import DEMANDER
@@ -34,44 +34,16 @@ class OpenPoint(Value):
     text: str
 
 
-class Near(Value):
-    """A match. `facet`: the person's `offers`, `moves` or `needs`. `part`: of the tension, or the open point."""
-
-    part: str
-    facet: str
-
-
-class Proposal(Value):
-    """A person whom the field found or proposes. Score and span are left out, because they reveal profile content."""
-
-    profile_id: str
-    perspective: str
-    rank: int
-    round: int
-    reasons: tuple[Near, ...]
-
-    @classmethod
-    def of(cls, found: CandidateRow) -> Proposal:
-        near = dict.fromkeys((reason["part"], reason["facet"]) for reason in found.reasons)
-        return cls(
-            profile_id=found.profile_id,
-            perspective=found.perspective,
-            rank=found.rank,
-            round=found.round,
-            reasons=tuple(Near(part=part, facet=facet) for part, facet in near),
-        )
-
-
 class Choices(Value):
     """The options of a choice.
 
-    `proposals`: people whom the field found before the rounds, or proposes for the points in `open`, with reasons. The
-    demander may also name anybody else with a profile. `residual`: the tension for which the field would be searched.
+    `proposals`: people whom the field found before the rounds, or proposes for the points in `open`, with reasons
+    but without sentences. The demander may also name anybody else with a profile. `residual`: the tension for which the field would be searched.
     """
 
     options: tuple[str, ...]
     open: tuple[OpenPoint, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
+    proposals: tuple[FoundCandidate, ...] = ()
     note: str = Field(default="", description="Why there are no proposals.")
     residual: Residual | None = None
     needed: int | None = Field(default=None, description="How many people a round needs, if the rounds have stopped.")
@@ -115,7 +87,7 @@ async def choices_of(repositories: Repositories, ask: InboxRow) -> Choices | Non
     return Choices(
         options=tuple(one.value for one in Decision if one not in refused),
         open=tuple(OpenPoint(id=id, text=text) for id, text in opened.items()),
-        proposals=tuple(Proposal.of(one) for one in found),
+        proposals=tuple(found_people(found, opened)),
         note=FULL if free < 1 else NO_SCENE if not row.scene_id else "" if found else NOBODY,
         needed=settings.quorum,
         present=len(present) if others else 0,
@@ -147,7 +119,11 @@ async def _of_candidate(repositories: Repositories, ask: InboxRow) -> Choices | 
     near = CandidateRow(
         perspective=match.perspective, rank=1, profile_id=match.profile_id, score=0, reasons=match.reasons
     )
-    return Choices(options=("approve_residual",), proposals=(Proposal.of(near),), residual=residual)
+    return Choices(
+        options=("approve_residual",),
+        proposals=tuple(found_people([near], tension.targets() if tension else {})),
+        residual=residual,
+    )
 
 
 async def takes_up_proposals(repositories: Repositories, process_id: str) -> bool:
@@ -156,24 +132,9 @@ async def takes_up_proposals(repositories: Repositories, process_id: str) -> boo
 
 
 async def _of_the_field(repositories: Repositories, ask: InboxRow) -> Choices:
-    """Return the people who were found before the rounds, in the order in which they would be chosen."""
-    found: dict[str, CandidateRow] = {}
-    for candidate in await repositories.seats.candidates(ask.process_id, round_number=0):
-        found.setdefault(candidate.profile_id, candidate)
-    order = await nearest_first(repositories, ask.process_id)
-    return Choices(
-        options=("select_participants",),
-        proposals=tuple(Proposal.of(found[person]) for person in order),
-        note="" if order else NOBODY,
-    )
-
-
-async def nearest_first(repositories: Repositories, process_id: str) -> list[str]:
-    """Return the people who were found before the rounds, in the order of choice, without erased people."""
-    events = await repositories.events.of_kind(process_id, EventKind.FIELD_ACTIVATED)
-    found: Any = events[0].data.get("candidates", ()) if events else ()
-    left = {candidate.profile_id for candidate in await repositories.seats.candidates(process_id, round_number=0)}
-    return [person for person in dict.fromkeys(str(row[0]) for row in found) if person in left]
+    """Return the people who were found before the rounds."""
+    found = await found_before_rounds(repositories, await repositories.processes.get(ask.process_id))
+    return Choices(options=("select_participants",), proposals=tuple(found), note="" if found else NOBODY)
 
 
 async def nothing_found(repositories: Repositories, row: ProcessRow) -> str:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from tongyao.app import forks, processes, standing, start
 from tongyao.app.action_permissions import Action
 from tongyao.app.authorization import authorize_in_process
-from tongyao.app.choosing.candidate_sentences import FoundCandidate, candidates
+from tongyao.app.choosing.candidates import FoundCandidate, candidates
 from tongyao.app.contacts import ContactGiven, give_contact
 from tongyao.app.errors import NotFound
 from tongyao.app.feedback import FeedbackGiven, FeedbackReceipt, give_own_feedback

@@ -23,7 +23,7 @@ from tongyao.gateway.console.texts import Language, known, say
 from tongyao.gateway.console.visit import BASE, Visit, keep
 from tongyao.protocol.documents.to_reader import called, to_reader
 from tongyao.protocol.life.asks import does, whom
-from tongyao.protocol.model.sizes import language_of
+from tongyao.protocol.model.sizes import language_of, shortened
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _MARKDOWN: Final = MarkdownIt("zero").enable(
@@ -46,6 +46,7 @@ def environment() -> Environment:
     made.filters["called"] = called
     made.filters["whom"] = lambda ask, language: whom(ask.ask, ask.alias, language)
     made.filters["to_reader"] = _to_reader
+    made.filters["shortened"] = shortened
     made.globals["base"] = BASE
     made.globals["does"] = does
     return made

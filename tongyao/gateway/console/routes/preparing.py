@@ -12,8 +12,7 @@ from starlette.datastructures import FormData
 
 from tongyao.app.action_permissions import Role
 from tongyao.app.authorization import ProcessAccess
-from tongyao.app.choosing.candidate_sentences import matching_sentences
-from tongyao.app.choosing.choices import nearest_first
+from tongyao.app.choosing.candidates import candidates
 from tongyao.app.choosing.open_residuals import child_cost
 from tongyao.app.choosing.tension_words import words_of_tension
 from tongyao.app.errors import BadInput, NotAllowed, Problem, Refused
@@ -21,9 +20,8 @@ from tongyao.app.messaging.inbox import Ask
 from tongyao.app.messaging.messages import Receipt
 from tongyao.app.messaging.party_events import History, read_history
 from tongyao.app.messaging.records_follow import not_shown_yet, tension_sent, wait_for_records
-from tongyao.app.processes import party_view, read_candidates
+from tongyao.app.processes import party_view
 from tongyao.gateway.console import asks, reading
-from tongyao.gateway.console.candidates import PERSPECTIVES, people_found, ticked
 from tongyao.gateway.console.intent_highlights import left_over, pieces
 from tongyao.gateway.console.pages import go_to, page
 from tongyao.gateway.console.texts import LANGUAGES, say
@@ -206,39 +204,26 @@ async def _people_page(
     """Return the page. `given`: the form of a refused choice."""
     # The events are read first, so none of them is newer than the view.
     history = await read_history(visit.context, visit.caller, process_id, limit=None)
-    found = await read_candidates(visit.context.repositories, visit.caller, process_id)
+    people = await candidates(visit.context.repositories, visit.caller, process_id)
     access = await _of_demander(visit, process_id)
     view = await party_view(visit.context.repositories, access)
-    parts = view.tension.targets() if view.tension else {}
-    sentences = await matching_sentences(visit.context.repositories, visit.caller, process_id, found, parts)
-    people = people_found(found, parts, sentences)
-    most = ProcessSettings.model_validate(access.process.settings).max_others
-    order = await nearest_first(visit.context.repositories, process_id)
     parent = access.process.parent_id
     closed = await visit.context.repositories.events.of_kind(process_id, EventKind.CONSENT_CLOSED)
-    before = await visit.context.repositories.lineage.asked_in(parent) if parent else frozenset[str]()
-    nearest = sorted((person for person in people if person.id in order), key=lambda person: order.index(person.id))
-    by_words = not visit.context.models_cost
-    taken = ticked([person for person in nearest if person.id not in before], most=most, by_words=by_words)
-    people.sort(key=lambda person: (person.id in before, person.id not in taken))
     return page(
         visit,
         "people.html",
         view=view,
         title=reading.title_of(view),
         people=people,
-        before=before,
         parent=parent,
         cost=await child_cost(visit.context, await visit.access(parent)) if parent else None,
-        perspectives=PERSPECTIVES,
-        most=most,
+        most=ProcessSettings.model_validate(access.process.settings).max_others,
         ask=await asks.waiting_in(visit, process_id, "select_participants"),
         looking=view.phase in _BEFORE_CHOOSING,
         shown_event=history.next or "",
         consents=reading.consents(closed),
-        chosen=taken if given is None else given.getlist("person"),
+        chosen=[one.profile_id for one in people if one.taken] if given is None else given.getlist("person"),
         given=given,
-        by_words=by_words,
         problem=problem,
     )
 
