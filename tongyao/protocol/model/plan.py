@@ -16,12 +16,13 @@ from tongyao.protocol.model.value import Draft, Value
 NOBODY: Final = "nobody"
 """The assignee of a task for which nobody is known."""
 OUTSIDE: Final = "outside"
-"""The assignee of a task for somebody who is known and not in the room. `Task.outside` names that person."""
+"""The assignee of a task for a known person who is not in the room. `Task.outside` states who the person is."""
 
 
 TaskStanding = Literal["agreed", "decides", "asked", "offered", "unasked"]
-"""The agreement on a task. `agreed`: both sides mentioned it. `decides`: the demander decides. `asked`: it is a
-question to the assignee. `offered`: only the assignee offered it. `unasked`: the assignee has not offered it."""
+"""How far a task is agreed. `agreed`: the assignee and another person spoke of the task (docs/protocol.md §7.4).
+`decides`: the demander decides. `asked`: the task is a question to the assignee. `offered`: only the assignee spoke of
+it. `unasked`: the assignee has not spoken of it."""
 
 
 class Source(Value):
@@ -32,7 +33,10 @@ class Source(Value):
 
 
 class Claim(Value):
-    """One statement of a plan with the ids of its sources. Without a source it is kept with `supported=False`."""
+    """One statement of a plan and the ids of its sources.
+
+    A statement without sources is kept with `supported=False`.
+    """
 
     text: str
     sources: tuple[str, ...] = ()
@@ -52,7 +56,7 @@ class PlanRole(Value):
 
 
 class Task(Value):
-    """A piece of work. `prerequisites` are ids of other tasks. They form no cycle."""
+    """A piece of work. `prerequisites`: ids of other tasks, without cycles."""
 
     id: str
     title: str
@@ -73,12 +77,12 @@ class Task(Value):
 
     @property
     def offered(self) -> bool:
-        """Whether a source is the assignee's own word: one of their items, or for the demander the exchange (E)."""
+        """Whether the task cites the assignee's own words: one of their items, or the line E for the demander."""
         return self.has_doer and not self.question and self.assignee in speakers(self.sources)
 
     @property
     def standing(self) -> TaskStanding:
-        """The agreement on the task. A task without an assignee in this process is `unasked`."""
+        """How far the task is agreed. A task whose assignee is not in this process is `unasked`."""
         if self.agreed:
             return "agreed"
         if self.assignee == DEMANDER:
@@ -89,7 +93,7 @@ class Task(Value):
 
 
 class Residual(Value):
-    """A residual tension: a tension of the same form, specific enough to filter people."""
+    """A residual tension: an unresolved part of the plan, written as a tension, for which people can be searched."""
 
     id: str = Field(description="`residual/<number>` within its plan.")
     title: str
@@ -98,7 +102,7 @@ class Residual(Value):
 
 
 class Plan(Value):
-    """The whole plan, in reading order. `documents.plan_page` makes its page."""
+    """The whole plan, in reading order. `documents.plan_page` makes its Markdown page."""
 
     revision: int = Field(default=1, ge=1)
     language: str = "en"
@@ -120,7 +124,7 @@ class Plan(Value):
     markdown: str = Field(default="", description="All of it for people, written by `documents.plan_page`.")
 
     def has_part(self, alias: str) -> bool:
-        """Whether it has a claim or a task for `alias`."""
+        """Whether the plan has a condition or a task of `alias`."""
         claims = any(role.alias == alias and role.conditions for role in self.roles)
         return claims or any(task.assignee == alias for task in self.tasks)
 
@@ -208,5 +212,5 @@ class DeliveryDraft(Draft):
 
 
 def speakers(sources: Iterable[str]) -> frozenset[str]:
-    """Return the aliases whose words these ids are. The exchange (E) is the demander's, as their offer."""
+    """Return the aliases of the authors of `sources`. The line E counts as the demander's words: it is their offer."""
     return frozenset(DEMANDER if source == "T/E" else speaker_of(source) for source in sources) - {""}

@@ -29,19 +29,19 @@ DraftT = TypeVar("DraftT", bound=Draft)
 StepName = Literal["formulate", "project", "observe", "plan", "deliver"]
 
 OVERHEAD_SECONDS: Final = 30
-"""Seconds of an activity besides its model calls, for reading and writing the records."""
+"""Seconds of an activity for reading and writing the records, in addition to its model calls."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[RequestT, DraftT]):
-    """One kind of question to a model.
+    """One kind of model step.
 
     `time_factor`: timeout of one call, as a multiple of the setting `proxy_seconds`.
-    `calls`: most model calls in a row in one activity: an answer and its repair, times the groups of answers that wait
-    for each other.
-    `units`: the number on which the length of an answer depends, for token limits: pairs (observe) or participants
-    (plan).
-    `concludes`: whether the step belongs to the end of a process, so that no budget is kept for a later plan.
+    `calls`: most model calls that one activity makes one after the other. Each answer may need a repair, so the number
+    is 2 for each group of answers that runs concurrently.
+    `units`: returns the number that determines the length of an answer, for token limits: pairs (observe) or
+    participants (plan).
+    `concludes`: whether the step is part of the end of a process. Such a step may spend the budget kept for the plan.
     """
 
     name: StepName
@@ -57,9 +57,9 @@ class Step(Generic[RequestT, DraftT]):
         return self.time_factor * proxy_seconds
 
     def activity_seconds(self, proxy_seconds: int) -> int:
-        """Return the start-to-close timeout of the step's activity, in seconds: all calls in a row, and the overhead.
+        """Return the start-to-close timeout of the step's activity, in seconds: all sequential calls and the overhead.
 
-        Each call may first wait as long as its own timeout, until concurrent calls release budget.
+        The time of each call is doubled, because the call may wait that long until concurrent calls release budget.
         """
         return 2 * self.calls * self.call_seconds(proxy_seconds) + OVERHEAD_SECONDS
 
@@ -77,6 +77,6 @@ PROJECT: Final = Step("project", EndpointRequest, ProjectionDraft)
 OBSERVE: Final = Step("observe", CatalystRequest, ObservationDraft, time_factor=4, units=_pairs)
 PLAN: Final = Step("plan", PlannerRequest, PlanDraft, time_factor=5, units=_participants, concludes=True)
 DELIVER: Final = Step("deliver", DeliveryRequest, DeliveryDraft, calls=4, concludes=True)
-"""The first delivery runs alone and the others follow concurrently: two groups of an answer and its repair."""
+"""`calls` is 4 because the first delivery is written alone, and all others then concurrently: two groups of answers."""
 
 STEPS: Final[Mapping[str, Step[Any, Any]]] = {step.name: step for step in (FORMULATE, PROJECT, OBSERVE, PLAN, DELIVER)}
