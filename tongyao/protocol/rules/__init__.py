@@ -1,5 +1,5 @@
 """Rules on the types of `protocol.model`, as pure functions. All modules are public.
 
-`convergence`: when rounds end. `standing`: which statements are valid. `read_access`, `request_access`,
-`event_read_access`: who may read which data. The other modules are as their names state.
+`convergence`: the end of the rounds. `standing`: the valid statements. `read_access`, `request_access`,
+`event_read_access`: the data that each party may read. The names of the other modules describe their rules.
 """

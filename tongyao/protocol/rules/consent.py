@@ -1,4 +1,4 @@
-"""When a proxy may speak for a person: their decision for a scene, or the default (docs/protocol.md §3.11)."""
+"""Consent to a proxy: the person's decision for a scene, or else the default (docs/protocol.md §3.11)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,20 @@ class Origin(StrEnum):
 
 
 GIVEN_ON_THE_MACHINE: Final = frozenset({Origin.SAMPLE, Origin.IMPORT, Origin.FILE})
-"""Origins of profiles that came from the machine, for their own scene. Their owners may not be reachable."""
+"""Origins of profiles that were imported on the machine. In their own scene, the default consent is `ALLOW`.
+
+The owner of such a profile may not be reachable.
+"""
 
 _OF_NOBODY: Final = frozenset({Origin.SAMPLE, Origin.FILE})
-"""Origins whose only participant is not asked: a sample belongs to nobody, and a file is named on the machine."""
+"""Origins of profiles that belong to no user of the installation.
+
+A person with such a profile and a default consent is not asked even if they are the only participant.
+"""
 
 
 class SceneConsent(Value):
-    """The consent of one person in one scene. `own`: whether the person decided it; otherwise it is a default."""
+    """The consent of one person in one scene. `own`: true if the person decided it, false if it is the default."""
 
     profile_id: str
     consent: Consent
@@ -49,7 +55,10 @@ class SceneConsent(Value):
 
 
 def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_home: bool) -> SceneConsent:
-    """Return the consent of a profile in a scene. `decided`: by its owner. `at_home`: it is the profile's own scene."""
+    """Return the consent of a profile's owner in a scene.
+
+    `decided`: the owner's decision, if there is one. `at_home`: whether the scene is the profile's own scene.
+    """
     given = Consent.ALLOW if origin in GIVEN_ON_THE_MACHINE and at_home else Consent.ASK
     return SceneConsent(profile_id=profile_id, consent=decided or given, origin=origin, own=decided is not None)
 
@@ -57,11 +66,11 @@ def standing(profile_id: str, origin: Origin, decided: Consent | None, *, at_hom
 def consents_of(
     what: ConsentInput, known: Mapping[str, SceneConsent], *, over_quota: Sequence[str] = (), may_ask: int | None = None
 ) -> ConsentOutput:
-    """Return which of the chosen people are asked, and which take no part.
+    """Divide the chosen people: those who are asked for consent, those who take no part, those without a proxy.
 
-    `known`: the consent of each; people without one have no profile any more. `over_quota`: people who were asked, or
-    named by this demander, too often. `may_ask`: how many people the demander may still have asked. People beyond these
-    limits take no part, and the demander is not told the reason.
+    `known`: the consents by profile id; a person without an entry has no profile any more. `over_quota`: people who
+    were asked too often, or whom this demander named too often. `may_ask`: how many people may still be asked for this
+    demander. People above these limits take no part, and the demander does not learn the reason.
     """
     ask, refused, without_proxy = [], [], []
     for choice in what.choices:

@@ -1,4 +1,4 @@
-"""The grade of a profile by the four lenses (docs/protocol.md §2.4)."""
+"""The grade of a profile: for which lenses of a tension it has material (docs/protocol.md §2.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tongyao.protocol.model.tension import Audit, Grade
 
 _END: Final = re.compile(r"[。！？!?；;\n]+|\.\s+")
 _SAYS_SOMETHING: Final = 8
-"""Least units of a statement. A shorter sentence is a label ("backend engineer, Chengdu")."""
+"""Least units of a statement. A shorter sentence counts as a label ("backend engineer, Chengdu")."""
 
 _CHANGES: Final = re.compile(
     r"想|希望|打算|准备|正在|开始|学着|转|下一步|目标|"
@@ -32,15 +32,15 @@ _BEARS: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b",
     re.I,
 )
-"""A statement has a speaker, or a number that could be wrong. A slogan has neither."""
+"""Matches a sign of a statement: a word for a speaker, or a number. Slogans have neither."""
 
 _SPEAKS: Final = re.compile(r"我|\b(?:I|my|we|our)\b")
 _LIST: Final = re.compile(r"[|｜/·、]|,\s|，")
 _LABEL_UNITS: Final = 5
-"""A line is a list of labels if its parts between separators have at most this number of units on average."""
+"""A line counts as a list of labels if its parts between separators have at most this average number of units."""
 
 _ENOUGH: Final = 5
-"""Number of statements from which a profile counts as stating a change (T), whatever its words."""
+"""A profile with at least this number of statements has material for T, even without words of change."""
 
 
 def _is_statement(sentence: str) -> bool:
@@ -52,7 +52,7 @@ def _is_statement(sentence: str) -> bool:
 
 
 def audit_profile(text: str) -> Audit:
-    """Return the lenses for which `text` has statements: T changes, I facts, B needs and limits, E offers."""
+    """Return the lenses for which `text` has statements. T: changes. I: facts. B: needs and limits. E: offers."""
     said = [sentence for sentence in _END.split(text) if _is_statement(sentence)]
     return Audit(
         transition=len(said) >= _ENOUGH or any(_CHANGES.search(sentence) for sentence in said),
@@ -63,5 +63,5 @@ def audit_profile(text: str) -> Audit:
 
 
 def grade_profile(text: str) -> Grade:
-    """Return the grade, as for a tension. A profile of labels alone has grade C."""
+    """Return the grade by the rule for tensions. A profile that contains only labels has grade C."""
     return audit_profile(text).grade
