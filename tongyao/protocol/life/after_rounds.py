@@ -1,6 +1,5 @@
-"""The phases after the rounds: the plan, the deliveries, the answers, and a child process for each residual tension
-that is searched for in the field (docs/protocol.md §3.6, §7). In a room of proxies, only the demander is asked, about
-residuals."""
+"""The phases after the rounds: the plan, the deliveries, the answers, and a child process for each approved residual
+tension (docs/protocol.md §3.6, §7). If all participants have proxies, only the demander is asked, about residuals."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def plan(state: State) -> dict[str, WantedStep]:
 
 
 def _filled(state: State) -> set[str]:
-    """Return the aliases whose hole in the plan a child has filled."""
+    """Return the aliases of people who declined and whose part of the plan a completed child process has filled."""
     holes = [hole_of(residual) for residual, one in state.residuals.items() if one.outcome == Phase.COMPLETED]
     return {hole[1] for hole in holes if hole is not None}
 
@@ -64,15 +63,15 @@ def _planned(state: State, output: PlanOutput, now: datetime) -> Phase:
     figures = output.model_dump(include={"claims", "supported", "reduced"})
     figures |= {"revision": state.plan_revision, "residuals": len(output.residuals)}
     note(state, EventKind.PLAN_READY, now, **figures)
-    if not state.folded:  # residuals of the folded plan start no more children
+    if not state.folded:  # the plan that includes the children's plans starts no more children
         _leave_open(state, output.residuals, now)
     return Phase.DELIVERING
 
 
 def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
-    """Open the residuals of a new plan: ask the demander, or approve them all, as the settings require.
+    """Record the residuals of a new plan. By the setting `residuals`, the demander is asked, or all are approved.
 
-    Residuals of an earlier plan without a decision are superseded.
+    Undecided residuals of an earlier plan are dropped.
     """
     state.residuals = {name: one for name, one in state.residuals.items() if one.status != "open"}
     auto = state.start.settings.residuals is Residuals.AUTO
@@ -83,7 +82,7 @@ def _leave_open(state: State, names: tuple[str, ...], now: datetime) -> None:
 
 
 def open_delivering(state: State, now: datetime) -> Phase | None:
-    """Skip delivery in a fork, whose plan is delivered to nobody."""
+    """End a fork here, because its plan is not delivered to anybody."""
     return Phase.COMPLETED if state.start.fork is not None else None
 
 
@@ -110,14 +109,14 @@ def answer(state: State, message: AnswerPlan, now: datetime) -> None:
     data = message.model_dump(include={"alias", "revision", "text_id"})
     note(state, EventKind.ANSWER_RECEIVED, now, **data, decision=message.answer)
     if message.answer == "decline" and state.may_branch and message.alias != DEMANDER:
-        hole = hole_id(message.revision, message.alias)  # the hole in the plan is a residual like every other
+        hole = hole_id(message.revision, message.alias)  # a hole is treated as a residual
         state.residuals[hole] = ResidualOutcome()
         note(state, EventKind.RESIDUAL_OPEN, now, residual=hole)
 
 
 def replan(state: State, message: Replan, now: datetime) -> Phase:
-    """Request a new plan, at most once. It leaves out the people in `without`, who declined, and includes the changes
-    that the people in `proposals` proposed. A person who is left out is not asked again."""
+    """Request a new plan, at most once. People in `without` have declined: the plan leaves them out, and they are not
+    asked again. The plan takes in the changes proposed by the people in `proposals`."""
     state.proposals, state.left_out = message.proposals, message.without
     state.replanned = True
     note(state, EventKind.DECIDED, now, decision="replan", by="person", without=list(message.without))
@@ -130,7 +129,10 @@ def answers_complete(state: State, now: datetime) -> Phase | None:
 
 
 def _after_answers(state: State) -> Phase:
-    """Return the next phase. Approved children are started before the process is complete."""
+    """Return the phase after the answers.
+
+    A process with approved children does not complete before they are started.
+    """
     return Phase.AWAITING_CHILDREN if _awaits_children(state) or _child_starting(state) else Phase.COMPLETED
 
 
@@ -162,7 +164,7 @@ def approve(state: State, message: ApproveResidual, now: datetime) -> None:
 
 
 def _branched(residual: str, state: State, output: BranchOutput, now: datetime) -> None:
-    """Record that the child was announced, or the reason why there is none."""
+    """Record that the child process was announced, or the reason why there is none."""
     if output.child is None:
         _refuse(state, residual, output.reason, now)
         return
@@ -172,13 +174,13 @@ def _branched(residual: str, state: State, output: BranchOutput, now: datetime) 
 
 
 def _refuse(state: State, residual: str, reason: str, now: datetime) -> None:
-    """`reason`: `declined` by the demander, or a reason of `BranchOutput`."""
+    """Record that no child is started. `reason`: `declined` (by the demander), or a reason of `BranchOutput`."""
     state.residuals[residual].status = "refused"
     note(state, EventKind.CHILD_REFUSED, now, residual=residual, reason=reason)
 
 
 def residual_of(state: State, child: str) -> str | None:
-    """Return the residual of this child, started or approved; None if it is no child of this process."""
+    """Return the started or approved residual of this child process; None if `child` is no child of this process."""
     for residual, one in state.residuals.items():
         if one.status in ("approved", "started") and child_id(state.process_id, residual) == child:
             return residual
@@ -198,13 +200,13 @@ def _child_starting(state: State) -> bool:
 
 
 def _awaits_children(state: State) -> bool:
-    """Whether the process waits for children, whose plans are folded into one more plan, once."""
+    """Whether the process waits for its children in order to make one more plan that includes their plans."""
     waits = state.start.settings.wait_for_children and not state.folded
     return waits and (state.children_open or bool(state.completed_children))
 
 
 def children_seconds(state: State) -> int | None:
-    """Return the time to wait for children. None if approved children are only started."""
+    """Return the time to wait for children, in seconds. None if the process starts children and does not wait."""
     return state.start.settings.children_seconds if _awaits_children(state) else None
 
 
@@ -215,7 +217,7 @@ def children_ended(state: State, now: datetime) -> Phase | None:
         return Phase.COMPLETED
     if state.children_open and not state.concluded:
         return None
-    state.folded = bool(state.completed_children)  # their plans are folded into one more plan, once
+    state.folded = bool(state.completed_children)  # one more plan is made, at most once
     return Phase.PLANNING if state.folded else Phase.COMPLETED
 
 
@@ -223,7 +225,7 @@ def children_ended(state: State, now: datetime) -> Phase | None:
 
 
 def remembering(state: State) -> dict[str, WantedStep]:
-    """Return the step after a plan that strengthens the used passages in the indexes of long profiles."""
+    """Return the step that strengthens, in the indexes of long profiles, the passages that the process used."""
     long = tuple(alias for alias, seat in sorted(state.seats.items()) if seat.long and state.start.remember)
     what = RememberInput(process_id=state.process_id, aliases=long)
     return _closing(state, REMEMBER, what, "strengthen what was used", optional=True) if long else {}
@@ -237,7 +239,7 @@ def cancelling(state: State) -> dict[str, WantedStep]:
 def _closing(
     state: State, contract: ActivityContract[Any, Any], what: ActivityInput, summary: str, *, optional: bool = False
 ) -> dict[str, WantedStep]:
-    """Return a step that runs once after the end."""
+    """Return a step that runs once after the end of the process; nothing if the step has run."""
 
     def close(state: State, output: Any, now: datetime) -> None:
         state.closed.append(contract.name)

@@ -1,6 +1,6 @@
-"""One participant's turn in a round: waiting for it, adding words, ending it (docs/protocol.md §3.3).
+"""Functions on one participant's turn in a round: ask, add words, end the turn (docs/protocol.md §3.3).
 
-`refuse_…` returns the reason why a message cannot be applied now.
+A function `refuse_…` returns the reason why a message cannot be applied now, or None.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def refuse_words(state: State, message: SubmitProjection) -> Refusal | None:
 
 
 def submit(state: State, message: SubmitProjection, now: datetime) -> None:
-    """Add words to the open round, or keep them for the next round if the gate is closed. The event names the round."""
+    """Add words to the open round, or keep them for the next round if the gate is closed. The event has the round."""
     said = Words(lane=message.lane, round=message.round, text_id=message.text_id)
     if message.alias == DEMANDER:
         state.demander_asked = 0
@@ -75,9 +75,10 @@ def submit(state: State, message: SubmitProjection, now: datetime) -> None:
 
 
 def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
-    """Add words of a person or their agent to the open round. Words without a text mean that there is nothing new.
+    """Add words of a person or their agent to the open round. Words without a text mean `nothing_new`.
 
-    A lane's words for the open round replace its earlier ones; others are added. The time for corrections starts again.
+    Words for the open round replace earlier words of the same lane for this round. Late words for an earlier round are
+    kept beside them. The time for corrections starts again.
     """
     turn = state.turns.setdefault(alias, Turn(alias=alias))
     corrected = [words for words in turn.words if words.lane == said.lane and words.round == said.round == state.round]
@@ -94,12 +95,12 @@ def hear_words(state: State, alias: str, said: Words, now: datetime) -> None:
 
 
 def counts_in(state: State) -> int:
-    """Return the round in which words count that arrive now: the open round, or else the next one."""
+    """Return the round to which words that arrive now are added: the open round, or the next round if none is open."""
     return state.round + (state.phase is not Phase.CRYSTALLIZING or not state.gate_open)
 
 
 def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int = 0, struck: int = 0) -> None:
-    """Close a turn with its outcome."""
+    """End a turn with an outcome."""
     turn.outcome = outcome
     turn.deadline = None
     data: dict[str, JsonValue] = {"outcome": outcome.value, "items": items, "struck": struck}
@@ -109,7 +110,10 @@ def end(state: State, turn: Turn, outcome: Outcome, now: datetime, *, items: int
 
 
 def fall_back(state: State, turn: Turn, now: datetime) -> None:
-    """Apply the fallback of a person whose deadline has passed."""
+    """Apply the fallback of the seat after the deadline of the turn has passed.
+
+    A proxy without consent does not speak.
+    """
     note(state, EventKind.ESCALATED, now, alias=turn.alias, round=state.round)
     seat = state.seats[turn.alias]
     turn.deadline = None
@@ -128,7 +132,7 @@ def refuse_leaving(state: State, message: Leave) -> Refusal | None:
 
 
 def leave(state: State, alias: str, now: datetime) -> None:
-    """Let a participant leave the room. Words of this and earlier rounds are kept. A turn without words is `left`."""
+    """Let a participant leave the room. Their words so far are kept. An open turn without words ends as `left`."""
     state.seats[alias].active = False
     note(state, EventKind.PARTICIPANT_LEFT, now, alias=alias, round=state.round)
     if state.late_words.pop(alias, None):
@@ -158,7 +162,7 @@ def refuse_switch(state: State, message: SwitchEndpoint) -> Refusal | None:
 
 
 def switch(state: State, message: SwitchEndpoint, now: datetime) -> None:
-    """Change the endpoint of a seat. It applies in this round if nobody has spoken yet.
+    """Change the endpoint of a seat. The change applies in this round if the turn has no words or outcome yet.
 
     A person's own switch to a proxy, now or as fallback, is consent to the proxy.
     """
@@ -186,7 +190,10 @@ def _note_switch(state: State, alias: str, now: datetime) -> None:
 
 
 def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
-    """Return why an extension is refused. It does not show who is waited for (docs/protocol.md §3.3)."""
+    """Return why an extension is refused.
+
+    Refusals to the demander do not reveal who is waited for (docs/protocol.md §3.3).
+    """
     turn = state.turns.get(message.alias)
     if message.author.role == "participant":
         if turn is None or not turn.waits:
@@ -202,9 +209,9 @@ def refuse_extension(state: State, message: ExtendDeadline) -> Refusal | None:
 
 
 def extend(state: State, message: ExtendDeadline, now: datetime) -> None:
-    """Give more time: to a participant in a turn, or to the demander in a phase that waits for them.
+    """Extend the deadline of a participant's turn, or of the demander in a phase that waits for the demander.
 
-    If the process does not wait for that person, nothing changes, so the sender cannot distinguish proxies.
+    Without such a deadline nothing changes and the message is still accepted, so that it does not reveal proxies.
     """
     turn = state.turns.get(message.alias)
     deadline = turn.deadline if turn is not None and turn.waits else None

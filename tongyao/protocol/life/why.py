@@ -1,4 +1,4 @@
-"""The reasons why a process waits, since when, and how it can continue, derived from `wanted`, `wake`, asks and causes.
+"""The reasons why a process waits, the time since when, and the ways to continue. They are derived from the state.
 
 The sentences are in `tongyao/texts/protocol/why.toml`.
 """
@@ -25,7 +25,7 @@ from tongyao.protocol.model.value import Value
 
 
 class WaitReason(Value):
-    """One reason, in the requested language. It names aliases, so it is for operators."""
+    """One reason why a process waits, in the requested language. It contains aliases, so only operators may read it."""
 
     waits_for: str
     since: datetime | None = None
@@ -39,7 +39,7 @@ class WaitReason(Value):
 
     @property
     def sentence(self) -> str:
-        """The whole reason as one sentence."""
+        """The reason as one sentence."""
         parts: list[tuple[str, dict[str, Any]]] = [
             ("waits_for" if self.holds_up else "open_question", {"whom": self.waits_for})
         ]
@@ -54,7 +54,10 @@ def _say(key: str, language: str, /, **values: Any) -> str:
 
 
 def why(state: State, now: datetime, language: Language = "en") -> list[WaitReason]:
-    """Return all reasons, those that stop everything first. Empty for an ended process whose events are written."""
+    """Return all reasons.
+
+    Reasons that stop the whole process come first. Empty after the end if all events are written.
+    """
     found = [*_causes(state, language), *_people(state, language), *_steps(state, language)] or _nothing(
         state, language
     )
@@ -85,7 +88,7 @@ def _causes(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def _people(state: State, language: Language) -> list[WaitReason]:
-    """Return the asks of the phase, the running children, or the time for corrections if the round waits for nobody."""
+    """Return the reasons that lie with people: open asks, running children, or the time for corrections."""
     reasons = []
     if state.phase is Phase.AWAITING_CHILDREN:
         running = [one.child for one in state.residuals.values() if one.status == "started"]
@@ -109,7 +112,10 @@ def _people(state: State, language: Language) -> list[WaitReason]:
 
 
 def _asked_of_people(state: State) -> Iterator[tuple[Waiting, Deadline | None]]:
-    """Yield the asks for which the process waits, without `resume`, and without residuals while answers are awaited."""
+    """Yield the asks for which the process waits.
+
+    `resume` is left out, and so are residuals while answers are awaited.
+    """
     for ask, deadline in open_asks(state):
         beside = (
             state.phase is Phase.ANSWERING and not state.only_residuals and ask.ask in (AskName.RESIDUAL, AskName.HOLE)
@@ -130,7 +136,7 @@ def _steps(state: State, language: Language) -> Iterator[WaitReason]:
 
 
 def waited_for(state: State) -> dict[str, WantedStep]:
-    """Return the steps that need a worker in this run. A process that will continue as new starts no steps."""
+    """Return the steps that need a worker in this run. Before continue-as-new, these are only the running steps."""
     running = state.draining
     return {key: step for key, step in wanted(state).items() if running is None or key in running}
 
@@ -146,7 +152,7 @@ def _nothing(state: State, language: Language) -> list[WaitReason]:
 
 
 def why_for_party(state: State, alias: str, language: str) -> str:
-    """Return one sentence for a demander or participant. It names nobody else, which would distinguish proxies."""
+    """Return one sentence for a demander or participant. It names nobody else, because that would reveal proxies."""
     if state.phase.ended:
         return _say("ended", language)
     if any(cause.kind == "operator" for cause in state.causes.values()):
@@ -167,11 +173,11 @@ def why_for_party(state: State, alias: str, language: str) -> str:
 
 
 _GOES_ON: Final = frozenset(Phase) - ENDED - {Phase.CONFIRMING, Phase.SELECTING}
-"""Phases about which parties read a sentence although they are not asked anything."""
+"""Phases for which parties who are not asked anything read a sentence about the state of the process."""
 
 
 def others_are_waited_for_until(state: State, alias: str) -> datetime | None:
-    """Return the last deadline of others; None if the process waits for the party, or if no deadline runs."""
+    """Return the latest deadline of other people; None if the process waits for `alias`, or if no deadline runs."""
     waits = [] if state.suspended else _people(state, "en")
     if any(reason.waits_for == alias for reason in waits):
         return None

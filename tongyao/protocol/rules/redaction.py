@@ -45,7 +45,7 @@ class Erasure:
         return self.alias != DEMANDER and self.alias in _ALIAS.findall(text)
 
     def is_theirs(self, item_id: str) -> bool:
-        """Whether the id names an item of the person, a removed element, or a line of the tension of an erased demander."""
+        """Whether the id names an item of the person, a removed element, or a line of an erased demander's tension."""
         match = _ITEM.fullmatch(item_id)
         if match is None:
             return item_id in self._gone
@@ -54,7 +54,7 @@ class Erasure:
         )
 
     def observation(self, seen: Observation) -> Observation:
-        """Return the observation without the person. Its `words` are removed, because they may concern all participants.
+        """Return the observation without the person. Its `words` are removed, because they concern all participants.
 
         If a removed statement had replaced earlier statements, these are ended. Otherwise they would be valid again.
         """

@@ -82,9 +82,8 @@ _OVER: Final = frozenset(
 class MessageVerdict(Value):
     """The answer to a message. A refusal has a code and texts in both languages.
 
-    A repeated message gets its first verdict.
-
-    `round`: the later round in which the words count, if the gate of their own round had closed; otherwise 0.
+    A repeated message gets its first verdict again. `round`: the later round in which the words count, if the gate of
+    their own round had closed; otherwise 0.
     """
 
     accepted: bool

@@ -98,7 +98,7 @@ def focus_of(record: Record, alias: str) -> tuple[str, ...]:
 
 
 def _as_the_proxy_reads(mandate: Mandate, names: Marker) -> Mandate:
-    """Return `mandate` for a profile with marks in place of names. Topics and `never` apply with names and with marks."""
+    """Return `mandate` for a profile with marks in place of names. `topics` and `never` apply with names and marks."""
 
     def also_marked(phrases: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*phrases, *map(names.with_marks, phrases))))
